@@ -1,0 +1,41 @@
+"""One file a source: its SQL, what it needs, and the pure function from rows to a section of the Snapshot."""
+
+from exporter.collectors import (
+    cached_indexes,
+    count_statements,
+    data_files,
+    ddl,
+    index_sizes,
+    innodb_metrics,
+    innodb_status,
+    parallel_readers,
+    pools,
+    server_time,
+    status,
+    table_files,
+    table_scans,
+    variables,
+)
+
+COLLECTORS = tuple(
+    module.COLLECTOR
+    for module in (
+        status,
+        variables,
+        pools,
+        innodb_metrics,
+        innodb_status,
+        table_scans,
+        count_statements,
+        data_files,
+        table_files,
+        cached_indexes,
+        index_sizes,
+        ddl,
+        server_time,
+    )
+)
+"""What runs in a collection, in this order: what tells of a restart comes first."""
+
+LIGHT = parallel_readers.COLLECTOR
+"""Sampled several times a second, in a session of its own."""

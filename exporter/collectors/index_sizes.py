@@ -1,0 +1,57 @@
+"""mysql.innodb_index_stats: pages of each index and rows of each table, as InnoDB's persistent statistics say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exporter.collectors.base import TOP, Collector, fixed
+from exporter.collectors.names import logical_table
+from exporter.rows import Rows, Value, count, text
+from exporter.snapshot import Index, IndexSize, IndexSizes
+
+SQL = (
+    "SELECT database_name, table_name, index_name,"
+    " MAX(CASE WHEN stat_name = 'size' THEN stat_value END) AS pages,"
+    " MAX(CASE WHEN stat_name = 'n_leaf_pages' THEN stat_value END) AS leaf_pages,"
+    " MAX(CASE WHEN stat_name LIKE 'n\\_diff\\_pfx%' THEN stat_value END) AS distinct_keys,"
+    " MAX(CASE WHEN stat_name LIKE 'n\\_diff\\_pfx%' THEN sample_size END) AS sampled_pages"
+    " FROM mysql.innodb_index_stats WHERE database_name <> 'mysql'"
+    " GROUP BY database_name, table_name, index_name"
+)
+
+
+def parse(results: Sequence[Rows]) -> IndexSizes:
+    """Partitions summed; the largest indexes by name, with all indexes of a table that has one among them."""
+    sizes: dict[Index, IndexSize] = {}
+    for row in results[0]:
+        if row["pages"] is None:
+            continue
+        index = Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
+        rows = _rows(row) if index.clustered else None
+        before = sizes.get(index, IndexSize(0, 0, 0))
+        sizes[index] = IndexSize(
+            pages=before.pages + count(row["pages"]),
+            leaf_pages=before.leaf_pages + count(row["leaf_pages"] or 0),
+            rows=None if before.rows is None or rows is None else before.rows + rows,
+        )
+    ranked = sorted(sizes, key=lambda index: -sizes[index].pages)
+    tables = {(index.schema, index.table) for index in ranked[:TOP]}
+    kept = {index: sizes[index] for index in ranked if (index.schema, index.table) in tables}
+    return IndexSizes(kept, sum(size.pages for index, size in sizes.items() if index not in kept))
+
+
+def _rows(row: dict[str, Value]) -> int | None:
+    """Rows of a table from the statistics of its clustered index, whose full key is unique.
+
+    Where only some leaf pages were sampled, InnoDB takes one from the distinct keys of each page, lest a key at
+    a page's end be counted twice (dict0stats.cc, dict_stats_analyze_index_for_n_prefix). Keys that are unique
+    are never counted twice, so one a leaf page is missing: seen, 79,807 for 91,200 rows in 11,401 pages.
+    """
+    if row["distinct_keys"] is None or row["leaf_pages"] is None:
+        return None
+    keys, leaf_pages = count(row["distinct_keys"]), count(row["leaf_pages"])
+    sampled = row["sampled_pages"]
+    return keys + leaf_pages if sampled is not None and count(sampled) < leaf_pages else keys
+
+
+COLLECTOR = Collector("index_sizes", fixed(SQL), parse, privilege="SELECT ON mysql.innodb_index_stats", every=30.0)

@@ -1,0 +1,30 @@
+"""What the sidecar itself costs the server: time spent in the statements of its own sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exporter.collectors.base import Collector, with_performance_schema
+from exporter.collectors.count_statements import PICOSECONDS
+from exporter.rows import Rows, count
+
+SQL = (
+    "SELECT SUM(s.SUM_TIMER_WAIT) AS picoseconds"
+    " FROM performance_schema.threads t"
+    " JOIN performance_schema.events_statements_summary_by_thread_by_event_name s ON s.THREAD_ID = t.THREAD_ID"
+    " WHERE t.PROCESSLIST_ID = CONNECTION_ID()"
+)
+
+
+def parse(results: Sequence[Rows]) -> float:
+    """Seconds since the sessions were opened, over all of them (one result a session)."""
+    return sum(count(rows.rows[0][0]) for rows in results) / PICOSECONDS
+
+
+COLLECTOR = Collector(
+    "server_time",
+    with_performance_schema(SQL),
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    each_session=True,
+)

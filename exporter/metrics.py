@@ -1,0 +1,218 @@
+"""Snapshot to metric families. What is not known gives no sample, never a zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+
+from exporter.midpoint import old_target
+from exporter.rows import number
+from exporter.snapshot import BufferPool, Snapshot
+from exporter.specs import SPECS, Spec
+
+SETTINGS = (
+    "innodb_adaptive_hash_index",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_buffer_pool_dump_at_shutdown",
+    "innodb_buffer_pool_dump_pct",
+    "innodb_buffer_pool_instances",
+    "innodb_buffer_pool_load_at_startup",
+    "innodb_buffer_pool_size",
+    "innodb_change_buffer_max_size",
+    "innodb_change_buffering",
+    "innodb_ddl_buffer_size",
+    "innodb_ddl_threads",
+    "innodb_flush_method",
+    "innodb_flush_neighbors",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_lru_scan_depth",
+    "innodb_old_blocks_pct",
+    "innodb_old_blocks_time",
+    "innodb_online_alter_log_max_size",
+    "innodb_page_cleaners",
+    "innodb_page_size",
+    "innodb_parallel_read_threads",
+    "innodb_random_read_ahead",
+    "innodb_read_ahead_threshold",
+    "innodb_sort_buffer_size",
+)
+"""The settings exported: those that the four topics of this project depend on."""
+
+Sample = tuple[str, tuple[str, ...], float]
+_OTHER = "__other__"
+
+
+def families(snapshot: Snapshot | None) -> Iterator[Metric]:
+    """The metric families of a snapshot; of None, that the server is not up."""
+    yield from assemble(SPECS, samples(snapshot))
+
+
+def assemble(specs: Mapping[str, Spec], found: Iterable[Sample]) -> Iterator[Metric]:
+    """Families, in the order of ``specs``, from samples in any order; families without samples are left out."""
+    by_name: dict[str, list[Sample]] = {}
+    for sample in found:
+        by_name.setdefault(sample[0], []).append(sample)
+    for name, spec in specs.items():
+        if name in by_name:
+            family = _family(spec)
+            for _, labels, value in by_name[name]:
+                family.add_metric(labels, value)
+            yield family
+
+
+class _Info(InfoMetricFamily):
+    """An info family that takes its labels like the others; its value is always 1."""
+
+    def __init__(self, name: str, documentation: str, labels: tuple[str, ...]) -> None:
+        super().__init__(name, documentation)
+        self._names = labels
+
+    def add_metric(self, labels: tuple[str, ...], value: float) -> None:  # type: ignore[override]  # noqa: ARG002
+        super().add_metric((), dict(zip(self._names, labels, strict=True)))
+
+
+def _family(spec: Spec) -> CounterMetricFamily | GaugeMetricFamily | _Info:
+    match spec.kind:
+        case "counter":
+            return CounterMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
+        case "gauge":
+            return GaugeMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
+        case "info":
+            return _Info(spec.name.removesuffix("_info"), spec.help, spec.labels)
+
+
+def samples(snapshot: Snapshot | None) -> Iterator[Sample]:
+    """Every sample of a snapshot: name, label values in the order of its Spec, value."""
+    if snapshot is None:
+        yield "innodb_up", (), 0.0
+        return
+    yield "innodb_up", (), 1.0
+    yield from _server(snapshot)
+    yield from _pools(snapshot)
+    yield from _indexes(snapshot)
+    yield from _change_buffer(snapshot)
+    yield from _work(snapshot)
+    yield from _settings(snapshot)
+    yield from _own(snapshot)
+
+
+def _server(snapshot: Snapshot) -> Iterator[Sample]:
+    server = snapshot.server
+    version = ".".join(map(str, server.version))
+    yield "innodb_server_info", (server.flavour, version, server.version_text, server.comment), 1.0
+    if snapshot.status is not None:
+        yield "innodb_server_uptime_seconds", (), snapshot.status["uptime"]
+    for setting in ("innodb_buffer_pool_size", "innodb_page_size"):
+        value = number(snapshot.setting(setting))
+        if value is not None:
+            yield f"{setting}_bytes", (), value
+
+
+_POOL_COUNTERS = {
+    "innodb_buffer_pool_made_young_total": "made_young",
+    "innodb_buffer_pool_not_made_young_total": "not_made_young",
+    "innodb_buffer_pool_pages_read_total": "pages_read",
+    "innodb_buffer_pool_pages_created_total": "pages_created",
+    "innodb_buffer_pool_pages_written_total": "pages_written",
+    "innodb_buffer_pool_gets_total": "gets",
+    "innodb_buffer_pool_read_ahead_total": "read_ahead",
+    "innodb_buffer_pool_read_ahead_evicted_total": "read_ahead_evicted",
+}
+
+
+def _pools(snapshot: Snapshot) -> Iterator[Sample]:
+    pct = number(snapshot.setting("innodb_old_blocks_pct"))
+    for pool in snapshot.pools or ():
+        yield from _pool(pool, None if pct is None else int(pct))
+
+
+def _pool(pool: BufferPool, old_blocks_pct: int | None) -> Iterator[Sample]:
+    name = str(pool.pool)
+    yield "innodb_buffer_pool_pages", (name, "young"), pool.database_pages - pool.old_pages
+    yield "innodb_buffer_pool_pages", (name, "old"), pool.old_pages
+    yield "innodb_buffer_pool_pages", (name, "free"), pool.free_pages
+    yield "innodb_buffer_pool_modified_pages", (name,), pool.modified_pages
+    if old_blocks_pct is not None:
+        yield "innodb_buffer_pool_old_target_pages", (name,), old_target(pool.database_pages, old_blocks_pct)
+    for metric, attribute in _POOL_COUNTERS.items():
+        yield metric, (name,), getattr(pool, attribute)
+
+
+def _indexes(snapshot: Snapshot) -> Iterator[Sample]:
+    if (cached := snapshot.cached_indexes) is not None:
+        for index, pages in cached.pages.items():
+            yield "innodb_index_resident_pages", (index.schema, index.table, index.index), pages
+        yield "innodb_index_resident_pages", ("", "", _OTHER), cached.other_pages
+    if (sized := snapshot.index_sizes) is not None:
+        for index, size in sized.sizes.items():
+            yield "innodb_index_pages", (index.schema, index.table, index.index), size.pages
+        yield "innodb_index_pages", ("", "", _OTHER), sized.other_pages
+
+
+def _change_buffer(snapshot: Snapshot) -> Iterator[Sample]:
+    metrics = snapshot.innodb_metrics or {}
+    # Each source where it is the better one: INNODB_METRICS is there even when the text has no section.
+    printed = None if snapshot.innodb_status is None else snapshot.innodb_status.change_buffer
+    size = metrics.get("ibuf_size", None if printed is None else printed.size_pages)
+    if size is not None:
+        yield "innodb_ibuf_size_pages", (), size
+    if printed is not None:
+        yield "innodb_ibuf_free_list_pages", (), printed.free_list_pages
+        yield "innodb_ibuf_segment_pages", (), printed.segment_pages
+    share = number(snapshot.setting("innodb_change_buffer_max_size"))
+    if share is not None and snapshot.pools is not None:
+        yield "innodb_ibuf_max_size_pages", (), share / 100 * sum(pool.size_pages for pool in snapshot.pools)
+    if "ibuf_merges" in metrics:
+        yield "innodb_ibuf_merges_total", (), metrics["ibuf_merges"]
+    for operation in ("insert", "delete_mark", "delete"):
+        for metric, counter in (("merged", "ibuf_merges"), ("discarded", "ibuf_merges_discard")):
+            value = metrics.get(f"{counter}_{operation}")
+            if value is not None:
+                yield f"innodb_ibuf_{metric}_operations_total", (operation,), value
+
+
+def _work(snapshot: Snapshot) -> Iterator[Sample]:
+    if (readers := snapshot.parallel_readers) is not None:
+        yield "innodb_parallel_read_threads", (), readers.threads
+        yield "innodb_parallel_read_thread_seconds_total", (), readers.thread_seconds
+        yield "innodb_parallel_reads_observed_total", (), readers.reads_observed
+    if (ddl := snapshot.ddl) is not None:
+        if ddl.threads is not None:
+            yield "innodb_ddl_threads_active", (), ddl.threads
+        if ddl.memory_bytes is not None:
+            yield "innodb_ddl_memory_bytes", (), ddl.memory_bytes
+        for stage in ddl.stages or ():
+            yield "innodb_ddl_stage_work", (stage.name, "completed"), stage.completed
+            yield "innodb_ddl_stage_work", (stage.name, "estimated"), stage.estimated
+    for table, rows in (snapshot.table_scans or {}).items():
+        yield "innodb_table_scan_rows_total", (table.schema, table.table), rows
+    for table, counted in (snapshot.count_statements or {}).items():
+        yield "innodb_count_star_total", (table.schema, table.table), counted.executions
+    if (files := snapshot.data_files) is not None:
+        yield "innodb_data_file_reads_total", (), files.reads
+        yield "innodb_data_file_read_seconds_total", (), files.seconds
+    for table, reads in (snapshot.table_files or {}).items():
+        yield "innodb_table_file_read_bytes_total", (table.schema, table.table), reads.bytes
+
+
+def _settings(snapshot: Snapshot) -> Iterator[Sample]:
+    for name in SETTINGS:
+        value = snapshot.setting(name)
+        if value is None:
+            continue
+        as_number = {"ON": 1.0, "OFF": 0.0}.get(value, number(value))
+        if as_number is not None:
+            yield "innodb_setting", (name,), as_number
+        yield "innodb_setting_info", (name, value), 1.0
+
+
+def _own(snapshot: Snapshot) -> Iterator[Sample]:
+    for name, outcome in snapshot.outcomes.items():
+        if outcome.failure == "absent":
+            continue
+        yield "innodb_exporter_collector_success", (name,), float(outcome.failure is None)
+        yield "innodb_exporter_collector_duration_seconds", (name,), outcome.seconds
+    if snapshot.server_time is not None:
+        yield "innodb_exporter_collector_server_seconds_total", (), snapshot.server_time

@@ -1,0 +1,277 @@
+"""The connection to the server: the only importer of aiomysql.
+
+A session here is read-only, waits for no metadata lock longer than two seconds, and has a limit on how long a
+statement may run wherever the server offers one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import aiomysql
+from pymysql import err
+
+from exporter.rows import Rows
+from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
+from exporter.target import Target
+
+LOCK_WAIT_SECONDS: Final = 2
+_CONNECT_SECONDS: Final = 10.0
+
+_PRIVILEGE_ERRORS = frozenset({1044, 1142, 1143, 1227, 1370, 1410})
+_LOGIN_ERRORS = frozenset({1045, 1698, 1130, 1862, 1820, 3118, 4151})
+_DEADLINE_ERRORS = frozenset({1317, 1969, 3024})
+_LOST_ERRORS = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
+
+
+class ServerError(Exception):
+    """Something went wrong between here and the server; the text is fit for a user."""
+
+
+class Unreachable(ServerError):
+    """Nobody answers at that address, or the server has no connection to spare."""
+
+
+class NotMySQL(ServerError):
+    """Something answers at that address, but it does not speak the MySQL protocol."""
+
+
+class AccessDenied(ServerError):
+    """The server refused the login."""
+
+
+class ConnectionLost(ServerError):
+    """The connection broke; a new one has to be opened."""
+
+
+class PrivilegeMissing(ServerError):
+    """The account may not read this source."""
+
+
+class DeadlineExceeded(ServerError):
+    """The statement ran longer than it may. After one the connection is closed: its state is unknown."""
+
+
+class QueryFailed(ServerError):
+    """The server refused the statement for another reason."""
+
+
+class _Cursor(aiomysql.Cursor):  # type: ignore[misc]  # aiomysql ships no types
+    """A cursor without the extra SHOW WARNINGS that aiomysql sends after a statement with warnings."""
+
+    async def _show_warnings(self, conn: object) -> None:
+        pass
+
+
+class Connection:
+    """An open session; statements wait for each other.
+
+    Attributes:
+        server: What the server is.
+        account: Who the session is logged in as, ``user@host``.
+    """
+
+    def __init__(self, raw: Any, target: Target) -> None:
+        self._raw = raw
+        self._target = target
+        self.server: Server
+        self.account = ""
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    async def open(
+        cls, target: Target, *, statement_seconds: float, connect_seconds: float = _CONNECT_SECONDS
+    ) -> Connection:
+        """Connect, make the session read-only and bounded, and learn what the server is.
+
+        Args:
+            target: The server.
+            statement_seconds: Limit for a statement, kept by the server where it can (MySQL 5.7.8+ for
+                SELECT, MariaDB) and always from here.
+            connect_seconds: Limit for all of this together.
+
+        Raises:
+            Unreachable: Nobody listens, or nobody answered in time.
+            AccessDenied: The login was refused.
+            NotMySQL: What answered is no MySQL server.
+            TargetError: The TLS files cannot be used.
+        """
+        raw = _raw_connection(target)
+        connection = cls(raw, target)
+        greeted = False
+        try:
+            async with asyncio.timeout(connect_seconds):
+                # aiomysql.connect() leaks its socket when it is cancelled by the time limit, so the object
+                # is kept in hand here.
+                await raw._connect()  # noqa: SLF001
+                greeted = True
+                await connection._prepare(statement_seconds)
+        except TimeoutError:
+            connection.abort()
+            if raw.server_version is None and not greeted and await _accepts(target):
+                raise NotMySQL(
+                    f"{target.address} accepts connections but sent no MySQL greeting "
+                    f"within {connect_seconds:g} s; is it a MySQL server?"
+                ) from None
+            raise Unreachable(f"{target.address} did not answer within {connect_seconds:g} s") from None
+        except err.MySQLError as error:
+            connection.abort()
+            raise _connect_error(error, target) from error
+        except ServerError:
+            connection.abort()
+            raise
+        except asyncio.CancelledError:
+            connection.abort()
+            raise
+        except Exception as error:
+            # aiomysql meets a foreign greeting with whatever its unpacking runs into.
+            connection.abort()
+            raise NotMySQL(f"{target.address} does not speak the MySQL protocol") from error
+        return connection
+
+    async def _prepare(self, statement_seconds: float) -> None:
+        identity = await self._execute(IDENTITY_SQL, "identity")
+        try:
+            self.server = identify({str(row[0]).lower(): str(row[1]) for row in identity.rows})
+        except ValueError as error:
+            raise NotMySQL(f"{self._target.address} is no MySQL or MariaDB server: {error}") from None
+        for statement in session_statements(self.server, statement_seconds):
+            await self._execute(statement, "session")
+        self.account = str((await self._execute(ACCOUNT_SQL, "identity")).rows[0][0])
+
+    async def query(self, collector: str, sql: str, deadline_seconds: float) -> Rows:
+        """Run one statement.
+
+        Args:
+            collector: Named in the statement's leading comment, so that a DBA sees whose it is.
+            sql: Constant text.
+            deadline_seconds: After this the connection is dropped.
+
+        Raises:
+            PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement; the session lives on after the
+                first and the last.
+            ConnectionLost: The session is gone.
+        """
+        try:
+            async with self._turn, asyncio.timeout(deadline_seconds):
+                return await self._execute(sql, collector)
+        except TimeoutError:
+            self.abort()
+            raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
+        except err.MySQLError as error:
+            raise self._query_error(error) from error
+        except (OSError, EOFError) as error:
+            self.abort()
+            raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
+        except UnicodeDecodeError as error:
+            raise QueryFailed(f"the answer is not valid UTF-8: {error.reason}") from error
+        except asyncio.CancelledError:
+            self.abort()  # a statement may still be under way on it
+            raise
+
+    async def _execute(self, sql: str, collector: str) -> Rows:
+        async with self._raw.cursor(_Cursor) as cursor:
+            await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}")
+            columns = [column[0] for column in cursor.description or ()]
+            return Rows.of(columns, await cursor.fetchall() if columns else ())
+
+    def _query_error(self, error: err.MySQLError) -> ServerError:
+        code, text = _code_and_text(error)
+        if code in _PRIVILEGE_ERRORS:
+            return PrivilegeMissing(text)
+        if code in _DEADLINE_ERRORS:
+            return DeadlineExceeded(text)
+        if code in _LOST_ERRORS or isinstance(error, err.InterfaceError):
+            self.abort()
+            return ConnectionLost(f"the connection to {self._target.address} broke: {text}")
+        return QueryFailed(f"error {code}: {text}" if code else text)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session is over."""
+        return bool(self._raw.closed)
+
+    def abort(self) -> None:
+        """Drop the connection at once, without a farewell."""
+        self._raw.close()
+
+    async def close(self) -> None:
+        """End the session politely."""
+        try:
+            async with asyncio.timeout(1):
+                await self._raw.ensure_closed()
+        except (OSError, TimeoutError):
+            self.abort()
+
+
+def session_statements(server: Server, statement_seconds: float) -> tuple[str, ...]:
+    """What a session is set to before its first query; SESSION scope only, nothing global."""
+    statements = [
+        "SET SESSION TRANSACTION READ ONLY",
+        f"SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}",
+        f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}",
+    ]
+    if server.at_least(mysql=(5, 7, 8)):
+        statements.append(f"SET SESSION max_execution_time = {round(statement_seconds * 1000)}")  # SELECT only
+    elif server.at_least(mariadb=(10, 1, 1)):
+        statements.append(f"SET SESSION max_statement_time = {statement_seconds:g}")
+    return tuple(statements)
+
+
+def _raw_connection(target: Target) -> Any:
+    return aiomysql.Connection(
+        host=target.host,
+        port=target.port,
+        unix_socket=target.socket,
+        user=target.user,
+        password=target.password,
+        ssl=target.tls(),
+        charset="utf8mb4",
+        autocommit=True,
+        program_name="innodb-advisor",
+    )
+
+
+async def _accepts(target: Target) -> bool:
+    """Whether something takes connections at the address, whatever it speaks."""
+    opening = (
+        asyncio.open_unix_connection(target.socket)
+        if target.socket
+        else asyncio.open_connection(target.host, target.port)
+    )
+    try:
+        async with asyncio.timeout(1):
+            _, writer = await opening
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+def _code_and_text(error: err.MySQLError) -> tuple[int, str]:
+    match error.args:
+        case (int(code), str(text), *_):
+            return code, text
+        case (str(text), *_):
+            return 0, text
+        case _:
+            return 0, type(error).__name__
+
+
+def _connect_error(error: err.MySQLError, target: Target) -> ServerError:
+    code, text = _code_and_text(error)
+    if code in _LOGIN_ERRORS:
+        return AccessDenied(f"{target.address} refused the login of {target.user!r}: {text}")
+    cause = error.__cause__
+    if isinstance(cause, OSError):
+        return Unreachable(f"cannot connect to {target.address}: {cause.strerror or cause}")
+    if code in _LOST_ERRORS and "greeting" not in text and not _spoke_mysql(code):
+        return NotMySQL(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
+    if isinstance(error, err.InternalError) and not code:
+        return NotMySQL(f"{target.address} does not speak the MySQL protocol: {text}")
+    return Unreachable(f"{target.address} refused the connection: {text}")
+
+
+def _spoke_mysql(code: int) -> bool:
+    return code not in (2013, 2014)

@@ -1,0 +1,241 @@
+"""When each collector runs.
+
+One collection at a time however many ask; a deadline for every statement; two sessions, opened once and kept;
+growing pauses while the server cannot be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from exporter import mysql
+from exporter.assembly import Answer, Assembler
+from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors.base import Collector, Unavailable
+from exporter.server import Server
+from exporter.snapshot import Failure, Snapshot
+from exporter.target import Target
+
+log = logging.getLogger(__name__)
+
+LIGHT_PERIOD = 0.2
+"""Seconds between two looks at the parallel reader threads."""
+_LIGHT_SHARE = 0.05
+"""The light query never takes more than this share of a session's time: on a slow server it is asked less often."""
+_CLIENT_GRACE = 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+
+
+class Log(Protocol):
+    """Whoever keeps the answers: a Recorder."""
+
+    def session(self, server: Server, account: str) -> None:
+        """A session was opened."""
+
+    def answer(self, answer: Answer) -> None:
+        """A collector ran."""
+
+    def collection(self, at: float) -> None:
+        """A collection is complete."""
+
+
+class Sampler:
+    """Keeps watching one server.
+
+    Attributes:
+        history: Snapshots, oldest first, bounded by ``history_seconds``.
+        problem: Why the last attempt to collect failed altogether; None after one that did not.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        interval: float = 10.0,
+        history_seconds: float = 3600.0,
+        statement_seconds: float = 5.0,
+        keep: Log | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.history: deque[Snapshot] = deque(maxlen=max(2, round(history_seconds / interval) + 1))
+        self.problem: mysql.ServerError | None = None
+        self._target = target
+        self._interval = interval
+        self._statement_seconds = statement_seconds
+        self._keep = keep
+        self._clock = clock
+        self._assembler: Assembler | None = None
+        self._main: mysql.Connection | None = None
+        self._light: mysql.Connection | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._flight: asyncio.Task[Snapshot] | None = None
+        self._due: dict[str, float] = {}
+        self._pause = 0.0
+        self._retry_at = 0.0
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot, unless the server has been unreachable since."""
+        return self.history[-1] if self.history and self.problem is None else None
+
+    async def run(self) -> None:
+        """Collect once an interval until cancelled; then close the sessions."""
+        try:
+            while True:
+                began = time.monotonic()
+                try:
+                    await self.collect(max_age=self._interval / 2)
+                except mysql.ServerError as error:
+                    log.warning("cannot watch the server: %s", error)
+                wait = max(self._interval if self.problem is None else self._pause, 0.1)
+                await asyncio.sleep(max(0.0, wait - (time.monotonic() - began)))
+        finally:
+            await self.close()
+
+    async def collect(self, max_age: float = 0.0) -> Snapshot:
+        """A snapshot at most ``max_age`` seconds old; everyone who asks meanwhile gets the same.
+
+        Raises:
+            ServerError: The server cannot be reached. While it cannot, attempts are made at growing pauses
+                and the last error is raised in between.
+        """
+        latest = self.latest
+        if latest is not None and self._clock() - latest.at <= max_age:
+            return latest
+        if self._flight is None:
+            if self.problem is not None and time.monotonic() < self._retry_at:
+                raise self.problem
+            self._flight = asyncio.create_task(self._collect())
+            self._flight.add_done_callback(self._landed)
+        return await asyncio.shield(self._flight)
+
+    def _landed(self, flight: asyncio.Task[Snapshot]) -> None:
+        self._flight = None
+        if not flight.cancelled():
+            flight.exception()  # whoever waited has it; nobody may have
+
+    async def close(self) -> None:
+        """End both sessions and everything under way."""
+        for task in (self._watching, self._flight):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        for connection in (self._main, self._light):
+            if connection is not None and not connection.closed:
+                await connection.close()
+
+    async def _collect(self) -> Snapshot:
+        at = self._clock()
+        try:
+            connection = await self._session()
+        except mysql.ServerError as error:
+            self.problem = error
+            self._pause = min(max(self._pause * 2, _FIRST_PAUSE), _LONGEST_PAUSE)
+            self._retry_at = time.monotonic() + self._pause
+            raise
+        assembler = self._assembler
+        assert assembler is not None  # noqa: S101 - _session makes it
+        now = time.monotonic()
+        for collector in COLLECTORS:
+            if now >= self._due.get(collector.name, 0.0):
+                self._due[collector.name] = now + collector.every
+                self._take(await self._ask(connection, collector))
+        snapshot = assembler.snapshot(at)
+        if self._keep is not None:
+            self._keep.collection(at)
+        if connection.closed and snapshot.status is None:
+            # The server went away: nothing of this is worth keeping.
+            self.problem = mysql.ConnectionLost(f"lost the connection to {self._target.address}")
+            self._pause = self._retry_at = 0.0
+            raise self.problem
+        self.problem, self._pause = None, 0.0
+        self.history.append(snapshot)
+        return snapshot
+
+    async def _session(self) -> mysql.Connection:
+        if self._main is None or self._main.closed:
+            self._main = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
+            self._assembler = Assembler(self._main.server, self._main.account)
+            self._due.clear()
+            if self._keep is not None:
+                self._keep.session(self._main.server, self._main.account)
+            await self._watch_parallel_readers(self._main.server)
+        return self._main
+
+    async def _ask(self, connection: mysql.Connection, collector: Collector) -> Answer:
+        at, began = self._clock(), time.monotonic()
+        queries = collector.queries(connection.server)
+        if isinstance(queries, Unavailable):
+            return Answer(collector.name, at, 0.0, (), queries.failure, queries.reason, queries.cure)
+        sessions = [connection]
+        if collector.each_session and self._light is not None and not self._light.closed:
+            sessions.append(self._light)
+        deadline = self._statement_seconds + _CLIENT_GRACE
+        try:
+            results = tuple(
+                [await session.query(collector.name, sql, deadline) for session in sessions for sql in queries]
+            )
+        except mysql.ServerError as error:
+            cure = grant(collector, connection.account) if isinstance(error, mysql.PrivilegeMissing) else None
+            return Answer(collector.name, at, time.monotonic() - began, (), _failure(error), str(error), cure)
+        return Answer(collector.name, at, time.monotonic() - began, results)
+
+    def _take(self, answer: Answer) -> None:
+        if self._assembler is not None:
+            self._assembler.take(answer)
+        if self._keep is not None:
+            self._keep.answer(answer)
+
+    async def _watch_parallel_readers(self, server: Server) -> None:
+        """Start, or after a reconnection start anew, the task that looks at the reader threads."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        queries = LIGHT.queries(server)
+        if isinstance(queries, Unavailable):
+            self._take(Answer(LIGHT.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure))
+        else:
+            self._watching = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        while True:
+            began = time.monotonic()
+            if self._light is None or self._light.closed:
+                try:
+                    self._light = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
+                except mysql.ServerError as error:
+                    self._take(Answer(LIGHT.name, self._clock(), 0.0, (), _failure(error), str(error)))
+                    await asyncio.sleep(_LONGEST_PAUSE / 6)
+                    continue
+            answer = await self._ask(self._light, LIGHT)
+            self._take(answer)
+            pause = LIGHT_PERIOD if answer.failure is None else _LONGEST_PAUSE / 6
+            spent = time.monotonic() - began
+            await asyncio.sleep(max(pause - spent, spent / _LIGHT_SHARE - spent))
+
+
+def grant(collector: Collector, account: str) -> str | None:
+    """The statement that gives ``account`` (user@host) what a collector needs; None if it needs nothing."""
+    if collector.privilege is None:
+        return None
+    user, _, host = account.rpartition("@")
+    return f"GRANT {collector.privilege} TO {_literal(user)}@{_literal(host)}"
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _failure(error: mysql.ServerError) -> Failure:
+    match error:
+        case mysql.PrivilegeMissing():
+            return "privilege"
+        case mysql.DeadlineExceeded():
+            return "deadline"
+        case _:
+            return "failed"

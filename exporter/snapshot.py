@@ -1,0 +1,240 @@
+"""What was known of a server at one moment: typed sections, one a collector. A section that is None is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from exporter.server import Server
+
+Failure = Literal["absent", "disabled", "privilege", "deadline", "failed", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a collector's last run went.
+
+    Attributes:
+        at: When it ran, Unix seconds.
+        seconds: How long it took, seen from here.
+        failure: None for success; ``absent``: this server has no such source; ``disabled``: it has, but it is
+            switched off; ``privilege``: the account may not read it; ``deadline``: it took too long;
+            ``failed``: the server returned another error; ``unreadable``: the answer could not be parsed.
+        reason: Why, in words; empty on success.
+        cure: A statement or option-file line that would help, where there is one.
+    """
+
+    at: float
+    seconds: float
+    failure: Failure | None = None
+    reason: str = ""
+    cure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferPool:
+    """One instance's row of INNODB_BUFFER_POOL_STATS; pages, and counts since the server started."""
+
+    pool: int
+    size_pages: int
+    free_pages: int
+    database_pages: int
+    old_pages: int
+    modified_pages: int
+    made_young: int
+    not_made_young: int
+    pages_read: int
+    pages_created: int
+    pages_written: int
+    gets: int
+    read_ahead: int
+    read_ahead_evicted: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolText:
+    """A buffer pool as SHOW ENGINE INNODB STATUS prints it; pages."""
+
+    size_pages: int | None
+    free_pages: int | None
+    database_pages: int | None
+    old_pages: int | None
+    modified_pages: int | None
+    made_young: int | None
+    not_made_young: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBufferText:
+    """The change buffer as SHOW ENGINE INNODB STATUS prints it; pages, and counts since the start."""
+
+    size_pages: int
+    free_list_pages: int
+    segment_pages: int
+    merges: int
+    merged_inserts: int | None
+    merged_delete_marks: int | None
+    merged_deletes: int | None
+    discarded_inserts: int | None
+    discarded_delete_marks: int | None
+    discarded_deletes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InnodbStatus:
+    """The parts of SHOW ENGINE INNODB STATUS that are used.
+
+    ``change_buffer`` is None where no section was printed: MariaDB 10.6+ prints it only when it is not empty.
+    ``pools`` are the individual instances, empty with a single one; ``total`` is their sum, as printed.
+    """
+
+    total: PoolText | None
+    pools: tuple[PoolText, ...]
+    change_buffer: ChangeBufferText | None
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index's name; ``index`` is PRIMARY or GEN_CLUST_INDEX for a clustered one."""
+
+    schema: str
+    table: str
+    index: str
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the index holds the rows themselves."""
+        return self.index in ("PRIMARY", "GEN_CLUST_INDEX")
+
+
+@dataclass(frozen=True, slots=True)
+class CachedIndexes:
+    """Leaf pages in the buffer pool by index, the largest ones; ``other_pages`` sums the rest."""
+
+    pages: Mapping[Index, int]
+    other_pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """mysql.innodb_index_stats of one index, partitions summed; pages, and rows as last estimated."""
+
+    pages: int
+    leaf_pages: int
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSizes:
+    """The largest indexes; ``other_pages`` sums the rest."""
+
+    sizes: Mapping[Index, IndexSize]
+    other_pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's name."""
+
+    schema: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountStatement:
+    """SELECT COUNT(*) of a whole table, since the digest table was last emptied.
+
+    Attributes:
+        executions: How often.
+        seconds: Time spent in it.
+        rows_examined: 0 for parallel reads, which the server does not count here; the rows for serial ones.
+        forced_primary: Executions that named the clustered index in an index hint.
+    """
+
+    executions: int
+    seconds: float
+    rows_examined: int
+    forced_primary: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelReaders:
+    """Parallel reader threads, integrated over samples: they are visible only while they run.
+
+    Attributes:
+        threads: Alive at the last sample.
+        thread_seconds: Integral of ``threads`` over time since the sidecar began to watch.
+        reads_observed: Samples that saw threads after one that saw none. Shorter reads than the sampling
+            period are missed, so this is a lower bound.
+    """
+
+    threads: int
+    thread_seconds: float
+    reads_observed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of an ALTER TABLE under way, in the server's own work units."""
+
+    name: str
+    completed: int
+    estimated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ddl:
+    """Index builds under way. A part that the server does not report is None.
+
+    ``stages`` is None where the consumer events_stages_current is off (the default on every server).
+    """
+
+    threads: int | None
+    memory_bytes: int | None
+    stages: tuple[Stage, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileReads:
+    """Reads of InnoDB data files since the start; ``seconds`` sums the time waited in them."""
+
+    reads: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything known at one moment.
+
+    Attributes:
+        at: When the collection began, Unix seconds.
+        server: What the server is.
+        account: The account the sidecar is logged in as, ``user@host``.
+        outcomes: How each collector's last run went.
+    """
+
+    at: float
+    server: Server
+    account: str
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    variables: Mapping[str, str] | None = None
+    status: Mapping[str, float] | None = None
+    pools: tuple[BufferPool, ...] | None = None
+    innodb_metrics: Mapping[str, int] | None = None
+    innodb_status: InnodbStatus | None = None
+    cached_indexes: CachedIndexes | None = None
+    index_sizes: IndexSizes | None = None
+    table_scans: Mapping[Table, int] | None = None
+    count_statements: Mapping[Table, CountStatement] | None = None
+    parallel_readers: ParallelReaders | None = None
+    ddl: Ddl | None = None
+    data_files: FileReads | None = None
+    table_files: Mapping[Table, FileReads] | None = None
+    server_time: float | None = None
+
+    def setting(self, name: str) -> str | None:
+        """The value of a global variable as the server prints it; None when it has none of that name."""
+        return None if self.variables is None else self.variables.get(name)

@@ -1,0 +1,184 @@
+"""Where the server is and who logs in: from a DSN, a defaults file, a password file or the environment."""
+
+from __future__ import annotations
+
+import configparser
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+PASSWORD_VARIABLE = "INNODB_ADVISOR_PASSWORD"  # noqa: S105 - the variable's name, not a password
+_SSL_OPTIONS = ("ssl-ca", "ssl-cert", "ssl-key", "ssl-mode")
+_SSL_MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
+
+
+class TargetError(ValueError):
+    """The description of the server cannot be used; the text says why and never holds a password."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server to watch. ``password`` is kept out of repr()."""
+
+    host: str = "127.0.0.1"
+    port: int = 3306
+    socket: str | None = None
+    user: str = "root"
+    password: str = field(default="", repr=False)
+    ssl_ca: str | None = None
+    ssl_cert: str | None = None
+    ssl_key: str | None = None
+    ssl_mode: str | None = None
+
+    @property
+    def address(self) -> str:
+        """The server for messages: a socket's path, or host:port."""
+        if self.socket:
+            return self.socket
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def tls(self) -> ssl.SSLContext | None:
+        """The TLS settings for the connection; None for a plain one.
+
+        ``ssl-mode`` means what it means to the mysql client; with a CA and no mode the CA is verified.
+
+        Raises:
+            TargetError: A certificate file cannot be read.
+        """
+        mode = self.ssl_mode or ("VERIFY_CA" if self.ssl_ca else "REQUIRED" if self.ssl_cert else "PREFERRED")
+        if mode in ("DISABLED", "PREFERRED"):
+            return None
+        try:
+            context = ssl.create_default_context(cafile=self.ssl_ca)
+            context.check_hostname = mode == "VERIFY_IDENTITY"
+            if mode == "REQUIRED":
+                context.verify_mode = ssl.CERT_NONE
+            if self.ssl_cert:
+                context.load_cert_chain(self.ssl_cert, self.ssl_key)
+        except OSError as error:
+            raise TargetError(f"cannot use the TLS files: {error}") from error
+        return context
+
+
+def from_dsn(dsn: str, base: Target | None = None) -> Target:
+    """A target from ``mysql://user@host:port`` or ``mysql://user@/?socket=/path``.
+
+    ``ssl-ca``, ``ssl-cert``, ``ssl-key`` and ``ssl-mode`` may follow as query parameters. Parts that the DSN
+    does not name come from ``base``.
+
+    Raises:
+        TargetError: The DSN is malformed, names something unknown, or holds a password.
+    """
+    base = base or Target()
+    hint = "expected mysql://user@host:port or mysql://user@/?socket=/path"
+    try:
+        parts = urlsplit(dsn)
+        port = parts.port
+        host = parts.hostname
+    except ValueError:
+        raise TargetError(f"malformed DSN; {hint}") from None
+    if parts.scheme not in ("mysql", "mariadb"):
+        raise TargetError(f"a DSN starts with mysql://; {hint}")
+    if parts.password is not None:
+        raise TargetError(
+            "the DSN holds a password, which every user of this machine could read in the process list; "
+            f"put it into --password-file, ${PASSWORD_VARIABLE} or --defaults-file"
+        )
+    if parts.path not in ("", "/"):
+        raise TargetError(f"the DSN names a database ({parts.path[1:]}), which is not needed; {hint}")
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    socket = options.pop("socket", None)
+    target = replace(
+        base,
+        host=host or base.host,
+        port=port or base.port,
+        socket=socket or (None if host else base.socket),
+        user=unquote(parts.username) if parts.username else base.user,
+    )
+    return _with_ssl(target, options, "the DSN")
+
+
+def from_defaults_file(path: Path) -> Target:
+    """A target from the ``[client]`` section of an option file, the one that mysqld_exporter reads.
+
+    Raises:
+        TargetError: The file cannot be read, is no option file, or has no ``[client]`` section.
+    """
+    parser = configparser.RawConfigParser(
+        allow_no_value=True, strict=False, comment_prefixes=("#", ";", "!"), inline_comment_prefixes=("#",)
+    )
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise TargetError(f"cannot read the defaults file {path}: {reason}") from None
+    except configparser.Error as error:
+        # The parser's own message quotes the line, which may be the password's.
+        line = getattr(error, "lineno", None) or next((n for n, _ in getattr(error, "errors", ())), "?")
+        raise TargetError(f"{path}:{line}: not an option file ([section] and name = value)") from None
+    if "client" not in parser:
+        raise TargetError(f"{path} has no [client] section")
+    options = {name.replace("_", "-"): _unquote(value or "") for name, value in parser["client"].items()}
+    base = Target()
+    try:
+        port = int(options.pop("port", base.port))
+    except ValueError:
+        raise TargetError(f"{path}: port is not a number") from None
+    target = Target(
+        host=options.pop("host", base.host),
+        port=port,
+        socket=options.pop("socket", None) or None,
+        user=options.pop("user", base.user),
+        password=options.pop("password", ""),
+    )
+    # Other programs read the same file: their options are none of ours.
+    return _with_ssl(target, {n: v for n, v in options.items() if n in _SSL_OPTIONS}, str(path))
+
+
+def resolve(
+    dsn: str | None, defaults_file: Path | None, password_file: Path | None, environment: Mapping[str, str]
+) -> Target:
+    """The target that the options describe together.
+
+    The DSN overrides the defaults file; the password is the password file's, else the environment's, else
+    the defaults file's.
+
+    Raises:
+        TargetError: Any of them cannot be used.
+    """
+    target = from_defaults_file(defaults_file) if defaults_file else Target()
+    if dsn is not None:
+        target = from_dsn(dsn, target)
+    if password_file is not None:
+        try:
+            password = password_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise TargetError(f"cannot read the password file {password_file}: {reason}") from None
+        target = replace(target, password=password.rstrip("\r\n"))
+    elif PASSWORD_VARIABLE in environment:
+        target = replace(target, password=environment[PASSWORD_VARIABLE])
+    return target
+
+
+def _with_ssl(target: Target, options: Mapping[str, str], where: str) -> Target:
+    unknown = sorted(set(options) - set(_SSL_OPTIONS))
+    if unknown:
+        raise TargetError(f"{where} has an unknown option: {unknown[0]}")
+    mode = options.get("ssl-mode", target.ssl_mode)
+    if mode is not None and mode.upper() not in _SSL_MODES:
+        raise TargetError(f"{where}: ssl-mode must be one of {', '.join(_SSL_MODES)}")
+    return replace(
+        target,
+        ssl_ca=options.get("ssl-ca", target.ssl_ca),
+        ssl_cert=options.get("ssl-cert", target.ssl_cert),
+        ssl_key=options.get("ssl-key", target.ssl_key),
+        ssl_mode=mode.upper() if mode else None,
+    )
+
+
+def _unquote(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value

@@ -1,0 +1,145 @@
+"""Tables of a known size, and load on them: repeated scans, hot point lookups, change-buffer work, index builds."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pymysql
+
+SCHEMA = "shop"
+ROWS_PER_PAGE = 8
+_FILLER = 1830  # bytes: eight rows of it fill the 15/16 of a 16 KiB page that an ordered insert uses
+
+Connect = Callable[[], "pymysql.Connection[Any]"]
+
+
+def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, indexes: int = 0) -> None:
+    """A table whose clustered index has about ``pages`` leaf pages of 16 KiB, with random secondary indexes.
+
+    Columns: ``id`` (1, 2, 3 … the primary key), ``k1`` … ``k<indexes>`` (random, indexed), ``filler``.
+    """
+    keys = [f"k{n}" for n in range(1, indexes + 1)]
+    columns = "".join(f"{key} INT NOT NULL, " for key in keys)
+    wanted = pages * ROWS_PER_PAGE
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+        cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+        cursor.execute(
+            f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL PRIMARY KEY, {columns}"
+            f"filler VARCHAR({_FILLER}) CHARACTER SET latin1 NOT NULL"
+            + "".join(f", KEY ({key})" for key in keys)
+            + ") ENGINE=InnoDB"
+        )
+        randoms = "".join("FLOOR(RAND() * 2147483647), " for _ in keys)
+        cursor.execute(f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', {_FILLER})")
+        have = 1
+        while have < wanted:
+            more = min(have, wanted - have)
+            cursor.execute(
+                f"INSERT INTO {SCHEMA}.{table} SELECT id + {have}, {randoms} filler"
+                f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id"
+            )
+            have += more
+        cursor.execute(f"ANALYZE TABLE {SCHEMA}.{table}")
+        cursor.fetchall()
+
+
+def scan(connection: pymysql.Connection[Any], table: str) -> None:
+    """A serial full scan of the clustered index."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table}")
+        cursor.fetchall()
+
+
+def count(connection: pymysql.Connection[Any], table: str, *, force_primary: bool = False) -> None:
+    """COUNT(*) of the whole table; a parallel read on MySQL 8.0.14+, a serial scan elsewhere."""
+    hint = " FORCE INDEX (PRIMARY)" if force_primary else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table}{hint}")
+        cursor.fetchall()
+
+
+def look_up(connection: pymysql.Connection[Any], table: str, pages: int, times: int, seed: int | None = None) -> None:
+    """Point lookups by primary key, uniform over the first ``pages`` pages."""
+    chooser = random.Random(seed)
+    with connection.cursor() as cursor:
+        for _ in range(times):
+            cursor.execute(
+                f"SELECT id FROM {SCHEMA}.{table} WHERE id = %s AND filler <> ''",
+                (chooser.randint(1, pages * ROWS_PER_PAGE),),
+            )
+            cursor.fetchall()
+
+
+def insert_rows(
+    connection: pymysql.Connection[Any], table: str, rows: int, *, indexes: int, read_back: bool, batch: int = 200
+) -> None:
+    """Insert rows with random keys at the end of the table.
+
+    With ``read_back`` each row is looked up by its first key at once, as an application does that reads its own
+    write: the buffered change is merged alone, so that the change buffer saves nothing.
+    """
+    chooser = random.Random(1)
+    names = ", ".join(["id", *(f"k{n}" for n in range(1, indexes + 1)), "filler"])
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT MAX(id) FROM {SCHEMA}.{table}")
+        last = int(cursor.fetchall()[0][0])
+        step = 1 if read_back else batch
+        for first in range(last + 1, last + rows + 1, step):
+            made = [
+                (n, *(chooser.randint(0, 2147483647) for _ in range(indexes)), "x" * 200)
+                for n in range(first, min(first + step, last + rows + 1))
+            ]
+            row = "(" + ", ".join(["%s"] * (indexes + 2)) + ")"
+            cursor.execute(
+                f"INSERT INTO {SCHEMA}.{table} ({names}) VALUES " + ", ".join([row] * len(made)),
+                [value for values in made for value in values],
+            )
+            if read_back:
+                for n in range(1, indexes + 1):
+                    cursor.execute(f"SELECT id FROM {SCHEMA}.{table} FORCE INDEX (k{n}) WHERE k{n} = %s", (made[0][n],))
+                    cursor.fetchall()
+
+
+class Load:
+    """Work in background threads, each with a connection of its own, until it is stopped."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Load:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def repeat(self, work: Callable[[pymysql.Connection[Any]], None], pause: float) -> None:
+        """Do ``work`` again and again, ``pause`` seconds apart."""
+
+        def run() -> None:
+            with self._connect() as connection:
+                while not self._stop.is_set():
+                    try:
+                        work(connection)
+                    except pymysql.MySQLError:
+                        if self._stop.wait(1.0):  # the server may be on its way down
+                            return
+                        connection.ping(reconnect=True)
+                    self._stop.wait(pause)
+
+        thread = threading.Thread(target=run, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def stop(self, patience: float = 10.0) -> None:
+        """Let every thread finish what it is doing."""
+        self._stop.set()
+        deadline = time.monotonic() + patience
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
