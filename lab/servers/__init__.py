@@ -1,0 +1,14 @@
+"""Real MySQL and MariaDB servers, private and throw-away: on the loopback address, gone without a trace.
+
+```
+with servers.start("mysql-9.7", {"innodb-buffer-pool-size": "256M"}) as server:
+    connection = server.connect()
+```
+"""
+
+from lab.cache import Unavailable
+from lab.servers.datadirs import StartError
+from lab.servers.programs import NAMES
+from lab.servers.server import Options, Server, interrupt_on_signals, start
+
+__all__ = ["NAMES", "Options", "Server", "StartError", "Unavailable", "interrupt_on_signals", "start"]

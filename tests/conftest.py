@@ -1,0 +1,52 @@
+"""Real servers for tests: a test that takes `server` runs once a server, one that takes `start_server` starts its own.
+
+`@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)` keeps a test to some of them. Where a server
+can't be had, its tests are skipped; with REQUIRE_SERVERS=1 they fail.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+
+import pytest
+
+from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, start
+
+
+def pytest_configure() -> None:
+    interrupt_on_signals()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"server", "start_server"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("server")
+
+
+def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
+    try:
+        return start(name, options)
+    except Unavailable as error:
+        reason = f"{name} can't be had here: {error}"
+    if os.environ.get("REQUIRE_SERVERS", "0") not in ("", "0"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", params=NAMES)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server at its defaults, shared by all tests of its name: pytest groups them, so that one runs at a time."""
+    with start_or_skip(request.param, {}) as started:
+        yield started
+
+
+@pytest.fixture
+def start_server() -> Iterator[Callable[..., Server]]:
+    """Start a server of the test's own, as in start_server("mysql-9.7", innodb_old_blocks_pct=55)."""
+    with ExitStack() as stack:
+
+        def start_one(name: str, **options: object) -> Server:
+            texts = {option: str(value) for option, value in options.items()}
+            return stack.enter_context(start_or_skip(name, texts))
+
+        yield start_one
