@@ -1,0 +1,1 @@
+"""What to change: windows of Snapshots, rules and models, and the recommendations they lead to."""

@@ -1,0 +1,1 @@
+"""Models of InnoDB: pure functions, no I/O."""

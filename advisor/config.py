@@ -1,0 +1,76 @@
+"""What the command line was told, in types: durations, addresses, and which server or recording to look at."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.target import Target, resolve
+
+DSN_VARIABLE = "INNODB_ADVISOR_DSN"
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Either a recording or a server."""
+
+    recording: Path | None
+    target: Target | None
+
+    @classmethod
+    def of(
+        cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
+    ) -> Where:
+        """From the options.
+
+        Raises:
+            click.UsageError: None or too many of them are given.
+            TargetError: One of them cannot be used.
+        """
+        if recording is not None:
+            if dsn or defaults_file or password_file:
+                raise click.UsageError("--recording stands alone: it replaces the server")
+            return cls(recording, None)
+        if dsn is None and defaults_file is None:
+            raise click.UsageError(
+                f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file, "
+                "or a file with --recording"
+            )
+        return cls(None, resolve(dsn, defaults_file, password_file, os.environ))
+
+
+class Duration(click.ParamType[float]):
+    """``90``, ``60s``, ``5m``, ``1h``: seconds as a float, more than 0."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(value).strip())
+        seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
+        if seconds <= 0:
+            self.fail(f"{value!r} is not a duration such as 60s, 5m or 1h", param, ctx)
+        return seconds
+
+
+class Address(click.ParamType[tuple[str, int]]):
+    """``host:port``; ``[::1]:9747`` for IPv6, ``:9747`` for every address."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Parse; click reports a failure."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:\[\]]*)):(\d{1,5})", str(value).strip())
+        if not found or int(found[3]) > 65535:
+            self.fail(f"{value!r} is not an address such as 127.0.0.1:9747", param, ctx)
+        return found[1] or found[2] or "", int(found[3])

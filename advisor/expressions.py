@@ -1,0 +1,153 @@
+"""CEL expressions: checked against the known names and types when a rule is loaded, evaluated without I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_math
+
+from advisor.models import lru
+
+Result = float | str | bool
+_TYPES = {float: cel.Type.DOUBLE, str: cel.Type.STRING, bool: cel.Type.BOOL}
+_PYTHON: dict[str, type] = {"DOUBLE": float, "STRING": str, "BOOL": bool}
+
+_MODELS = {"lru_old_blocks_pct_to_hold": lru.old_blocks_pct_to_hold}
+"""Functions of numbers to a number that expressions may call."""
+
+_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?$", re.MULTILINE)
+_MISSING = re.compile(r'No value with name "([^"]+)"')
+_OPERATORS = {"_&&_": "&&", "_||_": "||", "_?_:_": "? :", "!_": "!", "-_": "-"}
+
+
+class ExpressionError(ValueError):
+    """The expression cannot be used.
+
+    Attributes:
+        line, column: Where in the expression, both from 1.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class Missing(Exception):
+    """The value needs a fact that is not known; ``name`` says which."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class EvaluationError(Exception):
+    """Evaluation failed for another reason than a missing fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A checked expression; ``type`` is float, str or bool."""
+
+    text: str
+    type: type
+    _program: Any
+
+    def __call__(self, values: Mapping[str, Result | None]) -> Result:
+        """The value for the known ones among ``values``.
+
+        Raises:
+            Missing: It depends on one that is None; ``false && x`` does not depend on x.
+            EvaluationError: The evaluation failed.
+        """
+        result = self._program.eval(data={name: value for name, value in values.items() if value is not None})
+        value = result.value()
+        if result.type().name() in _PYTHON:
+            return self.type(value)  # type: ignore[no-any-return]
+        missing = _MISSING.search(str(value))
+        if missing:
+            raise Missing(missing[1])
+        raise EvaluationError(f"{self.text}: {value}")
+
+
+class Vocabulary:
+    """The names an expression may use, and their types."""
+
+    def __init__(self, names: Mapping[str, type]) -> None:
+        self.names = dict(names)
+        self._environment = cel.NewEnv(
+            variables={name: _TYPES[kind] for name, kind in names.items()},
+            functions=[_declaration(name, model) for name, model in _MODELS.items()],
+            extensions=[ext_math.ExtMath()],
+        )
+
+    def expression(self, text: str, wanted: tuple[type, ...] = (float, str, bool)) -> Expression:
+        """Check an expression.
+
+        Args:
+            text: CEL.
+            wanted: The types it may have.
+
+        Raises:
+            ExpressionError: A syntax error, an unknown name, a wrong type, or a result that is not wanted.
+        """
+        try:
+            program = self._environment.compile(text)
+        except RuntimeError as error:
+            raise self._explain(str(error)) from None
+        kind = _PYTHON.get(program.return_type().name())
+        if kind not in wanted:
+            names = " or ".join(_word(each) for each in wanted)
+            raise ExpressionError(f"this is {_article(program.return_type().name())}; {names} is needed")
+        return Expression(text, kind, program)
+
+    def _explain(self, message: str) -> ExpressionError:
+        found = _ERROR.search(message)
+        if found is None:
+            return ExpressionError(message)
+        line, column, text = int(found[1]), int(found[2]), found[3]
+        unknown = re.fullmatch(r"undeclared reference to '([^']+)'", text)
+        if unknown:
+            # CEL points at the dot of a qualified name; the name's first letter is what a reader looks for.
+            name = unknown[1]
+            column = max(1, column - name.find(".")) if "." in name else column
+            text = f"unknown name {name}{self._suggestion(name)}"
+        overload = re.match(r"found no matching overload for '([^']+)' applied to '\(([^']*)\)'", text)
+        if overload:
+            operator = _OPERATORS.get(overload[1], overload[1].strip("_"))
+            text = f"'{operator}' does not take ({overload[2]})"
+            if "int" in overload[2]:
+                text += "; all numbers here are doubles: write 2.0, not 2"
+        return ExpressionError(text, line, column)
+
+    def _suggestion(self, name: str) -> str:
+        # Imported here: only a broken rule needs it.
+        import difflib  # noqa: PLC0415
+
+        near = difflib.get_close_matches(name, [*self.names, *_MODELS], n=1)
+        return f"; did you mean {near[0]}?" if near else ""
+
+
+def _declaration(name: str, model: Any) -> Any:
+    count = model.__code__.co_argcount
+    overload = cel.Overload(
+        f"{name}_{count}",
+        return_type=cel.Type.DOUBLE,
+        parameters=[cel.Type.DOUBLE] * count,
+        is_member=False,
+        impl=model,
+    )
+    return cel.FunctionDecl(name, [overload])
+
+
+def _word(kind: type) -> str:
+    return {float: "a number", str: "a text", bool: "true or false"}[kind]
+
+
+def _article(cel_name: str) -> str:
+    kind = _PYTHON.get(cel_name)
+    return _word(kind) if kind else f"of the type {cel_name}; all numbers here are doubles (write 2.0, not 2)"

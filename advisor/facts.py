@@ -1,0 +1,238 @@
+"""What rules may speak of: named facts, drawn from a window. A fact that is None is not known.
+
+The fields of these classes are the names in rule expressions: ``pool.free_pages``, ``scan.passes``. Numbers are
+floats (CEL doubles); each field says its unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from advisor.settings import SETTINGS, SettingValue
+from advisor.window import Window, total
+from exporter.midpoint import old_target
+from exporter.rows import number
+from exporter.snapshot import Index, IndexSize, IndexSizes, Snapshot, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The buffer pool, all instances together; pages unless said otherwise."""
+
+    pages: float | None = None
+    list_pages: float | None = None
+    old_pages: float | None = None
+    old_target_pages: float | None = None
+    free_pages: float | None = None
+    instances: float | None = None
+    page_bytes: float | None = None
+    pages_read_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBuffer:
+    """The change buffer over the window; operations are inserts, delete marks and deletes."""
+
+    merges: float | None = None
+    merged_operations: float | None = None
+    operations_per_merge: float | None = None
+    merges_per_second: float | None = None
+    size_pages: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table whose clustered index was scanned as a whole in the window.
+
+    Attributes:
+        pages, bytes: Size of the clustered index.
+        passes: Scans in the window; a part of one counts as that part.
+        serial_passes, parallel_passes: Of these by the row path, and by parallel readers.
+        pages_read: Pages read from the table's data file in the window.
+        pages_read_per_pass: Their quotient.
+        pages_read_last_pass: The same over the newest part of the window that holds a whole pass.
+    """
+
+    schema: str
+    table: str
+    pages: float | None = None
+    bytes: float | None = None
+    passes: float | None = None
+    serial_passes: float | None = None
+    parallel_passes: float | None = None
+    passes_per_hour: float | None = None
+    pages_read: float | None = None
+    pages_read_per_pass: float | None = None
+    pages_read_last_pass: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The window itself."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All facts of a window; ``setting`` by name, the lists by the name that ``for_each`` takes."""
+
+    window: Observed
+    setting: dict[str, SettingValue | None]
+    pool: Pool
+    ibuf: ChangeBuffer
+    lists: dict[str, Sequence[Any]] = field(default_factory=dict)
+
+
+GROUPS: dict[str, type] = {"window": Observed, "pool": Pool, "ibuf": ChangeBuffer}
+LISTS: dict[str, tuple[str, type]] = {"scans": ("scan", Scan)}
+"""What ``for_each`` may name: the name of one item in expressions, and its class."""
+
+
+def vocabulary(group: str, shape: type) -> dict[str, type]:
+    """The names that a class of facts gives to expressions, each float or str."""
+    return {f"{group}.{f.name}": str if f.type == "str" else float for f in fields(shape)}
+
+
+def setting_vocabulary() -> dict[str, type]:
+    """``setting.<name>`` for every known setting."""
+    return {f"setting.{name}": float if setting.kind == "number" else str for name, setting in SETTINGS.items()}
+
+
+def named(group: str, facts: Any) -> dict[str, float | str | None]:
+    """The values under their names in expressions."""
+    return {f"{group}.{f.name}": getattr(facts, f.name) for f in fields(facts)}
+
+
+def facts(window: Window) -> Facts:
+    """Everything rules may speak of."""
+    latest = window.latest
+    return Facts(
+        window=Observed(window.seconds),
+        setting={name: setting.read(latest.setting(name)) for name, setting in SETTINGS.items()},
+        pool=_pool(window),
+        ibuf=_change_buffer(window),
+        lists={"scans": _scans(window)},
+    )
+
+
+def _pool(window: Window) -> Pool:
+    latest = window.latest
+    page_bytes = number(latest.setting("innodb_page_size"))
+    if latest.pools is None:
+        return Pool(page_bytes=page_bytes)
+    pct = number(latest.setting("innodb_old_blocks_pct"))
+    read = window.delta(_pages_read)
+    return Pool(
+        pages=total(pool.size_pages for pool in latest.pools),
+        list_pages=total(pool.database_pages for pool in latest.pools),
+        old_pages=total(pool.old_pages for pool in latest.pools),
+        old_target_pages=(
+            None if pct is None else total(old_target(pool.database_pages, int(pct)) for pool in latest.pools)
+        ),
+        free_pages=total(pool.free_pages for pool in latest.pools),
+        instances=float(len(latest.pools)),
+        page_bytes=page_bytes,
+        pages_read_per_second=_ratio(read, window.seconds),
+    )
+
+
+def _pages_read(snapshot: Snapshot) -> float | None:
+    return None if snapshot.pools is None else total(pool.pages_read for pool in snapshot.pools)
+
+
+def _change_buffer(window: Window) -> ChangeBuffer:
+    def counter(name: str) -> float | None:
+        return window.delta(lambda snapshot: (snapshot.innodb_metrics or {}).get(name))
+
+    merges = counter("ibuf_merges")
+    parts = [counter(f"ibuf_merges_{operation}") for operation in ("insert", "delete_mark", "delete")]
+    operations = None if None in parts else total(part or 0.0 for part in parts)
+    size = (window.latest.innodb_metrics or {}).get("ibuf_size")
+    return ChangeBuffer(
+        merges=merges,
+        merged_operations=operations,
+        operations_per_merge=_ratio(operations, merges),
+        merges_per_second=_ratio(merges, window.seconds),
+        size_pages=None if size is None else float(size),
+    )
+
+
+def _scans(window: Window) -> list[Scan]:
+    """Every table with a trace of a full scan in the window, the most scanned pages first."""
+    sizes = window.latest.index_sizes
+    if sizes is None:
+        return []
+    found = [
+        scan
+        for index, size in sizes.sizes.items()
+        if index.clustered and (scan := _scan(window, index, size)) is not None
+    ]
+    return sorted(found, key=lambda scan: -(scan.passes or 0.0) * (scan.pages or 0.0))
+
+
+def _scan(window: Window, index: Index, size: IndexSize) -> Scan | None:
+    table = Table(index.schema, index.table)
+    serial, parallel = _passes(window, table, size)
+    passes = serial + parallel
+    if not passes:
+        return None
+    page_bytes = number(window.latest.setting("innodb_page_size"))
+    last = window.tail(lambda part: sum(_passes(part, table, size)) >= 1.0)
+    read = _pages_from_file(window, table, page_bytes)
+    return Scan(
+        schema=table.schema,
+        table=table.table,
+        pages=float(size.pages),
+        bytes=None if page_bytes is None else size.pages * page_bytes,
+        passes=passes,
+        serial_passes=serial,
+        parallel_passes=parallel,
+        passes_per_hour=_ratio(passes * 3600.0, window.seconds),
+        pages_read=read,
+        pages_read_per_pass=_ratio(read, passes),
+        pages_read_last_pass=_ratio(_pages_from_file(last, table, page_bytes), sum(_passes(last, table, size))),
+    )
+
+
+def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float]:
+    """Scans of the clustered index by the row path, and by parallel readers."""
+    if not size.rows:
+        return 0.0, 0.0
+    fetched = window.deltas(lambda s: s.table_scans, float).get(table, 0.0)
+    if not _counts_clustered(window, table):
+        return fetched / size.rows, 0.0
+    executions = window.deltas(lambda s: s.count_statements, lambda c: c.executions).get(table, 0.0)
+    examined = window.deltas(lambda s: s.count_statements, lambda c: c.rows_examined).get(table, 0.0)
+    # Parallel readers leave rows_examined at 0; a serial COUNT(*) shows in table I/O already.
+    return fetched / size.rows, max(0.0, executions - examined / size.rows)
+
+
+def _counts_clustered(window: Window, table: Table) -> bool:
+    """Whether COUNT(*) of the table reads the clustered index in parallel.
+
+    A server without parallel reads leaves its trace in table I/O. With a secondary index the optimiser counts by
+    that one, unless told otherwise or from MySQL 8.0.17 to 8.0.36 (bugs 100597, 112767).
+    """
+    server, sizes = window.latest.server, window.latest.index_sizes
+    if not server.parallel_read or sizes is None:
+        return False
+    if (8, 0, 17) <= server.version < (8, 0, 37) or not _has_secondary(sizes, table):
+        return True
+    statement = (window.latest.count_statements or {}).get(table)
+    return statement is not None and statement.forced_primary == statement.executions
+
+
+def _has_secondary(sizes: IndexSizes, table: Table) -> bool:
+    return any((i.schema, i.table) == (table.schema, table.table) and not i.clustered for i in sizes.sizes)
+
+
+def _pages_from_file(window: Window, table: Table, page_bytes: float | None) -> float | None:
+    read = window.deltas(lambda s: s.table_files, lambda f: f.bytes).get(table)
+    return _ratio(read, page_bytes)
+
+
+def _ratio(dividend: float | None, divisor: float | None) -> float | None:
+    return None if dividend is None or not divisor else dividend / divisor

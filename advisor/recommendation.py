@@ -1,0 +1,136 @@
+"""The contract: what a recommendation says. Every way of reaching one, from the page to Alertmanager, shows this."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from advisor.settings import SettingValue
+
+Number = int | float
+
+
+class Severity(StrEnum):
+    """How much it matters; in rising order."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """0, 1 or 2."""
+        return list(Severity).index(self)
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Evidence(_Frozen):
+    """One measured or derived fact that the recommendation rests on."""
+
+    name: str
+    value: Number | str
+    unit: str = ""
+    source: str = Field(description="Where it was read: a table, a variable, a statement, or a model.")
+
+
+class Change(_Frozen):
+    """A setting to change, with statements that this server accepts as they stand."""
+
+    setting: str
+    from_: Number | str | None = Field(alias="from", serialization_alias="from")
+    to: Number | str
+    dynamic: bool = Field(description="Whether it takes effect without a restart.")
+    apply: tuple[str, ...] = Field(description="Empty where only a restart applies it.")
+    rollback: tuple[str, ...]
+    persist: tuple[str, ...] = Field(description="Empty where the server has no SET PERSIST.")
+    config: str = Field(description="The line for the option file's [mysqld] section.")
+
+
+class Effect(_Frozen):
+    """What a quantity is now and what the change is predicted to make of it."""
+
+    quantity: str
+    now: Number | None = None
+    predicted: Number
+    unit: str = ""
+    model: str | None = Field(None, description="The model that predicts; none where it follows by definition.")
+    error: float | None = Field(None, description="The model's relative error where it was compared with a server.")
+    read_bytes_saved_per_second: Number | None = None
+
+
+class Recommendation(_Frozen):
+    """One thing to change, why, and what it will do."""
+
+    rule: str
+    severity: Severity
+    confidence: float = Field(ge=0, le=1)
+    fingerprint: str = Field(description="Depends on rule and subject only, never on numbers.")
+    summary: str
+    subject: Mapping[str, str]
+    evidence: tuple[Evidence, ...]
+    changes: tuple[Change, ...]
+    effect: Effect
+    cost: Effect | None = None
+    alternatives: tuple[Change, ...] = ()
+    watched_seconds: float
+    references: tuple[str, ...]
+
+
+class Blind(_Frozen):
+    """A rule that could not run, what it lacked, and what would cure it."""
+
+    rule: str
+    lacks: str
+    reason: str
+    cure: str | None = None
+
+
+class Advice(_Frozen):
+    """Everything the rules say about a window."""
+
+    server: str
+    at: float = Field(description="The newest snapshot's time, Unix seconds.")
+    watched_seconds: float
+    recommendations: tuple[Recommendation, ...]
+    blind: tuple[Blind, ...]
+
+
+def fingerprint(rule: str, subject: Mapping[str, str]) -> str:
+    """Sixteen hexadecimal digits that stay the same while rule and subject do."""
+    text = json.dumps([rule, sorted(subject.items())], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def tidy(value: float) -> Number:
+    """A number for people and JSON: whole numbers as integers, others with four significant digits."""
+    if value == int(value):
+        return int(value)
+    return float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+
+
+def change(
+    setting: str, before: SettingValue | None, after: SettingValue, *, dynamic: bool, set_persist: bool
+) -> Change:
+    """A change of a setting, with the statements that apply it, undo it and keep it over a restart."""
+
+    def shown(value: SettingValue) -> str:
+        return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(tidy(value))
+
+    config = after if isinstance(after, str) else str(tidy(after))
+    return Change(
+        setting=setting,
+        from_=before if before is None or isinstance(before, str) else tidy(before),
+        to=after if isinstance(after, str) else tidy(after),
+        dynamic=dynamic,
+        apply=(f"SET GLOBAL {setting} = {shown(after)}",) if dynamic else (),
+        rollback=(f"SET GLOBAL {setting} = {shown(before)}",) if dynamic and before is not None else (),
+        persist=(f"SET PERSIST {setting} = {shown(after)}",) if dynamic and set_persist else (),
+        config=f"{setting} = {config}",
+    )

@@ -1,0 +1,151 @@
+"""`make run`: a private MySQL under a load that needs advice, watched by the sidecar.
+
+DSN=… or DEFAULTS_FILE=… watches one's own server instead. Where no server can be had, a bundled recording is replayed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymysql
+
+from lab import servers
+from lab.workloads import SCHEMA, Load, look_up, make_table, scan
+
+ADDRESS = "127.0.0.1:9747"
+POOL = "256M"
+SCANNED, HOT, OTHER = "orders", "customers", "archive"
+SCANNED_PAGES, HOT_PAGES = 11_400, 2_900  # of 16,382: the scanned table fits the pool, but not beside what is there
+SCAN_PAUSE = 2.0  # seconds; longer than innodb_old_blocks_time
+ACCOUNT = "innodb_advisor"
+RECORDING = Path(__file__).parent.parent / "tests/captures/mysql-9.7/repeated-scan/recording.jsonl.gz"
+
+
+def main() -> int:
+    """Run until Ctrl-C; the exit code."""
+    servers.interrupt_on_signals()
+    try:
+        if os.environ.get("DSN") or os.environ.get("DEFAULTS_FILE"):
+            return _watch_own()
+        try:
+            server = _server()
+        except (servers.Unavailable, servers.StartError) as error:
+            say(f"No MySQL 9.7 can be had here: {error}")
+            return _replay()
+        with server, _load(server):
+            return _watch(server)
+    except KeyboardInterrupt:
+        say("\nstopped; nothing is left behind")
+        return 0
+
+
+def _server() -> servers.Server:
+    say("starting a private MySQL 9.7 (the first time it is downloaded: about 63 MB) …")
+    server = servers.start("mysql-9.7", {"innodb-buffer-pool-size": POOL})
+    say(f"MySQL {server.version} is up: {server.dsn} (root, no password), buffer pool {POOL}")
+    return server
+
+
+@contextlib.contextmanager
+def _load(server: servers.Server) -> Iterator[None]:
+    """Tables, then hot lookups on one and a repeated scan of another while a third fills the pool."""
+    say("making three tables …")
+    with server.connect() as connection:
+        for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
+            make_table(connection, table, pages)
+    server.restart()  # an empty pool: what is in it from now on is what the load reads
+    with server.connect() as connection:
+        scan(connection, OTHER)
+    with Load(server.connect) as load:
+        load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 200), pause=0.05)
+        load.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_PAUSE)
+        say(f"load: point lookups on {SCHEMA}.{HOT}, and a full scan of {SCHEMA}.{SCANNED} every {SCAN_PAUSE:g} s")
+        yield
+
+
+def _watch(server: servers.Server) -> int:
+    password = secrets.token_urlsafe(16)
+    with server.connect() as connection, connection.cursor() as cursor:
+        _create_account(cursor, password)
+    dsn = f"mysql://{ACCOUNT}@127.0.0.1:{server.port}"
+    began = time.monotonic()
+    with _sidecar(["--dsn", dsn, "--interval", "2s"], {"INNODB_ADVISOR_PASSWORD": password}) as sidecar:
+        found = _first_advice(sidecar)
+        if found is not None:
+            say(f"\nafter {time.monotonic() - began:.0f} s /advise says:\n  {found['summary']}")
+            for statement in found["changes"][0]["apply"]:
+                say(f"  {statement};")
+            say(f"Try it: mysql -h127.0.0.1 -P{server.port} -uroot -e {found['changes'][0]['apply'][0]!r}")
+            say("and see the advice go. Ctrl-C stops everything.")
+        return sidecar.wait()
+
+
+def _create_account(cursor: pymysql.cursors.Cursor, password: str) -> None:
+    """What the README tells users to create."""
+    cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 3", (password,))
+    cursor.execute(f"GRANT PROCESS ON *.* TO {ACCOUNT}@'127.0.0.1'")
+    cursor.execute(f"GRANT SELECT ON performance_schema.* TO {ACCOUNT}@'127.0.0.1'")
+    cursor.execute(f"GRANT SELECT ON mysql.innodb_index_stats TO {ACCOUNT}@'127.0.0.1'")
+
+
+def _watch_own() -> int:
+    dsn, defaults_file = os.environ.get("DSN"), os.environ.get("DEFAULTS_FILE")
+    where = [*(["--dsn", dsn] if dsn else []), *(["--defaults-file", defaults_file] if defaults_file else [])]
+    with _sidecar(where, {}) as sidecar:
+        return sidecar.wait()
+
+
+def _replay() -> int:
+    say(
+        f"Replaying a recording of one instead: {RECORDING.relative_to(Path.cwd()) if RECORDING.is_relative_to(Path.cwd()) else RECORDING.name}"
+    )
+    with _sidecar(["--recording", str(RECORDING)], {}) as sidecar:
+        return sidecar.wait()
+
+
+@contextlib.contextmanager
+def _sidecar(where: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "advisor.cli", "serve", "--listen", ADDRESS, *where]
+    process = subprocess.Popen(command, env={**os.environ, **environment})
+    try:
+        if process.poll() is None:
+            say(f"sidecar: open http://{ADDRESS}/ , or ask for /advise, /metrics, /snapshot")
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.wait(timeout=15)
+
+
+def _first_advice(sidecar: subprocess.Popen[bytes], patience: float = 60.0) -> dict[str, Any] | None:
+    """The first recommendation; None when the sidecar ends or nothing comes in time."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and sidecar.poll() is None:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
+            with urllib.request.urlopen(f"http://{ADDRESS}/advise", timeout=5) as response:
+                recommendations = json.load(response)["recommendations"]
+            if recommendations:
+                return dict(recommendations[0])
+        time.sleep(1.0)
+    return None
+
+
+def say(text: str) -> None:
+    """To the terminal at once, also through a pipe."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
