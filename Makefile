@@ -35,6 +35,7 @@ format: $(STAMP) ## apply ruff's fixes and format
 lock: $(STAMP)  ## pin the dependencies of pyproject.toml anew, with hashes and without any host name
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group build -o requirements/build.txt
 
 captures: $(STAMP) ## record the fixtures of tests/captures anew from the real servers
 	$(BIN)/python -m lab.captures
