@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import pymysql
 
@@ -48,6 +48,37 @@ def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, i
         cursor.fetchall()
 
 
+def make_indexed_table(connection: pymysql.Connection[Any], table: str, rows: int, *, indexes: int = 3) -> None:
+    """A table of small rows whose non-unique secondary indexes have random keys and little room left.
+
+    Columns as in ``make_table``. Each index is on ``(k<n>, filler(24))``, some 45 bytes an entry: 340 entries a leaf
+    page of 16 KiB. The indexes are built after the rows are in, sorted, so that no change to them is buffered.
+    """
+    keys = [f"k{n}" for n in range(1, indexes + 1)]
+    randoms = "".join("FLOOR(RAND() * 2147483647), " for _ in keys)
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+        cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+        cursor.execute(
+            f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL PRIMARY KEY, "
+            + "".join(f"{key} INT NOT NULL, " for key in keys)
+            + "filler VARCHAR(200) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB"
+        )
+        cursor.execute(f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', 24)")
+        have = 1
+        while have < rows:
+            more = min(have, rows - have)
+            cursor.execute(
+                f"INSERT INTO {SCHEMA}.{table} SELECT id + {have}, {randoms} filler"
+                f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id"
+            )
+            have += more
+        added = ", ".join(f"ADD INDEX {key} ({key}, filler(24))" for key in keys)
+        cursor.execute(f"ALTER TABLE {SCHEMA}.{table} {added}")
+        cursor.execute(f"ANALYZE TABLE {SCHEMA}.{table}")
+        cursor.fetchall()
+
+
 def scan(connection: pymysql.Connection[Any], table: str) -> None:
     """A serial full scan of the clustered index."""
     with connection.cursor() as cursor:
@@ -76,14 +107,21 @@ def look_up(connection: pymysql.Connection[Any], table: str, pages: int, times: 
 
 
 def insert_rows(
-    connection: pymysql.Connection[Any], table: str, rows: int, *, indexes: int, read_back: bool, batch: int = 200
+    connection: pymysql.Connection[Any],
+    table: str,
+    rows: int,
+    *,
+    indexes: int,
+    read_back: bool,
+    batch: int = 200,
+    seed: int | None = 1,
 ) -> None:
     """Insert rows with random keys at the end of the table.
 
     With ``read_back`` each row is looked up by its first key at once, as an application does that reads its own
     write: the buffered change is merged alone, so that the change buffer saves nothing.
     """
-    chooser = random.Random(1)
+    chooser = random.Random(seed)
     names = ", ".join(["id", *(f"k{n}" for n in range(1, indexes + 1)), "filler"])
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT MAX(id) FROM {SCHEMA}.{table}")
@@ -113,7 +151,7 @@ class Load:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def __enter__(self) -> Load:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

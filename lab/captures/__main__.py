@@ -1,0 +1,74 @@
+"""The command line of the captures: python -m lab.captures."""
+
+import sys
+import time
+
+import click
+
+from lab.captures import Capture, golden, kept
+from lab.captures.checks import NotShown
+from lab.captures.record import record
+from lab.captures.scenarios import CATALOG
+from lab.captures.scrub import Leak
+from lab.servers import StartError, Unavailable, interrupt_on_signals
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", nargs=-1, metavar="[SERVER/SCENARIO]...")
+@click.option("--list", "listing", is_flag=True, help="List the captures, and make none.")
+@click.option("--golden", "golden_only", is_flag=True, help="Write the golden files anew from the captures there are.")
+def main(names: tuple[str, ...], listing: bool, golden_only: bool) -> None:  # noqa: FBT001 - click's flags
+    """Make the captures SERVER/SCENARIO, or all of them, anew from real servers.
+
+    Each comes with a note of where it is from and with its golden file. Exit status: 2 when a server can't be
+    had here, 1 when a capture doesn't show what it is for; the others are made all the same.
+    """
+    chosen = _chosen(names, list(CATALOG if not golden_only else kept()))
+    if listing:
+        for capture in chosen:
+            size = f"{capture.recording.stat().st_size:7,} bytes" if capture.recording.is_file() else "not made yet"
+            click.echo(f"{capture!s:44} {size}")
+        return
+    if golden_only:
+        for capture in chosen:
+            golden.write(capture)
+        for path in golden.stale():
+            path.unlink()
+        click.echo(f"{len(chosen)} golden files written")
+        return
+    interrupt_on_signals()
+    try:
+        sys.exit(max([_make(capture) for capture in chosen], default=0))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _chosen(names: tuple[str, ...], known: list[Capture]) -> list[Capture]:
+    by_name = {str(capture): capture for capture in known}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise click.UsageError(f"there is no capture {unknown[0]}; see --list")
+    return [by_name[name] for name in names] or known
+
+
+def _make(capture: Capture) -> int:
+    """Make one and say how it went; its exit status."""
+    began = time.monotonic()
+    click.echo(f"{capture!s:44} ", nl=False)
+    sys.stdout.flush()
+    try:
+        shown = record(capture, lambda failed: click.echo(f"{failed}\n{'':44} ", nl=False))
+    except Unavailable as error:
+        click.echo(f"not made: the server can't be had here: {error}")
+        return 2
+    except (NotShown, Leak, StartError) as error:
+        click.echo(f"FAILED: {error}")
+        return 1
+    numbers = ", ".join(f"{name} {value}" for name, value in shown.items())
+    size = capture.recording.stat().st_size
+    click.echo(f"{time.monotonic() - began:4.1f} s, {size:6,} bytes: {numbers}")
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""A capture, from the start of its server until its files are in place."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ruamel.yaml import YAML
+
+from exporter.recording import replay
+from exporter.sampler import Sampler
+from exporter.target import Target
+from lab import servers
+from lab.captures import Capture, golden, scrub
+from lab.captures.checks import NotShown, Numbers
+from lab.captures.scenarios import SCENARIOS, Scenario, Step
+from lab.servers import Server
+
+
+def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
+    """Make a capture anew, with its note and its golden file; what it shows.
+
+    Nothing is replaced unless the new one shows what it is for and names nothing of this machine.
+
+    Args:
+        capture: Which one.
+        say: Told of an attempt that failed where another one follows.
+
+    Raises:
+        Unavailable: The server can't be had here.
+        StartError: It can be had, and didn't start.
+        NotShown: The capture doesn't show what it is for.
+        Leak: It names something of this machine.
+    """
+    attempts = SCENARIOS[capture.scenario].attempts
+    for attempt in range(1, attempts + 1):
+        try:
+            return _attempt(capture, attempt)
+        except NotShown as error:
+            if attempt == attempts:
+                raise
+            say(f"attempt {attempt}: {error}")
+    raise AssertionError("a scenario is tried once at least")
+
+
+def _attempt(capture: Capture, attempt: int) -> Numbers:
+    scenario = SCENARIOS[capture.scenario]
+    with TemporaryDirectory() as folder:
+        recording = Path(folder) / capture.recording.name
+        with servers.start(capture.server, scenario.options[capture.server]) as server:
+            began = datetime.now(UTC)
+            with scenario.work(server) as step:
+                asyncio.run(_watch(server, scenario, step, recording))
+            version, options = server.version, server.options
+        shown = scenario.checked_by(capture.server)(list(replay(recording)))
+        scrub.check(recording)
+        capture.recording.parent.mkdir(parents=True, exist_ok=True)
+        capture.recording.write_bytes(recording.read_bytes())
+    note = {
+        "server": capture.server,
+        "version": version,
+        "options": dict(options),
+        "account": scenario.user,
+        "workload": " ".join((scenario.work.__doc__ or "").split()),
+        "collections": scenario.collections,
+        "seconds_apart": scenario.period,
+        "captured": began.isoformat(timespec="seconds"),
+        "command": f"python -m lab.captures {capture}",
+        "attempts": attempt,
+        "rewritten": scrub.SAID,
+        "shows": shown,
+    }
+    with capture.note.open("w", encoding="utf-8") as file:
+        YAML().dump(note, file)
+    golden.write(capture)
+    return shown
+
+
+async def _watch(server: Server, scenario: Scenario, step: Step, recording: Path) -> None:
+    target = Target(host=server.host, port=server.port, user=scenario.user)
+    with scrub.Scrubbed(recording, server) as recorder:
+        sampler = Sampler(target, keep=recorder)
+        try:
+            await sampler.collect()
+            for _ in range(scenario.collections - 1):
+                began = time.monotonic()
+                await asyncio.to_thread(step)
+                await asyncio.sleep(max(0.0, scenario.period - (time.monotonic() - began)))
+                await sampler.collect()
+        finally:
+            await sampler.close()

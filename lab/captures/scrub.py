@@ -1,0 +1,83 @@
+"""What a capture must not tell of the machine it was made on, and the recorder that rewrites it."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import socket
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.assembly import Answer
+from exporter.recording import Recorder
+from exporter.rows import Rows, Value
+from lab import cache
+from lab.servers import Server
+
+DATADIR, TMPDIR, HOSTNAME = "/var/lib/mysql", "/tmp", "db1"  # noqa: S108 - written, never opened
+SAID = f"data folder to {DATADIR}, temporary folder to {TMPDIR}, host name to {HOSTNAME}; nothing else"
+
+
+class Leak(Exception):
+    """A recording names something of this machine."""
+
+
+class Scrubbed(Recorder):
+    """A recorder that keeps every answer as it came, but for the names of folders and of the machine."""
+
+    def __init__(self, path: Path, server: Server) -> None:
+        """Open the file.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        super().__init__(path)
+        self._folders = {str(server.datadir): DATADIR, str(server.socket.parent): TMPDIR}  # one is in the other
+        self._host = re.compile(rf"\b{re.escape(socket.gethostname())}\b")
+
+    def answer(self, answer: Answer) -> None:
+        """Keep an answer, rewritten."""
+        results = tuple(
+            Rows(rows.columns, tuple(tuple(map(self._value, row)) for row in rows.rows)) for rows in answer.results
+        )
+        super().answer(replace(answer, results=results, reason=self._text(answer.reason)))
+
+    def _value(self, value: Value) -> Value:
+        return self._text(value) if isinstance(value, str) else value
+
+    def _text(self, text: str) -> str:
+        for found, written in self._folders.items():
+            text = text.replace(found, written)
+        return self._host.sub(HOSTNAME, text)
+
+
+def leaks(recording: Path) -> list[str]:
+    """What a recording names of this machine: folders of temporary files, this repository, the host."""
+    with gzip.open(recording, "rt", encoding="utf-8") as file:
+        text = file.read().replace("\\n", "\n")  # JSON's line ends would hide where a word begins
+    return [what for what, pattern in _of_this_machine().items() if re.search(pattern, text)]
+
+
+def check(recording: Path) -> None:
+    """Make sure that a recording names nothing of this machine.
+
+    Raises:
+        Leak: It does.
+    """
+    if found := leaks(recording):
+        raise Leak(f"the recording still names {', '.join(found)}")
+
+
+def _of_this_machine() -> dict[str, str]:
+    """Patterns by what they stand for."""
+    folders = {
+        "a folder of temporary files": f"{Path(tempfile.gettempdir()).resolve()}/innodb-advisor-",
+        "the repository": f"{cache.REPOSITORY}/",
+        "the cache": f"{cache.folder()}/",
+    }
+    patterns = {what: re.escape(folder) for what, folder in folders.items()}
+    # A machine may bear a name that servers print of themselves.
+    if (host := socket.gethostname()) not in (HOSTNAME, "localhost", "mysql", "mariadb", "debian"):
+        patterns["the host name"] = rf"\b{re.escape(host)}\b"
+    return patterns

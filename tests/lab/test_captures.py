@@ -1,0 +1,125 @@
+"""Each capture says where it is from, shows what it is for, and tells nothing of the machine it was made on."""
+
+import gzip
+import json
+import socket
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from ruamel.yaml import YAML
+
+from exporter.assembly import Answer
+from exporter.recording import replay
+from exporter.rows import Rows
+from lab.captures import Capture, kept, scrub
+from lab.captures.__main__ import main
+from lab.captures.checks import NotShown, merges, read_each_pass
+from lab.captures.scenarios import CATALOG, SCANNED_TABLE, SCENARIOS
+from lab.servers import Server
+
+LARGEST = 40_000  # bytes: what a fixture may weigh
+
+one_server = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+each_capture = pytest.mark.parametrize("capture", kept(), ids=str)
+
+
+def note(capture: Capture) -> dict[str, Any]:
+    loaded: dict[str, Any] = YAML(typ="safe").load(capture.note)
+    return loaded
+
+
+def text(recording: Path) -> str:
+    return gzip.decompress(recording.read_bytes()).decode()
+
+
+def test_the_captures_are_those_of_the_catalogue() -> None:
+    assert kept() == sorted(CATALOG)
+
+
+@each_capture
+def test_its_note_says_where_it_is_from(capture: Capture) -> None:
+    said, first = note(capture), next(replay(capture.recording))
+    assert said["server"] == capture.server
+    assert said["version"] == first.server.version_text
+    assert said["account"] == first.account.partition("@")[0]
+    assert said["command"] == f"python -m lab.captures {capture}"
+    assert said["workload"]
+    for name, value in said["options"].items():
+        there = first.setting(name.replace("-", "_"))
+        assert there is None or there.upper() == value.upper() or there == bytes_of(value)
+
+
+def bytes_of(value: str) -> str:
+    """A size with its unit written out: 128M."""
+    return str(int(value[:-1]) << 20) if value.endswith("M") else value.replace("ON", "1").replace("OFF", "0")
+
+
+@each_capture
+def test_it_still_shows_what_it_is_for(capture: Capture) -> None:
+    shown = SCENARIOS[capture.scenario].checked_by(capture.server)(list(replay(capture.recording)))
+    assert shown == note(capture)["shows"]
+
+
+@each_capture
+def test_its_times_only_grow_and_nothing_cuts_it(capture: Capture) -> None:
+    snapshots = list(replay(capture.recording))
+    assert len(snapshots) == note(capture)["collections"]
+    for before, after in pairwise(snapshots):
+        assert 0.5 < after.at - before.at < 10
+        assert after.server == before.server
+        assert after.variables == before.variables
+        assert (after.status or {})["uptime"] >= (before.status or {})["uptime"]
+
+
+@each_capture
+def test_it_names_nothing_of_the_machine(capture: Capture) -> None:
+    assert scrub.leaks(capture.recording) == []
+    for told in ("/work/", "innodb-advisor-", ".cache/"):
+        assert told not in text(capture.recording)
+    for snapshot in replay(capture.recording):
+        assert (snapshot.setting("hostname"), snapshot.setting("datadir")) == ("db1", "/var/lib/mysql/")
+
+
+@each_capture
+def test_it_is_small(capture: Capture) -> None:
+    assert capture.recording.stat().st_size < LARGEST
+
+
+@one_server
+def test_names_of_the_machine_are_rewritten_and_the_rest_is_kept(server: Server, tmp_path: Path) -> None:
+    host = socket.gethostname()
+    values = (f"{server.datadir}/shop/t.ibd", f"{server.socket.parent}/x", f"on\n{host} and {host}x", 7, None, "")
+    with scrub.Scrubbed(tmp_path / "r.jsonl.gz", server) as recorder:
+        recorder.answer(Answer("any", 1.0, results=(Rows(tuple("abcdef"), (values,)),)))
+    answer = json.loads(text(tmp_path / "r.jsonl.gz").splitlines()[1])
+    assert answer["results"][0]["rows"] == [
+        ["/var/lib/mysql/shop/t.ibd", "/tmp/x", f"on\ndb1 and {host}x", 7, None, ""]  # noqa: S108 - a text
+    ]
+
+
+@one_server
+def test_a_name_that_got_through_is_found(server: Server, tmp_path: Path) -> None:
+    recording = tmp_path / "r.jsonl.gz"
+    recording.write_bytes(gzip.compress(f'"{server.datadir}"'.encode()))
+    with pytest.raises(scrub.Leak, match="a folder of temporary files"):
+        scrub.check(recording)
+
+
+def test_a_capture_that_does_not_show_its_phenomenon_is_refused() -> None:
+    followed = list(replay(Capture("mysql-9.7", "repeated-scan-followed").recording))
+    with pytest.raises(NotShown, match="pages in a pool of"):
+        read_each_pass(followed, SCANNED_TABLE)
+    single = list(replay(Capture("mysql-9.7", "change-buffer-single-merges").recording))
+    with pytest.raises(NotShown, match=r"1\.\d\d operations a merge"):
+        merges(single, least=2.0)
+
+
+def test_the_command_lists_and_refuses_what_there_is_not() -> None:
+    listed = CliRunner().invoke(main, ["--list"])
+    assert [line.split()[0] for line in listed.output.splitlines()] == [str(capture) for capture in CATALOG]
+    refused = CliRunner().invoke(main, ["mysql-9.7/no-such"])
+    assert refused.exit_code == 2
+    assert "there is no capture mysql-9.7/no-such; see --list" in refused.output

@@ -1,0 +1,53 @@
+"""What the server answered in each capture becomes, to the byte, the /metrics text of its golden file."""
+
+import difflib
+import os
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from exporter.recording import replay
+from lab import promtool
+from lab.cache import Unavailable
+from lab.captures import Capture, golden, kept
+
+AGAIN = "python -m lab.captures --golden"
+
+each_capture = pytest.mark.parametrize("capture", kept(), ids=str)
+
+
+@each_capture
+def test_metrics_are_those_of_the_golden_file(capture: Capture) -> None:
+    assert capture.golden.is_file(), f"make it with {AGAIN}"
+    expected, found = capture.golden.read_text().splitlines(), golden.of(capture).splitlines()
+    changed = list(difflib.unified_diff(expected, found, str(capture.golden), "now", n=1, lineterm=""))
+    if changed:
+        pytest.fail("\n".join([*changed, "", f"If this is meant: {AGAIN}"]), pytrace=False)
+
+
+@each_capture
+def test_openmetrics_parse_and_hold_the_same_samples(capture: Capture) -> None:
+    *_, last = replay(capture.recording)
+    parsed = list(text_string_to_metric_families(golden.openmetrics(last)))  # type: ignore[no-untyped-call]
+    in_openmetrics = sorted((sample.name, str(sample.labels)) for family in parsed for sample in family.samples)
+    classic = [line for line in golden.classic(last).splitlines() if not line.startswith("#")]
+    assert len(in_openmetrics) == len(classic) == len(set(in_openmetrics))
+
+
+@each_capture
+def test_promtool_has_nothing_to_say(capture: Capture) -> None:
+    try:
+        said = promtool.check_metrics(capture.golden.read_text())
+    except Unavailable as error:
+        if os.environ.get("REQUIRE_SERVERS", "0") not in ("", "0"):
+            pytest.fail(f"promtool can't be had here: {error}", pytrace=False)
+        pytest.skip(f"promtool can't be had here: {error}")
+    assert said == ""
+
+
+def test_there_are_captures() -> None:
+    assert kept()
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert golden.stale() == []
