@@ -1,5 +1,6 @@
 """Processes that die with this one, however it dies."""
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -17,19 +18,19 @@ if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
 """
 
-_Request = tuple[Sequence[str], Mapping[str, str], Path, "Future[subprocess.Popen[bytes]]"]
+_Request = tuple[Sequence[str], Mapping[str, str], Path | None, "Future[subprocess.Popen[bytes]]"]
 _requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
 _starting = threading.Lock()
 _starter: threading.Thread | None = None
 
 
-def spawn(command: Sequence[str], environment: Mapping[str, str], output: Path) -> "subprocess.Popen[bytes]":
+def spawn(command: Sequence[str], environment: Mapping[str, str], output: Path | None) -> "subprocess.Popen[bytes]":
     """Start a program in a session of its own; the kernel kills it when this process ends.
 
     Args:
         command: The program's absolute path and its arguments.
         environment: Variables besides those of this process.
-        output: The file to which its standard output and error are appended.
+        output: The file to which its standard output and error are appended; None for those of this process.
 
     Raises:
         OSError: The file can't be written.
@@ -50,7 +51,7 @@ def _serve() -> None:
     while True:
         command, environment, output, started = _requests.get()
         try:
-            with output.open("ab") as file:
+            with output.open("ab") if output else contextlib.nullcontext() as file:
                 process = subprocess.Popen(
                     [sys.executable, "-I", "-S", "-c", _TIE, str(os.getpid()), *command],
                     env={**os.environ, **environment},

@@ -1,6 +1,7 @@
 """`make run`: a private MySQL under a load that needs advice, watched by the sidecar.
 
-DSN=… or DEFAULTS_FILE=… watches one's own server instead. Where no server can be had, a bundled recording is replayed.
+DSN=… or DEFAULTS_FILE=… watches one's own server instead; LISTEN=… is another address for the sidecar. Where no
+server can be had, a bundled recording is replayed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from typing import Any
 import pymysql
 
 from lab import servers
+from lab.child import spawn
 from lab.workloads import SCHEMA, Load, look_up, make_table, scan
 
-ADDRESS = "127.0.0.1:9747"
+ADDRESS = os.environ.get("LISTEN") or "127.0.0.1:9747"
 POOL = "256M"
 SCANNED, HOT, OTHER = "orders", "customers", "archive"
 SCANNED_PAGES, HOT_PAGES = 11_400, 2_900  # of 16,382: the scanned table fits the pool, but not beside what is there
@@ -94,7 +96,7 @@ def _watch(server: servers.Server) -> int:
 
 def _create_account(cursor: pymysql.cursors.Cursor, password: str) -> None:
     """What the README tells users to create."""
-    cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 3", (password,))
+    cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 4", (password,))
     cursor.execute(f"GRANT PROCESS ON *.* TO {ACCOUNT}@'127.0.0.1'")
     cursor.execute(f"GRANT SELECT ON performance_schema.* TO {ACCOUNT}@'127.0.0.1'")
     cursor.execute(f"GRANT SELECT ON mysql.innodb_index_stats TO {ACCOUNT}@'127.0.0.1'")
@@ -108,9 +110,7 @@ def _watch_own() -> int:
 
 
 def _replay() -> int:
-    say(
-        f"Replaying a recording of one instead: {RECORDING.relative_to(Path.cwd()) if RECORDING.is_relative_to(Path.cwd()) else RECORDING.name}"
-    )
+    say(f"Replaying a recording of one instead, made by lab.captures: {RECORDING.parent.name}")
     with _sidecar(["--recording", str(RECORDING)], {}) as sidecar:
         return sidecar.wait()
 
@@ -118,7 +118,7 @@ def _replay() -> int:
 @contextlib.contextmanager
 def _sidecar(where: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "advisor.cli", "serve", "--listen", ADDRESS, *where]
-    process = subprocess.Popen(command, env={**os.environ, **environment})
+    process = spawn(command, environment, None)
     try:
         if process.poll() is None:
             say(f"sidecar: open http://{ADDRESS}/ , or ask for /advise, /metrics, /snapshot")

@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import pymysql
 
-from lab.servers import child, datadirs, folders, programs
+from lab import child
+from lab.servers import datadirs, folders, programs
 from lab.servers.datadirs import StartError
 from lab.servers.programs import Program
 
