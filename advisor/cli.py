@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import errno
+import io
 import json
 import logging
-import signal
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from advisor import engine, rule
-from advisor.config import DSN_VARIABLE, Address, Duration, Where
+from advisor import engine, rule, watching
+from advisor.config import DSN_VARIABLE, Address, Duration, Interval, Where
 from advisor.recommendation import Advice, Severity
 from advisor.source import Replayed, Source, window
 from exporter import __version__
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.mysql import ServerError
-from exporter.recording import Recorder, RecordingError
+from exporter.recording import RecordingError
 from exporter.sampler import Sampler
 from exporter.snapshot import Snapshot
 from exporter.target import TargetError
@@ -41,10 +40,35 @@ Exit codes:
 """
 
 
+def _ending(*examples: str) -> str:
+    """What ends a command's help. Without the marks click would fill the lines up."""
+    lines = "\n".join(f"  innodb-advisor {example}" for example in examples)
+    return f"\b\nExamples:\n{lines}\n{_EXIT_CODES}"
+
+
 class Unusable(click.ClickException):
     """Bad input: one clear line, and exit code 2."""
 
     exit_code = UNUSABLE
+
+
+class _Program(click.Group):
+    """The commands, and what may happen in any of them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a terminal of another character set is no reason to fail
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read the output has seen enough; click ends quietly
+            raise Unusable(f"cannot write the output: {error.strerror or error}") from error
 
 
 def rules_directory() -> Path:
@@ -57,7 +81,9 @@ def where_options(command: Command) -> Command:
     """--dsn, --defaults-file, --password-file, --recording."""
     options = (
         click.option(
-            "--dsn", envvar=DSN_VARIABLE, metavar="URL", help="mysql://user@host:port, or mysql://user@/?socket=/path."
+            "--dsn",
+            metavar="URL",
+            help=f"mysql://user@host:port, or mysql://user@/?socket=/path. It may also stand in ${DSN_VARIABLE}.",
         ),
         click.option(
             "--defaults-file",
@@ -84,28 +110,40 @@ def where_options(command: Command) -> Command:
 
 
 @click.group(
+    cls=_Program,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=_EXIT_CODES,
+    epilog=_ending(
+        "check  --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
+        "advise --defaults-file ~/.my.cnf --watch 5m",
+        "serve  --defaults-file ~/.my.cnf",
+    ),
 )
 @click.version_option(__version__, prog_name="innodb-advisor")
 def main() -> None:
-    r"""Shows what InnoDB is doing, and says which setting to change.
+    """Shows what InnoDB is doing, and says which setting to change.
 
     Reads a MySQL or MariaDB server, never changes it. The account needs PROCESS, and SELECT on
     performance_schema and on mysql.innodb_index_stats; `check` says what is missing.
-
-    \b
-    Examples:
-      innodb-advisor check  --dsn mysql://advisor@127.0.0.1:3306 --password-file pw
-      innodb-advisor advise --defaults-file ~/.my.cnf --watch 5m
-      innodb-advisor serve  --defaults-file ~/.my.cnf
     """
 
 
-@main.command(epilog=_EXIT_CODES)
+@main.command(
+    epilog=_ending(
+        "serve --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
+        "serve --defaults-file ~/.my.cnf --listen :9747",
+        "serve --recording busy-hour.jsonl.gz",
+    )
+)
 @where_options
-@click.option("--listen", type=Address(), default="127.0.0.1:9747", show_default=True, metavar="HOST:PORT")
-@click.option("--interval", type=Duration(), default="10s", show_default=True, help="Time between two collections.")
+@click.option(
+    "--listen",
+    type=Address(),
+    default="127.0.0.1:9747",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to listen; :9747 is every address of this machine.",
+)
+@click.option("--interval", type=Interval(), default="10s", show_default=True, help="Time between two collections.")
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 def serve(
     *,
@@ -117,6 +155,7 @@ def serve(
     """Serve /metrics, /advise and a page, and keep watching.
 
     Lives on while the server is away or refuses the login, and says so in /readyz, innodb_up and its log.
+    SIGINT or SIGTERM ends it.
     """
     from advisor import api  # noqa: PLC0415 - FastAPI is only needed here, and not light
     from advisor import serve as http  # noqa: PLC0415
@@ -126,22 +165,33 @@ def serve(
     )
     with _clear_errors():
         where = Where.of(**options)
-        source: Source = Replayed(where.recording) if where.recording else _sampler(where, interval)
-        app = api.create(source, rule.load(rules_directory()))
+        app = api.create(_source(where, interval), rule.load(rules_directory()))
     host, port = listen
     try:
         listener = http.listen(host, port)
     except OSError as error:
-        raise Unusable(f"cannot listen on {host or '*'}:{port}: {error.strerror}") from error
+        reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
+        raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
     shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host  # noqa: S104
     logging.getLogger("innodb-advisor").info("serving on http://%s:%s/", shown, listener.getsockname()[1])
     http.run(app, listener)
 
 
-@main.command(epilog=_EXIT_CODES)
+@main.command(
+    epilog=_ending(
+        "advise --defaults-file ~/.my.cnf --watch 5m",
+        "advise --recording busy-hour.jsonl.gz --format json",
+        "advise --defaults-file ~/.my.cnf --fail-on warning || echo look at this",
+    )
+)
 @where_options
 @click.option("--watch", type=Duration(), default="60s", show_default=True, help="How long to watch a server.")
-@click.option("--interval", type=Duration(), default=None, help="Time between two collections; a sixth of --watch.")
+@click.option(
+    "--interval",
+    type=Interval(),
+    default=None,
+    help="Time between two collections; by default a sixth of --watch, 10s at most.",
+)
 @click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option(
     "--fail-on",
@@ -167,8 +217,9 @@ def advise(
         if where.recording:
             source: Source = Replayed(where.recording)
         else:
-            source = _sampler(where, min(interval or watch / 6, 10.0))
-            _run(_watch(source, watch, "watching"))
+            every = interval or min(watch / 6, 10.0)
+            source = sampler = Sampler(where.server, interval=every, history_seconds=2 * watch)
+            watching.run(watching.watch(sampler, watch, "watching"))
         seen = window(source, float("inf"))
         if seen is None:
             raise source.problem or ServerError("nothing was collected")
@@ -179,10 +230,10 @@ def advise(
         sys.exit(FINDINGS)
 
 
-@main.command(epilog=_EXIT_CODES)
+@main.command(epilog=_ending("record --defaults-file ~/.my.cnf --for 10m -o busy-hour.jsonl.gz"))
 @where_options
 @click.option("--for", "seconds", type=Duration(), default="60s", show_default=True, help="How long to record.")
-@click.option("--interval", type=Duration(), default="5s", show_default=True, help="Time between two collections.")
+@click.option("--interval", type=Interval(), default="5s", show_default=True, help="Time between two collections.")
 @click.option(
     "-o",
     "--output",
@@ -200,35 +251,39 @@ def record(
 ) -> None:
     """Write what every query returns to a file that serve and advise can replay.
 
-    Ctrl-C ends it early; what was recorded until then is kept.
+    Ctrl-C ends it early, with exit code 0: what was recorded until then is kept.
     """
     with _clear_errors():
         where = Where.of(**options)
         if where.recording:
             raise click.UsageError("record needs a server, not a recording")
         try:
-            recorder = Recorder(output)
+            ended = watching.record(where.server, interval=interval, seconds=seconds, output=output)
         except OSError as error:
             raise Unusable(f"cannot write {output}: {error.strerror}") from error
-        with recorder:
-            try:
-                _run(_watch(_sampler(where, interval, recorder), seconds, "recording"))
-            except KeyboardInterrupt:
-                click.echo(f"interrupted; {output} holds what was recorded until now", err=True)
+        if ended is not None:
+            word = "interrupted" if isinstance(ended, KeyboardInterrupt) else "ended early"
+            click.echo(f"{word}; {output} holds what was recorded until now", err=True)
+        if isinstance(ended, ServerError):
+            raise ended
     click.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)
 
 
-@main.command(epilog=_EXIT_CODES)
+@main.command(
+    epilog=_ending(
+        "check --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
+        "check --defaults-file ~/.my.cnf --format json",
+    )
+)
 @where_options
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def check(*, style: str, **options: Any) -> None:
-    """Say which sources can be read, which rules are blind, and the GRANT that is missing."""
+    """Say what can be read, which rules are blind, and the GRANT that is missing."""
     from advisor import text  # noqa: PLC0415 - rich is only needed to show something to people
 
     with _clear_errors():
         where = Where.of(**options)
-        source: Source = Replayed(where.recording) if where.recording else _sampler(where, 10.0)
-        snapshot = _run(_once(source))
+        snapshot = watching.run(watching.once(_source(where, 10.0)))
         rules = [each for each in rule.load(rules_directory()) if snapshot.server in each.file.applies]
     checks = [
         text.Check(
@@ -236,9 +291,7 @@ def check(*, style: str, **options: Any) -> None:
             ok=None if outcome is None or outcome.failure == "absent" else outcome.failure is None,
             reason=outcome.reason if outcome else "not collected",
             cure=outcome.cure if outcome else None,
-            needed_by=tuple(
-                r.id for r in rules if collector.name in r.file.needs and snapshot.server in r.file.applies
-            ),
+            needed_by=tuple(each.id for each in rules if collector.name in each.file.needs),
         )
         for collector in (*COLLECTORS, LIGHT)
         for outcome in [snapshot.outcomes.get(collector.name)]
@@ -255,67 +308,8 @@ def check(*, style: str, **options: Any) -> None:
         sys.exit(FINDINGS)
 
 
-def _sampler(where: Where, interval: float, keep: Recorder | None = None) -> Sampler:
-    assert where.target is not None  # noqa: S101 - Where holds a target or a recording
-    return Sampler(where.target, interval=interval, keep=keep)
-
-
-async def _once(source: Source) -> Snapshot:
-    async with _closing(source):
-        await source.collect()
-        await asyncio.sleep(0.5)  # the light session needs a moment for its first look
-        return await source.collect()
-
-
-async def _watch(source: Source, seconds: float, word: str) -> None:
-    """Collect for a while with a progress bar on a terminal. A server that is not there at first is an error."""
-    from rich.console import Console  # noqa: PLC0415 - only for people
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    assert isinstance(source, Sampler)  # noqa: S101 - recordings are not watched
-    columns = (TextColumn(word), BarColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    with progress:
-        bar = progress.add_task(word, total=seconds)
-        async with _closing(source):
-            began = time.monotonic()
-            await source.collect()
-            running = asyncio.create_task(source.run())
-            try:
-                while (elapsed := time.monotonic() - began) < seconds:
-                    progress.update(bar, completed=elapsed)
-                    await asyncio.sleep(min(0.25, seconds - elapsed))
-                await source.collect()  # what happened since the last one counts
-            finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
-
-
-@contextlib.asynccontextmanager
-async def _closing(source: Source) -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        if isinstance(source, Sampler):
-            await source.close()
-
-
-Returned = TypeVar("Returned")
-
-
-def _run(work: Coroutine[Any, Any, Returned]) -> Returned:
-    """asyncio.run, with SIGTERM meaning the same as Ctrl-C."""
-
-    async def interruptible() -> Returned:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine runs in one
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
-
-    try:
-        return asyncio.run(interruptible())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+def _source(where: Where, interval: float) -> Source:
+    return Replayed(where.recording) if where.recording else Sampler(where.server, interval=interval)
 
 
 @contextlib.contextmanager
@@ -324,9 +318,6 @@ def _clear_errors() -> Iterator[None]:
         yield
     except (TargetError, ServerError, RecordingError, rule.RuleError) as error:
         raise Unusable(str(error)) from error
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        sys.exit(INTERRUPTED)
 
 
 def _print_advice(advice: Advice, style: str) -> None:

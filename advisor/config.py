@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from advisor.window import LONGEST_GAP
 from exporter.target import Target, resolve
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
@@ -22,6 +23,12 @@ class Where:
 
     recording: Path | None
     target: Target | None
+
+    @property
+    def server(self) -> Target:
+        """The server, where there is no recording."""
+        assert self.target is not None  # noqa: S101 - ``of`` makes sure that there is one of the two
+        return self.target
 
     @classmethod
     def of(
@@ -37,6 +44,7 @@ class Where:
             if dsn or defaults_file or password_file:
                 raise click.UsageError("--recording stands alone: it replaces the server")
             return cls(recording, None)
+        dsn = dsn or os.environ.get(DSN_VARIABLE) or None
         if dsn is None and defaults_file is None:
             raise click.UsageError(
                 f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file, "
@@ -49,6 +57,8 @@ class Duration(click.ParamType[float]):
     """``90``, ``60s``, ``5m``, ``1h``: seconds as a float, more than 0."""
 
     name = "duration"
+    longest = float("inf")
+    too_long = ""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Parse; click reports a failure."""
@@ -58,7 +68,16 @@ class Duration(click.ParamType[float]):
         seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
         if seconds <= 0:
             self.fail(f"{value!r} is not a duration such as 60s, 5m or 1h", param, ctx)
+        if seconds > self.longest:
+            self.fail(f"{value!r} is longer than {self.longest:g}s: {self.too_long}", param, ctx)
         return seconds
+
+
+class Interval(Duration):
+    """The time between two collections, half of what would be taken for a gap at most."""
+
+    longest = LONGEST_GAP / 2
+    too_long = "rules would take the time between two collections for a gap"
 
 
 class Address(click.ParamType[tuple[str, int]]):

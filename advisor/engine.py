@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -56,15 +57,20 @@ def _evaluate(rule: Rule, window: Window, known: facts.Facts) -> Iterator[Recomm
         yield from lacking
         return
     for item in [None] if rule.file.for_each is None else known.lists[rule.file.for_each]:
-        values = _values(rule, known, item)
+        outcome = _outcome(rule, window, _values(rule, known, item), item)
+        if outcome is not None:
+            yield outcome
+
+
+def _outcome(rule: Rule, window: Window, values: Values, item: Any) -> Recommendation | Blind | None:
+    try:
         try:
-            if _fires(rule, values):
-                yield _recommendation(rule, window, values, _subject(item))
+            return _recommendation(rule, window, values, _subject(item)) if _fires(rule, values) else None
         except Missing as missing:
             name = _root(rule, values, missing.name)
-            yield Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}")
-        except EvaluationError as error:
-            yield Blind(rule=rule.id, lacks="evaluation", reason=f"the rule failed: {error}")
+            return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}")
+    except EvaluationError as error:
+        return Blind(rule=rule.id, lacks="evaluation", reason=f"the rule failed{_of(item)}: {error}")
 
 
 def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
@@ -95,13 +101,17 @@ def _values(rule: Rule, known: facts.Facts, item: Any) -> Values:
     for name, expression in rule.let.items():
         try:
             values[name] = expression(values)
-        except Missing:
-            values[name] = None
+        except (Missing, EvaluationError):
+            values[name] = None  # _root says why, if anything needs it
     return values
 
 
 def _root(rule: Rule, values: Values, name: str) -> str:
-    """The fact behind a missing name: the name itself, or what the ``let`` of that name lacks."""
+    """The fact behind a missing name: the name itself, or what the ``let`` of that name lacks.
+
+    Raises:
+        EvaluationError: The ``let`` failed for another reason.
+    """
     while name in rule.let:
         try:
             rule.let[name](values)
@@ -113,20 +123,20 @@ def _root(rule: Rule, values: Values, name: str) -> str:
 
 
 def _fires(rule: Rule, values: Values) -> bool:
-    return _all(rule.when, values) and not any(expression(values) for expression in rule.unless)
+    """Whether all of ``when`` hold and none of ``unless``.
 
-
-def _all(conditions: Sequence[Expression], values: Values) -> bool:
-    """Whether all hold. One that is false settles it, whatever is missing for the others."""
-    missing: Missing | None = None
-    for condition in conditions:
-        try:
-            if not condition(values):
-                return False
-        except Missing as unknown:
-            missing = missing or unknown
-    if missing is not None:
-        raise missing
+    One that settles it does so whatever is missing, or fails, in the others.
+    """
+    unsettled: Missing | EvaluationError | None = None
+    for conditions, wanted in ((rule.when, True), (rule.unless, False)):
+        for condition in conditions:
+            try:
+                if condition(values) is not wanted:
+                    return False
+            except (Missing, EvaluationError) as unknown:
+                unsettled = unsettled or unknown
+    if unsettled is not None:
+        raise unsettled
     return True
 
 
@@ -179,7 +189,10 @@ def _shown(value: Result) -> Number | str:
 
 
 def _number(value: Result) -> Number:
-    return tidy(float(value))
+    number = float(value)
+    if not math.isfinite(number):
+        raise EvaluationError(f"a value is {number}: a division by zero?")
+    return tidy(number)
 
 
 def _subject(item: Any) -> dict[str, str]:

@@ -1,4 +1,9 @@
-"""CEL expressions: checked against the known names and types when a rule is loaded, evaluated without I/O."""
+"""CEL expressions: checked against the known names and types when a rule is loaded, evaluated without I/O.
+
+The library is Google's C++ implementation, cel-expr-python: of those tried it is the one that rejects a misspelt name
+and a wrong type before anything is evaluated, with line and column, and it evaluates in some 3 µs. cel-python 0.5
+compiles both without a word and takes 190 µs; common-expression-language 0.10 has no types to declare.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ _MODELS = {"lru_old_blocks_pct_to_hold": lru.old_blocks_pct_to_hold}
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?$", re.MULTILINE)
 _MISSING = re.compile(r'No value with name "([^"]+)"')
-_OPERATORS = {"_&&_": "&&", "_||_": "||", "_?_:_": "? :", "!_": "!", "-_": "-"}
+_OPERATORS = {"_&&_": "&&", "_||_": "||", "_?_:_": "? :", "!_": "!", "-_": "-", "@in": "in", "_[_]": "[]"}
 
 
 class ExpressionError(ValueError):
@@ -98,27 +103,29 @@ class Vocabulary:
         try:
             program = self._environment.compile(text)
         except RuntimeError as error:
-            raise self._explain(str(error)) from None
+            raise self._explain(text, str(error)) from None
         kind = _PYTHON.get(program.return_type().name())
         if kind not in wanted:
             names = " or ".join(_word(each) for each in wanted)
             raise ExpressionError(f"this is {_article(program.return_type().name())}; {names} is needed")
         return Expression(text, kind, program)
 
-    def _explain(self, message: str) -> ExpressionError:
+    def _explain(self, expression: str, message: str) -> ExpressionError:
         found = _ERROR.search(message)
         if found is None:
             return ExpressionError(message)
         line, column, text = int(found[1]), int(found[2]), found[3]
         unknown = re.fullmatch(r"undeclared reference to '([^']+)'", text)
         if unknown:
-            # CEL points at the dot of a qualified name; the name's first letter is what a reader looks for.
             name = unknown[1]
-            column = max(1, column - name.find(".")) if "." in name else column
+            column = _start(expression, line, column, name)
             text = f"unknown name {name}{self._suggestion(name)}"
+            if name in _MODELS:
+                text = f"{name} takes ({', '.join(_arguments(_MODELS[name]))})"
         overload = re.match(r"found no matching overload for '([^']+)' applied to '\(([^']*)\)'", text)
         if overload:
             operator = _OPERATORS.get(overload[1], overload[1].strip("_"))
+            column = _start(expression, line, column, operator)
             text = f"'{operator}' does not take ({overload[2]})"
             if "int" in overload[2]:
                 text += "; all numbers here are doubles: write 2.0, not 2"
@@ -132,8 +139,14 @@ class Vocabulary:
         return f"; did you mean {near[0]}?" if near else ""
 
 
+def _start(expression: str, line: int, column: int, name: str) -> int:
+    """Where a name begins. CEL points at the last dot of a qualified one, and at the parenthesis of a function."""
+    found = expression.split("\n")[line - 1].rfind(name, 0, column - 1 + len(name))
+    return column if found < 0 else found + 1
+
+
 def _declaration(name: str, model: Any) -> Any:
-    count = model.__code__.co_argcount
+    count = len(_arguments(model))
     overload = cel.Overload(
         f"{name}_{count}",
         return_type=cel.Type.DOUBLE,
@@ -144,10 +157,18 @@ def _declaration(name: str, model: Any) -> Any:
     return cel.FunctionDecl(name, [overload])
 
 
+def _arguments(model: Any) -> tuple[str, ...]:
+    names: tuple[str, ...] = model.__code__.co_varnames[: model.__code__.co_argcount]
+    return names
+
+
 def _word(kind: type) -> str:
     return {float: "a number", str: "a text", bool: "true or false"}[kind]
 
 
 def _article(cel_name: str) -> str:
     kind = _PYTHON.get(cel_name)
-    return _word(kind) if kind else f"of the type {cel_name}; all numbers here are doubles (write 2.0, not 2)"
+    if kind:
+        return _word(kind)
+    hint = "; all numbers here are doubles: write 2.0, not 2" if cel_name in ("INT", "UINT") else ""
+    return f"of the type {cel_name}{hint}"

@@ -6,14 +6,17 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Literal, NoReturn
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
 
 from advisor import facts
 from advisor.expressions import Expression, ExpressionError, Result, Vocabulary
+from advisor.places import Key, Places, position
 from advisor.recommendation import Severity
 from advisor.settings import SETTINGS
 from exporter.collectors import COLLECTORS, LIGHT
@@ -27,11 +30,30 @@ def _number_as_text(value: object) -> object:
     return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _checked_version(text: str) -> str:
+    parse_version(text)
+    return text
+
+
 Text = Annotated[str, Field(min_length=1)]
+VersionText = Annotated[Text, AfterValidator(_checked_version)]
 Cel = Annotated[Text, BeforeValidator(_number_as_text)]
 """An expression; a bare number in the file is one too."""
 
-_Path = tuple[str | int, ...]
+_Path = tuple[Key, ...]
+_WORDS = {
+    "extra_forbidden": "there is no such key",
+    "missing": "this key is missing",
+    "string_type": "must be a text",
+    "invalid_key": "a key must be a text",
+    "string_too_short": "must not be empty",
+    "float_type": "must be a number",
+    "tuple_type": "must be a list",
+    "too_short": "must not be empty",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+}
+"""What pydantic finds, in the words of a file."""
 
 
 class RuleError(ValueError):
@@ -45,8 +67,8 @@ class _Part(BaseModel):
 class VersionRange(_Part):
     """Versions a rule applies to: ``from`` included, ``below`` not."""
 
-    from_: Text | None = Field(None, alias="from")
-    below: Text | None = None
+    from_: VersionText | None = Field(None, alias="from")
+    below: VersionText | None = None
 
     def __contains__(self, version: Version) -> bool:
         return (self.from_ is None or version >= parse_version(self.from_)) and (
@@ -169,36 +191,55 @@ def load_file(path: Path) -> Rule:
         RuleError: It cannot be read, or anything in it is wrong.
     """
     try:
-        tree = YAML(typ="rt", pure=True).load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RuleError(f"{path}: cannot read it: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise RuleError(f"{path}: not UTF-8 text: {error.reason}") from error
+        before = error.object[: error.start].decode("utf-8")
+        raise _wrong(path, position(before, len(before)), f"not UTF-8 text: {error.reason}") from None
+    try:
+        tree = YAML(typ="rt", pure=True).load(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise RuleError(f"{where}: {error.problem or 'not YAML'}") from error
+        mark = error.problem_mark or error.context_mark
+        where = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise _wrong(path, where, error.problem or "not YAML") from None
+    except ReaderError as error:
+        forbidden = text[error.position : error.position + 1]
+        raise _wrong(path, position(text, error.position), f"YAML forbids the character {forbidden!a}") from None
+    except YAMLError as error:
+        raise _wrong(path, (1, 1), f"not YAML: {error}") from None
     if not isinstance(tree, Mapping):
-        raise RuleError(f"{path}:1:1: a rule file is a mapping with id, title, when, …")
+        raise _wrong(path, (1, 1), "a rule file is a mapping with id, title, when, …")
     try:
         file = RuleFile.model_validate(tree)
     except ValidationError as error:
         # A key that is unknown is more often a misspelt one than the missing one is forgotten.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        where = _Place(path, tree).of(first["loc"])
-        name = ".".join(str(part) for part in first["loc"])
-        text = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise RuleError(f"{where}: {name}: {text}") from None
-    return _Checker(path, tree, file).rule()
+        raise _misshapen(path, Places(text), first) from None
+    return _Checker(path, text, file).rule()
+
+
+def _wrong(path: Path, where: tuple[int, int], message: str) -> RuleError:
+    return RuleError(f"{path}:{where[0]}:{where[1]}: {message}")
+
+
+def _misshapen(path: Path, places: Places, error: ErrorDetails) -> RuleError:
+    loc = error["loc"]
+    of_key = loc[-1] == "[key]" or error["type"] in ("extra_forbidden", "invalid_key")
+    if loc[-1] == "[key]":
+        loc = loc[:-1]
+    where = places.key(loc) if of_key else places.value(loc)
+    message = _WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return _wrong(path, where, f"{'.'.join(map(str, loc))}: {message}")
 
 
 class _Checker:
     """Checks what the shape alone cannot: names, types, settings, sections."""
 
-    def __init__(self, path: Path, tree: Any, file: RuleFile) -> None:
+    def __init__(self, path: Path, text: str, file: RuleFile) -> None:
         self._path = path
+        self._text = text
         self._file = file
-        self._place = _Place(path, tree)
         self._vocabulary = Vocabulary(self._names())
 
     def rule(self) -> Rule:
@@ -264,49 +305,43 @@ class _Checker:
         try:
             return self._vocabulary.expression(text, wanted)
         except ExpressionError as error:
-            where = self._place.of(path, error.line, error.column)
-            raise RuleError(f"{where}: {'.'.join(map(str, path))}: {error}") from None
+            self._refuse(path, str(error), error.line, error.column)
 
     def _check_summary(self) -> None:
-        for name, spec in placeholders(self._file.summary):
-            if name not in self._vocabulary.names:
-                self._refuse(("summary",), f"unknown name {{{name}}}")
+        summary, begin = self._file.summary, 0
+        try:
+            found = placeholders(summary)
+        except ValueError as error:
+            self._refuse(("summary",), f"{error}; write {{{{ and }}}} for braces")
+        for name, spec in found:
+            shown = f"{{{name}{spec}}}"
+            begin = max(summary.find(shown, begin), 0)
+            line, column = position(summary, begin)
+            kind = self._vocabulary.names.get(name)
+            if kind is None:
+                self._refuse(("summary",), f"unknown name in {shown}", line, column)
             if spec not in FORMATS:
-                self._refuse(("summary",), f"unknown format {{{name}:{spec}}}; there are {', '.join(FORMATS)}")
+                known = ", ".join(f"{{{name}{each}}}" for each in FORMATS)
+                self._refuse(("summary",), f"unknown format {shown}; there are {known}", line, column)
+            if spec and kind is not float:
+                self._refuse(("summary",), f"{shown} is no number: write {{{name}}}", line, column)
 
-    def _refuse(self, path: _Path, message: str) -> NoReturn:
-        raise RuleError(f"{self._place.of(path)}: {'.'.join(map(str, path))}: {message}")
-
-
-class _Place:
-    """Finds where in the file a value stands."""
-
-    def __init__(self, path: Path, tree: Any) -> None:
-        self._path = path
-        self._tree = tree
-
-    def of(self, path: Sequence[str | int], line: int = 1, column: int = 1) -> str:
-        """file:line:column of the value at ``path``, or of a spot within it (both from 1)."""
-        node: Any = self._tree
-        mark = (0, 0)
-        for key in path:
-            try:
-                mark = node.lc.value(key) if isinstance(key, str) else node.lc.item(key)
-                node = node[key]
-            except (AttributeError, LookupError, TypeError):
-                break  # what is missing stands, if anywhere, in what holds it
-        style = type(node).__name__
-        if style in ("FoldedScalarString", "LiteralScalarString"):
-            # A block scalar begins on the line after its mark; its column is the file's business.
-            return f"{self._path}:{mark[0] + 1 + line}:{column}"
-        quoted = style in ("SingleQuotedScalarString", "DoubleQuotedScalarString")
-        first = mark[1] + int(quoted) if line == 1 else 0
-        return f"{self._path}:{mark[0] + line}:{first + column}"
+    def _refuse(self, path: _Path, message: str, line: int = 1, column: int = 1) -> NoReturn:
+        where = Places(self._text).value(path, line, column)
+        raise _wrong(self._path, where, f"{'.'.join(map(str, path))}: {message}")
 
 
 def placeholders(template: str) -> list[tuple[str, str]]:
-    """Names and formats in a summary such as ``{scan.table} ({scan.bytes:bytes})``."""
-    return [(name, spec or "") for _, name, spec, _ in string.Formatter().parse(template) if name]
+    """Names and formats in a summary such as ``{scan.table} ({scan.bytes:bytes})``, the colon with the format.
+
+    Raises:
+        ValueError: A brace has no counterpart.
+    """
+    return [
+        (name, (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else ""))
+        for _, name, spec, conversion in string.Formatter().parse(template)
+        if name is not None
+    ]
 
 
 def fill(template: str, values: Mapping[str, Result | None]) -> str:
@@ -316,17 +351,17 @@ def fill(template: str, values: Mapping[str, Result | None]) -> str:
         parts.append(literal)
         if name:
             value = values.get(name)
-            parts.append("?" if value is None else FORMATS[spec or ""](value))
+            parts.append("?" if value is None else FORMATS[f":{spec}" if spec else ""](value))
     return "".join(parts)
 
 
 def _bytes(value: Result) -> str:
     size = float(value)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}" if unit != "B" else f"{size:.0f} B"
+    units = ["TiB", "GiB", "MiB", "KiB", "B"]
+    while size >= 1024 and len(units) > 1:
         size /= 1024
-    return f"{size:.3g} TiB"
+        units.pop()
+    return f"{size:.3g} {units[-1]}" if size < 1000 else f"{size:.0f} {units[-1]}"
 
 
 def _rounded(value: Result) -> str:
@@ -334,5 +369,5 @@ def _rounded(value: Result) -> str:
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.1f}".removesuffix(".0")
 
 
-FORMATS: dict[str, Callable[[Result], str]] = {"": str, "bytes": _bytes, "number": _rounded}
+FORMATS: dict[str, Callable[[Result], str]] = {"": str, ":bytes": _bytes, ":number": _rounded}
 """How a summary may show a value: as it is, bytes in binary units, or a number for people."""

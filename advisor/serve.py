@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import uvicorn
 from fastapi import FastAPI
 
+_BACKLOG = 128
+
 
 class _Server(uvicorn.Server):
     """uvicorn, but a signal means a clean end rather than dying of that signal afterwards."""
@@ -37,8 +39,10 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         OSError: The address is in use, or not of this machine.
     """
+    if not host and socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=128)
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 
 
 def run(app: FastAPI, listener: socket.socket) -> None:

@@ -43,7 +43,7 @@ class Setting:
         """Whether a server that has the setting takes ``value``."""
         if isinstance(value, str):
             return self.kind == "text" and (not self.words or value in self.words)
-        if self.kind == "text" or value != int(value):
+        if self.kind == "text" or not float(value).is_integer():
             return False
         return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
 

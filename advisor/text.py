@@ -34,7 +34,9 @@ def console() -> Console:
 
 def print_advice(out: Console, advice: Advice) -> None:
     """Every recommendation with its evidence and SQL, then what the rules could not see."""
-    out.print(f"{advice.server}, watched {duration(advice.watched_seconds)}", style="dim", highlight=False)
+    out.print(
+        f"{advice.server}, watched {duration(advice.watched_seconds)}", style="dim", markup=False, highlight=False
+    )
     for found in advice.recommendations:
         out.print()
         out.print(_recommendation(found))
@@ -58,7 +60,12 @@ def _recommendation(found: Recommendation) -> Group:
         Text.assemble((label, "dim"), statement, style="") for label, statement in _statements(found)
     )
     facts = Text("\n").join(Text(line) for line in _facts(found))
-    return Group(head, Padding(lines, (0, 0, 0, 2)), Padding(facts, (0, 0, 0, 2)), Padding(evidence, (0, 0, 0, 2)))
+    return Group(
+        head,
+        Padding(lines, (0, 0, 0, 2), expand=False),
+        Padding(facts, (0, 0, 0, 2), expand=False),
+        Padding(evidence, (0, 0, 0, 2), expand=False),
+    )
 
 
 def _statements(found: Recommendation) -> Iterator[tuple[str, str]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import TypeVar
 
+from exporter.collectors.base import TOP
 from exporter.snapshot import Snapshot
 
 Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 LONGEST_GAP = 120.0
 """Seconds without a snapshot after which what happened in between is unknown."""
@@ -30,12 +34,18 @@ class Window:
             history: Snapshots, oldest first; not empty.
             longest: Seconds at most.
         """
-        kept = [history[-1]]
+        kept = [history[-1]]  # newest first
+        # The oldest of these that know the section: one that lacks it hides neither a restart nor a new setting.
+        status = variables = history[-1]
         for before in reversed(list(history)[:-1]):
-            if kept[0].at - before.at > LONGEST_GAP or history[-1].at - before.at > longest or _cut(before, kept[0]):
+            if kept[-1].at - before.at > LONGEST_GAP or history[-1].at - before.at > longest:
                 break
-            kept.insert(0, before)
-        return cls(tuple(kept))
+            if before.server != status.server or _restarted(before, status) or _changed(before, variables):
+                break
+            kept.append(before)
+            status = status if before.status is None else before
+            variables = variables if before.variables is None else before
+        return cls(tuple(reversed(kept)))
 
     @property
     def latest(self) -> Snapshot:
@@ -54,34 +64,38 @@ class Window:
         before is unknown.
         """
         known = [number for snapshot in self.snapshots if (number := value(snapshot)) is not None]
-        return _grown(known[0], known[-1]) if len(known) > 1 else None
+        return _grown(known) if len(known) > 1 else None
 
-    def deltas(
-        self, table: Callable[[Snapshot], Mapping[Key, Any] | None], value: Callable[[Any], float]
-    ) -> dict[Key, float]:
-        """How much each entry of a table of cumulative values grew; one that was not there yet began at 0."""
+    def growth(
+        self, table: Callable[[Snapshot], Mapping[Key, Item] | None], key: Key, value: Callable[[Item], float]
+    ) -> float | None:
+        """How much an entry of a table of cumulative values grew; one that was not there yet began at 0.
+
+        None when fewer than two snapshots know the table, when it is gone from the newest, when it fell, or when
+        it came into a full table of the TOP largest: what it was before is unknown.
+        """
         known = [entries for snapshot in self.snapshots if (entries := table(snapshot)) is not None]
-        if len(known) < 2:
-            return {}
-        first, last = known[0], known[-1]
-        grown = {key: _grown(value(first[key]) if key in first else 0.0, value(last[key])) for key in last}
-        return {key: growth for key, growth in grown.items() if growth is not None}
+        if len(known) < 2 or key not in known[-1]:
+            return None
+        if key not in known[0] and len(known[0]) >= TOP:
+            return None
+        values = [value(entries[key]) for entries in known if key in entries]
+        return _grown(values if key in known[0] else [0.0, *values])
 
     def tail(self, enough: Callable[[Window], bool]) -> Window:
-        """The shortest part at the end for which ``enough`` holds; all of it when none does."""
-        for start in range(len(self.snapshots) - 2, 0, -1):
-            part = Window(self.snapshots[start:])
-            if enough(part):
-                return part
-        return self
+        """The shortest part at the end for which ``enough`` holds; all of it when none does.
+
+        What is enough must stay so for longer parts.
+        """
+        starts = range(len(self.snapshots) - 1)
+        # bisect wants False before True: from the end on, the first start that is enough.
+        found = bisect.bisect_left(starts, x=True, key=lambda n: enough(Window(self.snapshots[starts[-1 - n] :])))
+        return Window(self.snapshots[starts[-1 - found] :]) if found < len(starts) else self
 
 
-def _grown(before: float, after: float) -> float | None:
-    return after - before if after >= before else None
-
-
-def _cut(before: Snapshot, after: Snapshot) -> bool:
-    return before.server != after.server or _restarted(before, after) or _changed(before.variables, after.variables)
+def _grown(values: Sequence[float]) -> float | None:
+    fell = any(after < before for before, after in pairwise(values))
+    return None if fell else float(values[-1] - values[0])
 
 
 def _restarted(before: Snapshot, after: Snapshot) -> bool:
@@ -91,8 +105,10 @@ def _restarted(before: Snapshot, after: Snapshot) -> bool:
     return abs(started[1] - started[0]) > _CLOCK_SLACK
 
 
-def _changed(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> bool:
-    return before is not None and after is not None and before is not after and before != after
+def _changed(before: Snapshot, after: Snapshot) -> bool:
+    if before.variables is None or after.variables is None or before.variables is after.variables:
+        return False
+    return before.variables != after.variables
 
 
 def total(values: Iterable[float]) -> float:

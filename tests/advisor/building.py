@@ -1,0 +1,92 @@
+"""Snapshots by hand, for units that need no server; and where the real captures are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from advisor import engine, rule
+from advisor.recommendation import Advice
+from advisor.source import Replayed
+from advisor.window import Window
+from exporter.server import Server, identify
+from exporter.snapshot import BufferPool, FileReads, Index, IndexSize, IndexSizes, Snapshot, Table
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RULES_FOLDER = REPOSITORY / "rules"
+BOOTED = 1_700_000_000.0
+ORDERS = Table("shop", "orders")
+ROWS = 91_200
+
+
+def server(version: str = "9.7.4", comment: str = "", *, performance_schema: bool = True) -> Server:
+    return identify(
+        {"version": version, "version_comment": comment, "performance_schema": "ON" if performance_schema else "OFF"}
+    )
+
+
+def pool(**values: int) -> BufferPool:
+    return BufferPool(**(dict.fromkeys(BufferPool.__slots__, 0) | values))
+
+
+def variables(**values: str) -> dict[str, str]:
+    return {
+        "innodb_page_size": "16384",
+        "innodb_old_blocks_pct": "37",
+        "innodb_lru_scan_depth": "1024",
+        "innodb_change_buffering": "all",
+    } | values
+
+
+def snapshot(seconds: float, *, of: Server | None = None, booted: float = BOOTED, **sections: Any) -> Snapshot:
+    """One taken so many seconds after the server's start, with status and variables unless told otherwise."""
+    at = booted + seconds
+    known: dict[str, Any] = {"status": {"uptime": float(seconds)}, "variables": variables()} | sections
+    return Snapshot(at, of or server(), "advisor@localhost", **known)
+
+
+def scanned(seconds: float, passes: float, pages_read: int, **sections: Any) -> Snapshot:
+    """A server whose full pool of 16,382 pages keeps no page of a table that is scanned again and again."""
+    pages = 11_400
+    known: dict[str, Any] = {
+        "pools": (pool(size_pages=16_382, database_pages=16_300, old_pages=6_036, pages_read=pages_read),),
+        "index_sizes": IndexSizes({Index("shop", "orders", "PRIMARY"): IndexSize(pages, pages - 50, ROWS)}, 0),
+        "table_scans": {ORDERS: round(passes * ROWS)},
+        "table_files": {ORDERS: FileReads(pages_read, pages_read * 16_384, 0.0)},
+        "count_statements": {},
+        "innodb_metrics": {},
+    }
+    return snapshot(seconds, **(known | sections))
+
+
+def capture(name: str) -> Path:
+    """A recording of a real server, such as mysql-9.7/repeated-scan."""
+    return REPOSITORY / "tests" / "captures" / name / "recording.jsonl.gz"
+
+
+def captured(name: str) -> Window:
+    return Window.of(Replayed(capture(name)).history, float("inf"))
+
+
+def advised(window: Window, *rules: rule.Rule) -> Advice:
+    return engine.advise(rules or rule.load(RULES_FOLDER), window)
+
+
+def plain_rule(**keys: Any) -> Mapping[str, Any]:
+    """The keys of a rule that fires on everything, with others or more of them."""
+    return {
+        "id": "plain",
+        "title": "A rule",
+        "severity": "warning",
+        "confidence": 0.5,
+        "applies": {"mysql": {"from": "5.6"}, "mariadb": {"from": "10.5"}},
+        "needs": ["variables"],
+        "when": ["1.0 > 0.0"],
+        "summary": "a summary",
+        "evidence": [{"name": "seconds", "value": "window.seconds", "source": "the clock"}],
+        "change": [{"setting": "innodb_old_blocks_pct", "value": 80}],
+        "effect": {"quantity": "pages", "predicted": 0},
+        "why": "Because.",
+        "references": ["a manual"],
+    } | keys

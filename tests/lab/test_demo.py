@@ -1,0 +1,171 @@
+"""`make run` beside its main path: one's own server, no server to be had, and an end that leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lab.servers import Server
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+OWN = ("DSN", "DEFAULTS_FILE", "INNODB_ADVISOR_DSN", "INNODB_ADVISOR_PASSWORD")
+one_server = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+
+
+class Demo:
+    """`python -m lab.demo`, with the sidecar on a port of its own."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self._output = folder / "output"
+        kept = {name: value for name, value in os.environ.items() if name not in OWN}
+        with self._output.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "lab.demo"],
+                cwd=REPOSITORY,
+                env={**kept, "LISTEN": self.address, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+    def said(self) -> str:
+        return self._output.read_text()
+
+    def advice(self, seconds: float = 20.0) -> dict[str, Any]:
+        """What /advise says as soon as it says anything."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with suppress(httpx.TransportError):
+                return dict(httpx.get(f"http://{self.address}/advise", timeout=5).raise_for_status().json())
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.1)
+
+    def children(self) -> list[int]:
+        pid = self.process.pid
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        return [int(child) for task in tasks for child in task.read_text().split()]
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(20)
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Callable[..., Demo]]:
+    with ExitStack() as stack:
+
+        def start(**environment: str) -> Demo:
+            started = Demo(tmp_path, environment)
+            stack.callback(started.process.wait)
+            stack.callback(started.process.kill)  # its children die with it
+            return started
+
+        yield start
+
+
+def answers(address: str) -> bool:
+    host, _, port = address.partition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), 1):
+        return True
+    return False
+
+
+def running(pid: int) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@one_server
+@pytest.mark.parametrize("by", ["DSN", "DEFAULTS_FILE"])
+def test_ones_own_server_is_watched_and_left_alone(
+    server: Server, demo: Callable[..., Demo], tmp_path: Path, by: str
+) -> None:
+    defaults = tmp_path / "my.cnf"
+    defaults.write_text(f"[client]\nuser = root\nhost = {server.host}\nport = {server.port}\n")
+    started = demo(**{by: server.dsn if by == "DSN" else str(defaults)})
+    assert started.advice()["server"].endswith(server.version)
+    assert "starting a private MySQL" not in started.said()
+    assert f"http://{started.address}/" in started.said()
+    children = started.children()
+    assert len(children) == 1
+
+    assert started.end(signal.SIGINT) == 0
+    assert started.said().endswith("stopped; nothing is left behind\n")
+    assert "Traceback" not in started.said()
+    assert not any(map(running, children))
+    assert not answers(started.address)
+    assert server.running()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_where_no_server_can_be_had_it_says_so_and_replays_a_recording(
+    demo: Callable[..., Demo], tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "empty").mkdir()
+    started = demo(INNODB_ADVISOR_CACHE=str(tmp_path / "cache"), PATH=str(tmp_path / "empty"))
+    [found] = started.advice()["recommendations"]
+    assert (found["rule"], found["subject"]["table"]) == ("scan-exceeds-old-sublist", "orders")
+    _, why, instead, *_ = started.said().splitlines()
+    assert why == ("No MySQL 9.7 can be had here: Debian packages need apt-get and dpkg-deb, which this machine lacks")
+    assert instead.startswith("Replaying a recording of one instead")
+    children = started.children()
+    assert len(children) == 1
+
+    assert started.end(number) == 0
+    assert started.said().endswith("stopped; nothing is left behind\n")
+    assert "Traceback" not in started.said()
+    assert not any(map(running, children))
+    assert not answers(started.address)
+
+
+def test_a_demo_that_is_killed_takes_its_sidecar_with_it(demo: Callable[..., Demo], tmp_path: Path) -> None:
+    started = demo(INNODB_ADVISOR_SERVER_MYSQL_9_7=str(tmp_path / "absent"))
+    started.advice()
+    children = started.children()
+    started.end(signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while any(map(running, children)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not answers(started.address)
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"DSN": "db.example"}, "Error: a DSN starts with mysql://"),
+        ({"DEFAULTS_FILE": "/no/such/file"}, "Error: cannot read the defaults file /no/such/file"),
+        ({"DSN": "mysql://me:secret@db.example"}, "Error: the DSN holds a password"),
+    ],
+)
+def test_a_server_of_ones_own_that_is_described_wrongly_ends_it(
+    demo: Callable[..., Demo], environment: dict[str, str], said: str
+) -> None:
+    started = demo(**environment)
+    assert started.process.wait(20) == 2
+    assert said in started.said()
+    assert "Traceback" not in started.said()
+    assert "secret" not in started.said()
+
+
+def test_a_port_that_is_taken_ends_it(demo: Callable[..., Demo]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        started = demo(DSN="mysql://root@127.0.0.1:1", LISTEN=address)
+        assert started.process.wait(20) == 2
+    assert f"Error: cannot listen on {address}: Address already in use\n" in started.said()
