@@ -48,7 +48,7 @@ class Assembler:
         if answer.failure is None:
             try:
                 section = self._section(answer)
-            except (ValueError, LookupError, TypeError, StopIteration) as error:
+            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
                 outcome = Outcome(
                     answer.at,
                     answer.seconds,
@@ -56,7 +56,8 @@ class Assembler:
                     f"cannot parse the answer: {type(error).__name__}: {error}",
                 )
         self._outcomes[answer.collector] = outcome
-        self._sections[answer.collector] = section
+        if answer.collector in _PARSERS:  # a recording may be of a version that had others
+            self._sections[answer.collector] = section
         self._results[answer.collector] = answer.results if section is not None else ()
 
     def _section(self, answer: Answer) -> Any:

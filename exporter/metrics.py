@@ -158,9 +158,13 @@ def _change_buffer(snapshot: Snapshot) -> Iterator[Sample]:
     size = metrics.get("ibuf_size", None if printed is None else printed.size_pages)
     if size is not None:
         yield "innodb_ibuf_size_pages", (), size
-    if printed is not None:
-        yield "innodb_ibuf_free_list_pages", (), printed.free_list_pages
-        yield "innodb_ibuf_segment_pages", (), printed.segment_pages
+    # MariaDB 10.6 to 10.11 print nothing while the change buffer is empty, but keep these.
+    status = snapshot.status or {}
+    free = status.get("innodb_ibuf_free_list") if printed is None else printed.free_list_pages
+    segment = status.get("innodb_ibuf_segment_size") if printed is None else printed.segment_pages
+    if free is not None and segment is not None:
+        yield "innodb_ibuf_free_list_pages", (), free
+        yield "innodb_ibuf_segment_pages", (), segment
     share = number(snapshot.setting("innodb_change_buffer_max_size"))
     if share is not None and snapshot.pools is not None:
         yield "innodb_ibuf_max_size_pages", (), share / 100 * sum(pool.size_pages for pool in snapshot.pools)

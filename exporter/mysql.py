@@ -7,10 +7,15 @@ statement may run wherever the server offers one.
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any, Final
+
+# aiomysql asks for the name of the operating system's user when it is imported, and a container's uid may have none.
+os.environ.setdefault("USER", "innodb-advisor")
 
 import aiomysql
 from pymysql import err
+from pymysql.constants import CLIENT
 
 from exporter.rows import Rows
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
@@ -20,7 +25,7 @@ LOCK_WAIT_SECONDS: Final = 2
 _CONNECT_SECONDS: Final = 10.0
 
 _PRIVILEGE_ERRORS = frozenset({1044, 1142, 1143, 1227, 1370, 1410})
-_LOGIN_ERRORS = frozenset({1045, 1698, 1130, 1862, 1820, 3118, 4151})
+_LOGIN_ERRORS = frozenset({1045, 1130, 1251, 1524, 1698, 1820, 1862, 2059, 3118, 3159, 4151})
 _DEADLINE_ERRORS = frozenset({1317, 1969, 3024})
 _LOST_ERRORS = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
 
@@ -64,6 +69,24 @@ class _Cursor(aiomysql.Cursor):  # type: ignore[misc]  # aiomysql ships no types
         pass
 
 
+class _Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
+    """A connection that knows whether it was greeted, and that does not fall back to plain text.
+
+    aiomysql goes on without TLS where the server offers none, password and all.
+    """
+
+    server_version: str | None = None
+
+    async def _get_server_information(self) -> None:
+        await super()._get_server_information()
+        if self._ssl_context is not None and not self.server_capabilities & CLIENT.SSL:
+            raise _NoTLS
+
+
+class _NoTLS(Exception):
+    """The server offers no TLS, and the target asks for it."""
+
+
 class Connection:
     """An open session; statements wait for each other.
 
@@ -99,17 +122,15 @@ class Connection:
         """
         raw = _raw_connection(target)
         connection = cls(raw, target)
-        greeted = False
         try:
             async with asyncio.timeout(connect_seconds):
                 # aiomysql.connect() leaks its socket when it is cancelled by the time limit, so the object
                 # is kept in hand here.
                 await raw._connect()  # noqa: SLF001
-                greeted = True
                 await connection._prepare(statement_seconds)
         except TimeoutError:
             connection.abort()
-            if raw.server_version is None and not greeted and await _accepts(target):
+            if raw.server_version is None and await _accepts(target):
                 raise NotMySQL(
                     f"{target.address} accepts connections but sent no MySQL greeting "
                     f"within {connect_seconds:g} s; is it a MySQL server?"
@@ -117,7 +138,12 @@ class Connection:
             raise Unreachable(f"{target.address} did not answer within {connect_seconds:g} s") from None
         except err.MySQLError as error:
             connection.abort()
-            raise _connect_error(error, target) from error
+            raise _connect_error(error, target, greeted=raw.server_version is not None) from error
+        except _NoTLS:
+            connection.abort()
+            raise Unreachable(
+                f"{target.address} offers no TLS, which ssl-mode or a certificate asks for; nothing was sent to it"
+            ) from None
         except ServerError:
             connection.abort()
             raise
@@ -165,6 +191,7 @@ class Connection:
             self.abort()
             raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
         except UnicodeDecodeError as error:
+            self.abort()  # the rest of the answer was not read
             raise QueryFailed(f"the answer is not valid UTF-8: {error.reason}") from error
         except asyncio.CancelledError:
             self.abort()  # a statement may still be under way on it
@@ -194,15 +221,23 @@ class Connection:
 
     def abort(self) -> None:
         """Drop the connection at once, without a farewell."""
+        writer = self._raw._writer  # noqa: SLF001
         self._raw.close()
+        if writer is not None:
+            writer.transport.abort()  # under TLS, close() alone waits for the other side's farewell
 
     async def close(self) -> None:
         """End the session politely."""
+        writer = self._raw._writer  # noqa: SLF001
+        if writer is None:
+            return
         try:
             async with asyncio.timeout(1):
                 await self._raw.ensure_closed()
+                await writer.wait_closed()
         except (OSError, TimeoutError):
-            self.abort()
+            self._raw.close()
+            writer.transport.abort()
 
 
 def session_statements(server: Server, statement_seconds: float) -> tuple[str, ...]:
@@ -220,12 +255,13 @@ def session_statements(server: Server, statement_seconds: float) -> tuple[str, .
 
 
 def _raw_connection(target: Target) -> Any:
-    return aiomysql.Connection(
+    return _Raw(
         host=target.host,
         port=target.port,
         unix_socket=target.socket,
         user=target.user,
-        password=target.password,
+        # aiomysql encodes it in Latin-1: this way UTF-8 is sent, or the very bytes that the environment had.
+        password=target.password.encode(errors="surrogateescape").decode("latin1"),
         ssl=target.tls(),
         charset="utf8mb4",
         autocommit=True,
@@ -259,19 +295,19 @@ def _code_and_text(error: err.MySQLError) -> tuple[int, str]:
             return 0, type(error).__name__
 
 
-def _connect_error(error: err.MySQLError, target: Target) -> ServerError:
+def _connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> ServerError:
     code, text = _code_and_text(error)
     if code in _LOGIN_ERRORS:
         return AccessDenied(f"{target.address} refused the login of {target.user!r}: {text}")
     cause = error.__cause__
     if isinstance(cause, OSError):
-        return Unreachable(f"cannot connect to {target.address}: {cause.strerror or cause}")
-    if code in _LOST_ERRORS and "greeting" not in text and not _spoke_mysql(code):
+        # asyncio's own text of a refused connection is the address once more.
+        reason = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else cause.strerror
+        return Unreachable(f"cannot connect to {target.address}: {reason or cause}")
+    if greeted and code in _LOST_ERRORS:
+        return Unreachable(f"{target.address} closed the connection during the login")
+    if code in _LOST_ERRORS:
         return NotMySQL(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
     if isinstance(error, err.InternalError) and not code:
         return NotMySQL(f"{target.address} does not speak the MySQL protocol: {text}")
     return Unreachable(f"{target.address} refused the connection: {text}")
-
-
-def _spoke_mysql(code: int) -> bool:
-    return code not in (2013, 2014)

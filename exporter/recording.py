@@ -123,8 +123,9 @@ def replay(path: Path) -> Iterator[Snapshot]:
                 assembler.take(answer)
             elif "collection" in line:
                 yield assembler.snapshot(float(line["collection"]))
-        except (ValueError, LookupError, TypeError) as error:
-            raise RecordingError(f"{path}:{number}: damaged recording: {error}") from error
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
 
 
 def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
@@ -152,7 +153,9 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise RecordingError(f"{path} is named .gz but is not gzip-compressed, or is damaged") from error
     except OSError as error:
         raise RecordingError(f"cannot read the recording {path}: {error.strerror}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError, EOFError, zlib.error) as error:
+    except RecordingError:
+        raise
+    except (ValueError, RecursionError, EOFError, zlib.error) as error:  # ValueError: also a number of many digits
         what = f"truncated or damaged after line {number}" if number else "not a recording of innodb-advisor"
         raise RecordingError(f"{path}: {what}") from error
     raise RecordingError(f"{path}: truncated: it ends after line {number} without its end mark")

@@ -73,6 +73,8 @@ def count(value: Value) -> int:
     """
     if value is None:
         raise ValueError("NULL where a number was expected")
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(f"{value} where a whole number was expected")
     return int(value)
 
 

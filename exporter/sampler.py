@@ -59,6 +59,7 @@ class Sampler:
         interval: float = 10.0,
         history_seconds: float = 3600.0,
         statement_seconds: float = 5.0,
+        grant_seconds: float = 60.0,
         keep: Log | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -67,6 +68,7 @@ class Sampler:
         self._target = target
         self._interval = interval
         self._statement_seconds = statement_seconds
+        self._grant_seconds = grant_seconds
         self._keep = keep
         self._clock = clock
         self._assembler: Assembler | None = None
@@ -75,6 +77,7 @@ class Sampler:
         self._watching: asyncio.Task[None] | None = None
         self._flight: asyncio.Task[Snapshot] | None = None
         self._due: dict[str, float] = {}
+        self._opened_at = 0.0
         self._pause = 0.0
         self._retry_at = 0.0
 
@@ -105,7 +108,7 @@ class Sampler:
                 and the last error is raised in between.
         """
         latest = self.latest
-        if latest is not None and self._clock() - latest.at <= max_age:
+        if latest is not None and 0 <= self._clock() - latest.at <= max_age:  # clocks are set back, too
             return latest
         if self._flight is None:
             if self.problem is not None and time.monotonic() < self._retry_at:
@@ -146,26 +149,38 @@ class Sampler:
                 self._due[collector.name] = now + collector.every
                 self._take(await self._ask(connection, collector))
         snapshot = assembler.snapshot(at)
-        if self._keep is not None:
-            self._keep.collection(at)
         if connection.closed and snapshot.status is None:
             # The server went away: nothing of this is worth keeping.
             self.problem = mysql.ConnectionLost(f"lost the connection to {self._target.address}")
             self._pause = self._retry_at = 0.0
             raise self.problem
         self.problem, self._pause = None, 0.0
+        if self._keep is not None:
+            self._keep.collection(at)
         self.history.append(snapshot)
         return snapshot
 
     async def _session(self) -> mysql.Connection:
-        if self._main is None or self._main.closed:
+        lost = self._main is None or self._main.closed
+        if self._main is None or lost or self._refused():
+            if self._main is not None:
+                await self._main.close()
             self._main = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
-            self._assembler = Assembler(self._main.server, self._main.account)
+            self._opened_at = time.monotonic()
             self._due.clear()
-            if self._keep is not None:
-                self._keep.session(self._main.server, self._main.account)
-            await self._watch_parallel_readers(self._main.server)
+            if lost or self._assembler is None or self._assembler.server != self._main.server:
+                self._assembler = Assembler(self._main.server, self._main.account)
+                if self._keep is not None:
+                    self._keep.session(self._main.server, self._main.account)
+                await self._watch_parallel_readers(self._main.server)
         return self._main
+
+    def _refused(self) -> bool:
+        """Whether a source was refused to a session that is not new: a GRANT of PROCESS counts for new ones only."""
+        if not self.history or time.monotonic() - self._opened_at < self._grant_seconds:
+            return False
+        outcomes = self.history[-1].outcomes
+        return any(outcomes[collector.name].failure == "privilege" for collector in COLLECTORS)
 
     async def _ask(self, connection: mysql.Connection, collector: Collector) -> Answer:
         at, began = self._clock(), time.monotonic()
@@ -182,8 +197,8 @@ class Sampler:
             )
         except mysql.ServerError as error:
             cure = grant(collector, connection.account) if isinstance(error, mysql.PrivilegeMissing) else None
-            return Answer(collector.name, at, time.monotonic() - began, (), _failure(error), str(error), cure)
-        return Answer(collector.name, at, time.monotonic() - began, results)
+            return Answer(collector.name, at, _since(began), (), _failure(error), str(error), cure)
+        return Answer(collector.name, at, _since(began), results)
 
     def _take(self, answer: Answer) -> None:
         if self._assembler is not None:
@@ -225,6 +240,10 @@ def grant(collector: Collector, account: str) -> str | None:
         return None
     user, _, host = account.rpartition("@")
     return f"GRANT {collector.privilege} TO {_literal(user)}@{_literal(host)}"
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 6)  # microseconds, as a recording keeps them
 
 
 def _literal(value: str) -> str:

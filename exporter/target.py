@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import configparser
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 PASSWORD_VARIABLE = "INNODB_ADVISOR_PASSWORD"  # noqa: S105 - the variable's name, not a password
+_SPACE = " \t\r\n\v\f"
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
+_ESCAPE = re.compile(r"""\\([ntrbs"'\\])""")
 _SSL_OPTIONS = ("ssl-ca", "ssl-cert", "ssl-key", "ssl-mode")
 _SSL_MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 
@@ -52,6 +55,8 @@ class Target:
             return None
         try:
             context = ssl.create_default_context(cafile=self.ssl_ca)
+            # Python 3.13 insists on extensions that the certificates which servers make for themselves lack.
+            context.verify_flags &= ~ssl.VERIFY_X509_STRICT
             context.check_hostname = mode == "VERIFY_IDENTITY"
             if mode == "REQUIRED":
                 context.verify_mode = ssl.CERT_NONE
@@ -86,9 +91,12 @@ def from_dsn(dsn: str, base: Target | None = None) -> Target:
             "the DSN holds a password, which every user of this machine could read in the process list; "
             f"put it into --password-file, ${PASSWORD_VARIABLE} or --defaults-file"
         )
+    if parts.fragment:
+        raise TargetError(f"malformed DSN; {hint}")
     if parts.path not in ("", "/"):
-        raise TargetError(f"the DSN names a database ({parts.path[1:]}), which is not needed; {hint}")
-    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        raise TargetError(f"the DSN names a database, which is not needed; {hint}")
+    # Not a form: a plus sign in a path means itself.
+    options = dict(parse_qsl(parts.query.replace("+", "%2B"), keep_blank_values=True))
     socket = options.pop("socket", None)
     target = replace(
         base,
@@ -106,26 +114,21 @@ def from_defaults_file(path: Path) -> Target:
     Raises:
         TargetError: The file cannot be read, is no option file, or has no ``[client]`` section.
     """
-    parser = configparser.RawConfigParser(
-        allow_no_value=True, strict=False, comment_prefixes=("#", ";", "!"), inline_comment_prefixes=("#",)
-    )
     try:
-        parser.read_string(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise TargetError(f"cannot read the defaults file {path}: {reason}") from None
-    except configparser.Error as error:
-        # The parser's own message quotes the line, which may be the password's.
-        line = getattr(error, "lineno", None) or next((n for n, _ in getattr(error, "errors", ())), "?")
-        raise TargetError(f"{path}:{line}: not an option file ([section] and name = value)") from None
-    if "client" not in parser:
+    options = _client_options(text, path)
+    if options is None:
         raise TargetError(f"{path} has no [client] section")
-    options = {name.replace("_", "-"): _unquote(value or "") for name, value in parser["client"].items()}
     base = Target()
     try:
         port = int(options.pop("port", base.port))
     except ValueError:
         raise TargetError(f"{path}: port is not a number") from None
+    if not 0 < port < 65536:
+        raise TargetError(f"{path}: there is no port {port}")
     target = Target(
         host=options.pop("host", base.host),
         port=port,
@@ -159,14 +162,16 @@ def resolve(
             raise TargetError(f"cannot read the password file {password_file}: {reason}") from None
         target = replace(target, password=password.rstrip("\r\n"))
     elif PASSWORD_VARIABLE in environment:
-        target = replace(target, password=environment[PASSWORD_VARIABLE])
+        target = replace(target, password=environment[PASSWORD_VARIABLE].rstrip("\r\n"))
     return target
 
 
 def _with_ssl(target: Target, options: Mapping[str, str], where: str) -> Target:
     unknown = sorted(set(options) - set(_SSL_OPTIONS))
     if unknown:
-        raise TargetError(f"{where} has an unknown option: {unknown[0]}")
+        # What is no name may be a part of a password with a question mark in it.
+        name = unknown[0] if re.fullmatch(r"[\w-]+", unknown[0]) else "?"
+        raise TargetError(f"{where} has an unknown option: {name}")
     mode = options.get("ssl-mode", target.ssl_mode)
     if mode is not None and mode.upper() not in _SSL_MODES:
         raise TargetError(f"{where}: ssl-mode must be one of {', '.join(_SSL_MODES)}")
@@ -179,6 +184,41 @@ def _with_ssl(target: Target, options: Mapping[str, str], where: str) -> Target:
     )
 
 
-def _unquote(value: str) -> str:
-    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if quoted else value
+def _client_options(text: str, path: Path) -> dict[str, str] | None:
+    """The options of ``[client]``, read as the server and its clients read them (mysys/my_default.cc)."""
+    options: dict[str, str] | None = None
+    section = None
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip(_SPACE)
+        if not line or line[0] in "#;!":  # !include and !includedir are not followed
+            continue
+        name, equals, value = _without_comment(line).partition("=")
+        if line[0] == "[" and "]" in line:
+            section = line[1 : line.index("]")].rstrip(_SPACE)
+            if section == "client" and options is None:
+                options = {}
+        elif line[0] == "[" or section is None:
+            # The line itself may be the password's.
+            raise TargetError(f"{path}:{number}: not an option file ([section] and name = value)")
+        elif section == "client" and options is not None:
+            options[name.rstrip(_SPACE).lower().replace("_", "-")] = _value(value.strip(_SPACE)) if equals else ""
+    return options
+
+
+def _without_comment(line: str) -> str:
+    """The line up to a ``#`` that is outside quotes."""
+    quote, escaped = "", False
+    for place, character in enumerate(line):
+        if character in "\"'" and not escaped:
+            quote = "" if quote == character else quote or character
+        if character == "#" and not quote:
+            return line[:place]
+        escaped = bool(quote) and character == "\\" and not escaped
+    return line
+
+
+def _value(value: str) -> str:
+    """A value without the quotes around it, its escapes undone."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], value)

@@ -17,10 +17,14 @@ SQL = (
 )
 PICOSECONDS = 1e12
 
-_NAME = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
+# Names come in backticks, but for unquoted ones that are keywords somewhere: those are printed as the keyword, in
+# capitals or even as another (`user` as SYSTEM_USER), so that the table is not known. A backtick in a name is
+# printed as it is by MySQL and doubled by MariaDB; one with a space beside it ends the name.
+_NAME = r"`(?:[^`]|(?<! )`(?! |$))+`"
+_ALIAS = rf"(?: (?:AS )?(?:{_NAME}|[\w$]+|\?))?"
 _COUNT = re.compile(
-    rf"SELECT COUNT \( (?:\*|\?) \)(?: (?:AS )?{_NAME})? FROM {_NAME}(?: \. {_NAME})?"
-    r"(?: (?:FORCE|USE) INDEX \( (?P<index>[^)]+?) \))?",
+    rf"SELECT COUNT \( ?(?:\*|\?) ?\){_ALIAS} FROM (?:(?P<schema>{_NAME}) \. )?(?P<table>{_NAME}){_ALIAS}"
+    r"(?: (?:FORCE|USE) (?:INDEX|KEY) \( (?P<index>[^)]+?) \))?",
     re.IGNORECASE,
 )
 
@@ -32,12 +36,10 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
         match = _COUNT.fullmatch(text(row["digest_text"]).strip())
         if match is None:
             continue
-        _, _, *names = match.groups()
-        first, second = (_name(names[0], names[1]), _name(names[2], names[3]))
-        schema, table = (first, second) if second else (text(row["schema_name"]), first)
-        forced = (match["index"] or "").strip("` ").upper() == "PRIMARY"
+        schema = _name(match["schema"]) if match["schema"] else text(row["schema_name"])
+        forced = (match["index"] or "").strip("`").upper() == "PRIMARY"
         executions = count(row["executions"])
-        key = Table(schema, table)
+        key = Table(schema, _name(match["table"]))
         before = found.get(key, CountStatement(0, 0.0, 0, 0))
         found[key] = CountStatement(
             executions=before.executions + executions,
@@ -48,8 +50,8 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
     return found
 
 
-def _name(quoted: str | None, bare: str | None) -> str:
-    return quoted.replace("``", "`") if quoted else bare or ""
+def _name(quoted: str) -> str:
+    return quoted[1:-1].replace("``", "`")
 
 
 COLLECTOR = Collector(

@@ -13,8 +13,8 @@ SQL = (
     "SELECT database_name, table_name, index_name,"
     " MAX(CASE WHEN stat_name = 'size' THEN stat_value END) AS pages,"
     " MAX(CASE WHEN stat_name = 'n_leaf_pages' THEN stat_value END) AS leaf_pages,"
-    " MAX(CASE WHEN stat_name LIKE 'n\\_diff\\_pfx%' THEN stat_value END) AS distinct_keys,"
-    " MAX(CASE WHEN stat_name LIKE 'n\\_diff\\_pfx%' THEN sample_size END) AS sampled_pages"
+    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN stat_value END) AS distinct_keys,"
+    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN sample_size END) AS sampled_pages"
     " FROM mysql.innodb_index_stats WHERE database_name <> 'mysql'"
     " GROUP BY database_name, table_name, index_name"
 )

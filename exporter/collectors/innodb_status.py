@@ -18,12 +18,17 @@ from exporter.snapshot import ChangeBufferText, InnodbStatus, PoolText
 SQL = "SHOW ENGINE INNODB STATUS"
 _LOWER_HALF = 0xFFFFFFFF
 _END = "END OF INNODB MONITOR OUTPUT"
+_AFTER_QUERIES = "\n--------\nFILE I/O\n--------\n"
+"""Only before this section are there texts of clients' statements, which may hold anything, even such sections.
+
+Those behind it are the ones that are parsed. A number must have its line's end behind it, lest it be cut short.
+"""
 
 _SECTION = re.compile(r"^-+\n([A-Z][A-Z0-9 /]*)\n-+\n", re.MULTILINE)
 _INSTANCE = re.compile(r"^---BUFFER POOL (\d+)\n", re.MULTILINE)
-_SIZES = re.compile(r"^(?:Ibuf: )?size (\d+), free list len (\d+), seg size (\d+), (\d+) merges$", re.MULTILINE)
+_SIZES = re.compile(r"^(?:Ibuf: )?size (\d+), free list len (\d+), seg size (\d+), (\d+) merges\n", re.MULTILINE)
 _OPERATIONS = re.compile(
-    r"^{kind} operations:\n insert (\d+), delete mark (\d+), delete (\d+)$".replace("{kind}", "(merged|discarded)"),
+    r"^{kind} operations:\n ?insert (\d+), delete mark (\d+), delete (\d+)\n".replace("{kind}", "(merged|discarded)"),
     re.MULTILINE,
 )
 
@@ -41,7 +46,7 @@ def parse_text(status: str) -> InnodbStatus:
     """
     if "INNODB MONITOR OUTPUT" not in status:
         raise ValueError("not the text of SHOW ENGINE INNODB STATUS")
-    sections = _sections(status)
+    sections = _sections(status[status.rfind(_AFTER_QUERIES) :]) if _AFTER_QUERIES in status else {}
     pool = sections.get("BUFFER POOL AND MEMORY")
     individual = sections.get("INDIVIDUAL BUFFER POOL INFO", "")
     instances = list(_INSTANCE.finditer(individual))
@@ -70,7 +75,7 @@ def _ends(starts: Sequence[re.Match[str]], text: str) -> list[int]:
 
 
 def _pool(section: str) -> PoolText:
-    young = re.search(r"^Pages made young (\d+), not young (\d+)$", section, re.MULTILINE)
+    young = re.search(r"^Pages made young (\d+), not young (\d+)\n", section, re.MULTILINE)
     return PoolText(
         size_pages=_labelled(section, "Buffer pool size"),
         free_pages=_labelled(section, "Free buffers"),
@@ -83,7 +88,7 @@ def _pool(section: str) -> PoolText:
 
 
 def _labelled(section: str, label: str) -> int | None:
-    found = re.search(rf"^{label} +(\d+)$", section, re.MULTILINE)
+    found = re.search(rf"^{label} +(\d+)\n", section, re.MULTILINE)
     return int(found[1]) if found else None
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
+from exporter.collectors.filename_charset import LETTERS
+
 _PARTITION = re.compile(r"#p#.*", re.IGNORECASE | re.DOTALL)
-_CODE_POINT = re.compile(r"@([0-9a-fA-F]{4})")
+_CODE_POINT = re.compile(r"[0-9a-f]{4}")
+_CODES = {
+    chr(ord("0") + place) + second: letter
+    for second, row in LETTERS.items()
+    for place, letter in enumerate(row)
+    if letter != " "
+}
 
 
 def logical_table(name: str) -> str:
@@ -14,14 +22,7 @@ def logical_table(name: str) -> str:
 
 
 def from_filename(name: str) -> tuple[str, str]:
-    """Schema and table of a dictionary name such as ``shop/order@002dlines#p#p0``.
-
-    Decodes ``@`` and four hexadecimal digits (strings/ctype-utf8.cc, my_charset_filename). The two-character
-    codes that this character set has for some Latin, Greek and Cyrillic letters stay as they are.
-
-    Raises:
-        ValueError: The name has no schema.
-    """
+    """Schema and table of a dictionary name such as ``shop/order@002dlines#p#p0``; no schema where it has none."""
     schema, slash, table = name.partition("/")
     if not slash:
         return "", name  # system tables and the like
@@ -29,4 +30,23 @@ def from_filename(name: str) -> tuple[str, str]:
 
 
 def _decode(name: str) -> str:
-    return _CODE_POINT.sub(lambda match: chr(int(match[1], 16)), name)
+    """Undo the file-name encoding, as my_mb_wc_filename does (strings/ctype-utf8.cc).
+
+    After an ``@`` come two characters that stand for a letter, or else four hexadecimal digits. ``@@@`` ends
+    names that Windows keeps for itself, such as ``con``.
+    """
+    decoded = ""
+    while name:
+        plain, mark, name = name.partition("@")
+        decoded += plain
+        if name[:2] in _CODES:
+            decoded += _CODES[name[:2]]
+            name = name[2:]
+        elif _CODE_POINT.match(name):
+            decoded += chr(int(name[:4], 16))
+            name = name[4:]
+        elif name == "@@":
+            break
+        else:
+            decoded += mark
+    return decoded

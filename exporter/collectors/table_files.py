@@ -14,7 +14,7 @@ from exporter.snapshot import FileReads, Table
 
 SQL = (
     "SELECT FILE_NAME AS file_name, COUNT_READ AS read_count, SUM_NUMBER_OF_BYTES_READ AS bytes,"
-    " SUM_TIMER_READ AS picoseconds FROM performance_schema.file_summary_by_instance"
+    " SUM_TIMER_READ AS picoseconds, @@datadir AS datadir FROM performance_schema.file_summary_by_instance"
     f" WHERE EVENT_NAME = '{INSTRUMENT}' AND COUNT_READ > 0 AND FILE_NAME LIKE '%.ibd'"
     f" ORDER BY SUM_NUMBER_OF_BYTES_READ DESC LIMIT {TOP}"
 )
@@ -25,6 +25,8 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
     found: dict[Table, FileReads] = {}
     for row in results[0]:
         path = PurePath(text(row["file_name"]))
+        if path.parent == PurePath(text(row["datadir"])):
+            continue  # mysql.ibd and general tablespaces: of no one table
         table = Table(*from_filename(f"{path.parent.name}/{path.stem}"))
         before = found.get(table, FileReads(0, 0, 0.0))
         found[table] = FileReads(

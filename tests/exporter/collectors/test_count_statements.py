@@ -1,0 +1,131 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from exporter.collectors import count_statements
+from exporter.rows import Rows
+from exporter.snapshot import CountStatement, Table
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Fetch = Callable[[Server, str], Rows]
+Counted = Callable[..., dict[Table, CountStatement]]
+
+SCHEMA = "count-ing"
+ROWS = 300
+T = Table(SCHEMA, "t")
+
+
+@pytest.fixture(scope="module")
+def counted(watched: Server, ask: Ask, fetch: Fetch) -> Counted:
+    """Empty the server's table of digests, run statements in SCHEMA, and say what is found of them."""
+    create = "CREATE TABLE {} (id INT PRIMARY KEY, k INT NOT NULL, KEY (k)) ENGINE=InnoDB"
+    ask(
+        watched,
+        f"DROP DATABASE IF EXISTS `{SCHEMA}`",
+        f"CREATE DATABASE `{SCHEMA}`",
+        f"USE `{SCHEMA}`",
+        *(create.format(name) for name in ("t", "`a``b`", "`日本`", "`a b.c`", "user")),
+        "INSERT INTO t VALUES " + ",".join(f"({n},{n})" for n in range(ROWS)),
+    )
+
+    def counted(*statements: str) -> dict[Table, CountStatement]:
+        empty = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest"
+        ask(watched, f"USE `{SCHEMA}`", empty, *statements)
+        return dict(count_statements.parse([fetch(watched, count_statements.SQL)]))
+
+    return counted
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT COUNT(*) FROM t",
+        "select count( * )  from\n t",
+        "/* a job */ SELECT /* of mine */ COUNT(*) FROM t",
+        f"SELECT COUNT(*) FROM `{SCHEMA}`.t",
+        "SELECT COUNT(1) FROM t",
+        "SELECT COUNT('x') FROM t",
+        "SELECT COUNT(*) AS n FROM t",
+        "SELECT COUNT(*) n FROM t",
+        "SELECT COUNT(*) AS `how many` FROM t",
+        "SELECT COUNT(*) AS 'how many' FROM t",
+        "SELECT COUNT(*) FROM t AS x",
+        f"SELECT COUNT(*) AS `__count` FROM `{SCHEMA}`.`t` `x`",
+        "SELECT COUNT(*) FROM t USE INDEX (k)",
+        "SELECT COUNT(*) FROM t FORCE INDEX (k)",
+        "SELECT COUNT(*) FROM t FORCE INDEX (PRIMARY)",
+        "SELECT COUNT(*) FROM t x FORCE KEY (`PRIMARY`)",
+        "SELECT COUNT(*) FROM t USE INDEX (primary)",
+    ],
+)
+def test_a_count_of_a_whole_table_is_found(counted: Counted, watched: Server, statement: str) -> None:
+    found = counted(*[statement] * 3)
+    assert list(found) == [T]
+    assert found[T].executions == 3
+    assert found[T].seconds > 0
+    assert found[T].forced_primary == (3 if "primary" in statement.lower() else 0)
+    # MySQL does not count what a parallel read examined; the others count the rows.
+    assert found[T].rows_examined == (0 if watched.name == "mysql-9.7" else 3 * ROWS)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT COUNT(*) FROM t WHERE id > 7",
+        "SELECT COUNT(*) FROM t x WHERE x.id > 7",
+        "SELECT COUNT(*) FROM t WHERE k IN (1, 2)",
+        "SELECT COUNT(*) FROM t GROUP BY k",
+        "SELECT COUNT(*) FROM t HAVING COUNT(*) > 7",
+        "SELECT COUNT(*) FROM t, t AS u",
+        "SELECT COUNT(*) FROM t JOIN t AS u ON t.id = u.id",
+        "SELECT COUNT(*) FROM t x JOIN t y USING (id)",
+        "SELECT COUNT(*) FROM t LEFT JOIN `日本` y USING (id)",
+        "SELECT COUNT(*) FROM (SELECT 1) AS x",
+        "SELECT COUNT(*), MAX(k) FROM t",
+        "SELECT COUNT(k) FROM t",
+        "SELECT COUNT(DISTINCT k) FROM t",
+        "SELECT COUNT(*) FROM t UNION SELECT 1",
+        "SELECT (SELECT COUNT(*) FROM t)",
+        "SELECT COUNT(*)",
+        "EXPLAIN SELECT COUNT(*) FROM t",
+        "SELECT * FROM t",
+    ],
+)
+def test_another_statement_is_not(counted: Counted, statement: str) -> None:
+    assert counted(statement) == {}
+
+
+def test_the_forms_of_one_count_are_summed(counted: Counted) -> None:
+    found = counted(
+        "SELECT COUNT(*) FROM t",
+        f"SELECT COUNT(*) FROM `{SCHEMA}`.t",
+        "SELECT COUNT(1) FROM t",
+        "SELECT COUNT(*) FROM t FORCE INDEX (PRIMARY)",
+    )
+    assert found[T].executions == 4
+    assert found[T].forced_primary == 1
+
+
+def test_names_are_those_of_the_tables(counted: Counted) -> None:
+    names = ("a`b", "日本", "a b.c", "t")
+    found = counted(
+        *(
+            statement.format("`" + name.replace("`", "``") + "`")
+            for name in names
+            for statement in ("SELECT COUNT(*) FROM {}", f"SELECT COUNT(*) FROM `{SCHEMA}`.{{}} AS x")
+        )
+    )
+    assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, name): 2 for name in names}
+
+
+def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Counted) -> None:
+    """Unquoted, `user` is printed as SYSTEM_USER; quoted, or behind its schema, as itself."""
+    assert counted("SELECT COUNT(*) FROM user") == {}
+    found = counted("SELECT COUNT(*) FROM `user`", f"SELECT COUNT(*) FROM `{SCHEMA}`.user")
+    assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, "user"): 2}
+
+
+def test_the_sidecars_own_statements_are_left_out(counted: Counted) -> None:
+    assert counted(*(f"/* innodb-advisor:x */ {sql}" for sql in ("SELECT CURRENT_USER()", count_statements.SQL))) == {}

@@ -1,0 +1,238 @@
+import contextlib
+import random
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from typing import Any
+
+import pymysql
+import pytest
+
+from exporter.collectors import innodb_metrics, innodb_status, pools
+from exporter.collectors.innodb_status import parse, parse_text
+from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import BufferPool, ChangeBufferText, InnodbStatus, PoolText
+from lab import workloads
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Fetch = Callable[[Server, str], Rows]
+StartServer = Callable[..., Server]
+
+PAGES = [field.name for field in fields(PoolText)]
+ATTEMPTS = 50
+
+
+def printed(server: Server, ask: Ask) -> str:
+    [(_, _, text)] = ask(server, innodb_status.SQL)
+    return str(text)
+
+
+def numbers(status: InnodbStatus) -> dict[str, int]:
+    """Every number in it, by where it is."""
+    parts: dict[str, PoolText | ChangeBufferText | None] = {
+        "total": status.total,
+        "change_buffer": status.change_buffer,
+        **{f"pool {n}": pool for n, pool in enumerate(status.pools)},
+    }
+    return {
+        f"{name}.{field}": number
+        for name, part in parts.items()
+        if part is not None
+        for field, number in asdict(part).items()
+        if number is not None
+    }
+
+
+def between_two_looks(server: Server, fetch: Fetch, ask: Ask) -> tuple[tuple[BufferPool, ...], InnodbStatus]:
+    """The pools and the parsed text of one moment: one in which nothing moved."""
+    for _ in range(ATTEMPTS):
+        before = pools.parse([fetch(server, pools.SQL)])
+        status = parse_text(printed(server, ask))
+        after = pools.parse([fetch(server, pools.SQL)])
+        keys = [[{name: getattr(pool, name) for name in PAGES} for pool in look] for look in (before, after)]
+        if keys[0] == keys[1]:
+            return before, status
+        time.sleep(0.05)
+    pytest.fail("the server does not come to rest")
+
+
+def test_the_text_says_what_the_table_says(watched: Server, fetch: Fetch, ask: Ask) -> None:
+    with watched.connect() as connection:
+        workloads.make_table(connection, "printed", 600)
+        workloads.scan(connection, "printed")
+    [pool], status = between_two_looks(watched, fetch, ask)
+    assert status.total == PoolText(**{name: getattr(pool, name) for name in PAGES})
+    assert pool.old_pages > 0
+    assert status.pools == ()
+    assert not status.truncated
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mysql-5.6"])
+def test_each_instance_is_told_from_the_total(name: str, start_server: StartServer, fetch: Fetch, ask: Ask) -> None:
+    server = start_server(name, innodb_buffer_pool_size="1G", innodb_buffer_pool_instances=4)
+    with server.connect() as connection:
+        workloads.make_table(connection, "spread", 1500)
+    four, status = between_two_looks(server, fetch, ask)
+    assert len(four) == 4
+    assert status.pools == tuple(PoolText(**{name: getattr(pool, name) for name in PAGES}) for pool in four)
+    assert len(set(status.pools)) > 1
+    assert status.total == PoolText(**{name: sum(getattr(pool, name) for pool in four) for name in PAGES})
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11", "mariadb-10.5", "mysql-5.6"])
+def test_the_change_buffer_is_the_one_of_innodb_metrics(
+    name: str, start_server: StartServer, fetch: Fetch, ask: Ask
+) -> None:
+    server = start_server(name, innodb_buffer_pool_size="8M", innodb_change_buffering="all")
+    fill_change_buffer(server, ask)
+    variables = {name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")}
+    [sql] = innodb_metrics.queries(identify(variables))
+    for _ in range(ATTEMPTS):
+        before, text, metrics = fetch(server, sql), printed(server, ask), innodb_metrics.parse([fetch(server, sql)])
+        if innodb_metrics.parse([before]) == metrics:
+            break
+    found = parse_text(text).change_buffer
+    assert found is not None
+    assert found.size_pages == metrics["ibuf_size"] > 0
+    assert found.free_list_pages + found.size_pages < found.segment_pages < 10000
+    assert found.merges == metrics["ibuf_merges"]
+    assert found.merged_inserts == metrics["ibuf_merges_insert"] > 0
+    assert found.merged_delete_marks == metrics["ibuf_merges_delete_mark"]
+    assert found.merged_deletes == metrics["ibuf_merges_delete"]
+    assert found.discarded_inserts == metrics["ibuf_merges_discard_insert"]
+    assert found.discarded_delete_marks == metrics["ibuf_merges_discard_delete_mark"]
+    assert found.discarded_deletes == metrics["ibuf_merges_discard_delete"]
+    assert_never_a_wrong_number(text)
+
+
+def fill_change_buffer(server: Server, ask: Ask) -> None:
+    """Insert into secondary indexes whose pages have been pushed out of the pool."""
+    chooser = random.Random(1)  # noqa: S311 - any numbers will do
+
+    def some() -> str:
+        return ",".join(str(chooser.randrange(10**9)) for _ in range(3))
+
+    doubling = (
+        "INSERT INTO shop.b SELECT id + {0}, RAND() * 1000000000, RAND() * 1000000000, RAND() * 1000000000 FROM shop.b"
+    )
+    ask(
+        server,
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.b (id INT PRIMARY KEY, a INT, b INT, c INT, KEY (a), KEY (b), KEY (c)) ENGINE=InnoDB",
+        "INSERT INTO shop.b VALUES (1, 1, 1, 1)",
+        *(doubling.format(2**n) for n in range(15)),
+        "CREATE TABLE shop.big (id INT PRIMARY KEY, filler VARCHAR(2000)) ENGINE=InnoDB",
+        "INSERT INTO shop.big SELECT id, REPEAT('x', 1800) FROM shop.b WHERE id <= 5000",
+        *["SELECT SUM(LENGTH(filler)) FROM shop.big"] * 3,
+        "INSERT INTO shop.b VALUES " + ",".join(f"({100000 + n},{some()})" for n in range(900)),
+        # Reading some of them merges what was buffered for their pages.
+        "SELECT COUNT(a) FROM shop.b FORCE INDEX (a) WHERE a < 50000000",
+    )
+
+
+def assert_never_a_wrong_number(text: str) -> None:
+    """However much of the text there is, what is read from it is what the whole text says, or nothing."""
+    whole = numbers(parse_text(text))
+    assert len(whole) >= len(PAGES)
+    for length in range(text.index("FILE I/O"), len(text)):
+        part = parse_text(text[:length])
+        assert numbers(part).items() <= whole.items(), length
+
+
+def test_a_truncated_text_gives_no_wrong_number(watched: Server, ask: Ask) -> None:
+    text = printed(watched, ask)
+    assert_never_a_wrong_number(text)
+    assert parse_text(text[:-40]).truncated
+    assert numbers(parse_text(text[: text.index("FILE I/O")])) == {}
+
+
+@pytest.mark.parametrize("title", ["BUFFER POOL AND MEMORY", "INSERT BUFFER[A-Z ]*", "FILE I/O"])
+def test_a_section_that_is_missing_is_not_known(watched: Server, ask: Ask, title: str) -> None:
+    text = printed(watched, ask)
+    left = re.sub(rf"^-+\n{title}\n-+\n(?s:.*?)(?=^-+\n[A-Z])", "", text, flags=re.MULTILINE)
+    before, after = parse_text(text), parse_text(left)
+    if title == "BUFFER POOL AND MEMORY":
+        assert (after.total, after.change_buffer) == (None, before.change_buffer)
+    elif title == "FILE I/O":
+        assert numbers(after) == {}  # without it, statements' texts cannot be told from InnoDB's
+    else:
+        assert (after.total, after.change_buffer) == (before.total, None)
+
+
+def test_what_clients_write_into_their_statements_is_not_believed(watched: Server, ask: Ask) -> None:
+    lie = (
+        "----------------------\nBUFFER POOL AND MEMORY\n----------------------\nBuffer pool size   1\n"
+        "-------------\nINSERT BUFFER\n-------------\nsize 1, free list len 2, seg size 3, 4 merges\n"
+        "--------\nFILE I/O\n--------\n"
+        "----------------------\nINDIVIDUAL BUFFER POOL INFO\n----------------------\n"
+        "---BUFFER POOL 0\nFree buffers 1\n"
+    )
+    ask(watched, "CREATE DATABASE IF NOT EXISTS shop", "CREATE TABLE shop.liar (id INT PRIMARY KEY) ENGINE=InnoDB")
+    truth = parse_text(printed(watched, ask))
+    ready = threading.Event()
+    liar = watched.connect()
+    with liar.cursor() as cursor:
+        cursor.execute("SELECT CONNECTION_ID()")
+        [(number,)] = cursor.fetchall()
+
+    def write() -> None:
+        with liar, liar.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("INSERT INTO shop.liar VALUES (1)")
+            ready.set()
+            with contextlib.suppress(pymysql.MySQLError):  # it is killed
+                cursor.execute(f"SELECT SLEEP(20) /*\n{lie}*/")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    ready.wait(10)
+    for _ in range(ATTEMPTS):
+        text = printed(watched, ask)
+        if lie in text:
+            break
+        time.sleep(0.05)
+    ask(watched, f"KILL {number}")
+    thread.join()
+    ask(watched, "DROP TABLE shop.liar")
+    assert lie in text
+    found = parse_text(text)
+    assert truth.total is not None
+    assert found.total is not None
+    assert found.total.size_pages == truth.total.size_pages != 1
+    assert (found.pools, found.change_buffer) == ((), truth.change_buffer)
+
+
+def test_garbage_in_the_upper_half_is_cut_off(watched: Server, ask: Ask) -> None:
+    """MariaDB 10.11 prints 64 bits of which it has set 32 (seen: 4355096838145 for 1)."""
+    text = printed(watched, ask)
+    if parse_text(text).change_buffer is None:  # empty: as MariaDB 10.11 prints it when it is not
+        section = (
+            "-------------\nINSERT BUFFER\n-------------\nsize 13, free list len 11, seg size 25, 15 merges\n"
+            "merged operations:\ninsert 489, delete mark 0, delete 0\n"
+            "discarded operations:\ninsert 0, delete mark 0, delete 0\n---\nLOG\n---\n"
+        )
+        text = text.replace("---\nLOG\n---\n", section)
+    dirty, changed = re.subn(
+        r"size (\d+), free list len (\d+), seg size (\d+),",
+        lambda sizes: "size {}, free list len {}, seg size {},".format(
+            *(int(size) + (garbage << 32) for size, garbage in zip(sizes.groups(), (1014, 126, 257), strict=True))
+        ),
+        text,
+    )
+    assert changed == 1
+    assert parse_text(text).change_buffer is not None
+    assert parse_text(dirty) == parse_text(text)
+
+
+@pytest.mark.parametrize("text", ["", "Status", "-----\nBUFFER POOL AND MEMORY\n-----\nBuffer pool size 7\n"])
+def test_another_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not the text of SHOW ENGINE INNODB STATUS"):
+        parse_text(text)
+
+
+def test_the_text_is_the_status_column_of_the_one_row(watched: Server, fetch: Fetch) -> None:
+    assert parse([fetch(watched, innodb_status.SQL)]).total is not None

@@ -1,0 +1,80 @@
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from exporter.collectors.parallel_readers import LONGEST_GAP, Integrator, parse, queries
+from exporter.rows import Rows
+from exporter.sampler import Sampler
+from exporter.server import identify
+from exporter.snapshot import ParallelReaders
+from lab import workloads
+from lab.servers import Server
+
+
+def integrated(*samples: tuple[float, int]) -> ParallelReaders | None:
+    integrator = Integrator()
+    for at, threads in samples:
+        integrator.add(at, threads)
+    return integrator.section()
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([], None),
+        ([(10, 0)], ParallelReaders(0, 0.0, 0)),
+        ([(10, 4)], ParallelReaders(4, 0.0, 1)),
+        ([(10, 0), (11, 4), (12, 4), (13, 0)], ParallelReaders(0, 8.0, 1)),
+        ([(10, 4), (11, 4), (12, 0), (13, 4)], ParallelReaders(4, 8.0, 2)),
+        ([(10, 2), (10.5, 6)], ParallelReaders(6, 2.0, 1)),
+        ([(10, 4), (10 + LONGEST_GAP, 4)], ParallelReaders(4, 8.0, 1)),
+    ],
+)
+def test_threads_are_summed_over_time(samples: list[tuple[float, int]], expected: ParallelReaders | None) -> None:
+    assert integrated(*samples) == expected
+
+
+def test_a_time_in_which_nobody_watched_is_not_counted() -> None:
+    assert integrated((10, 4), (10 + LONGEST_GAP + 0.1, 4)) == ParallelReaders(4, 0.0, 1)
+
+
+def test_a_clock_that_goes_back_takes_nothing_away() -> None:
+    assert integrated((10, 4), (11, 4), (5, 4), (6, 4)) == ParallelReaders(4, 8.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("variables", "failure"),
+    [
+        ({"version": "8.0.13", "performance_schema": "ON"}, "absent"),
+        ({"version": "11.8.6-MariaDB", "performance_schema": "ON"}, "absent"),
+        ({"version": "8.0.14", "performance_schema": "OFF"}, "disabled"),
+        ({"version": "8.0.14", "performance_schema": "ON"}, None),
+    ],
+)
+def test_it_is_asked_only_where_there_are_any(variables: dict[str, str], failure: str | None) -> None:
+    assert getattr(queries(identify(variables)), "failure", None) == failure
+
+
+def test_the_answer_is_the_number_of_threads() -> None:
+    assert parse([Rows.of(["threads"], [[4]])]) == 4
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_parallel_reads_of_a_real_server_are_seen(server: Server, watch: Callable[..., Sampler]) -> None:
+    with server.connect() as connection:
+        workloads.make_table(connection, "counted", 1500)
+    sampler = watch(server)
+
+    await sampler.collect()
+    with workloads.Load(server.connect) as load:
+        for _ in range(2):
+            load.repeat(lambda connection: workloads.count(connection, "counted"), 0.0)
+        for _ in range(200):
+            await asyncio.sleep(0.1)
+            section = (await sampler.collect()).parallel_readers
+            if section is not None and section.thread_seconds > 0:
+                break
+    assert section is not None
+    assert section.thread_seconds > 0
+    assert section.reads_observed > 0

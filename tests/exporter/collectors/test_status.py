@@ -1,0 +1,49 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from exporter.collectors import status
+from exporter.rows import Rows
+from lab.servers import Server
+
+
+def parsed(*values: tuple[str, str]) -> dict[str, float]:
+    return dict(status.parse([Rows.of(["Variable_name", "Value"], values)]))
+
+
+def test_names_are_in_lower_case_and_texts_are_left_out() -> None:
+    assert parsed(
+        ("Innodb_buffer_pool_dump_status", "Dumping of buffer pool not started"),
+        ("Innodb_pages_read", "7"),
+        ("Innodb_resize", ""),
+        ("Uptime", "12"),
+    ) == {"innodb_pages_read": 7.0, "uptime": 12.0}
+
+
+@pytest.mark.parametrize("values", [(), (("Threads_running", "1"),), (("Uptime", "x"),)])
+def test_without_an_uptime_it_is_refused(values: tuple[tuple[str, str], ...]) -> None:
+    with pytest.raises(ValueError, match="without Uptime"):
+        parsed(*values)
+
+
+def test_garbage_in_the_upper_half_of_the_change_buffers_pages_is_cut_off() -> None:
+    """MariaDB 10.11 leaves it there (seen: 541165879297 and 1103806595077)."""
+    found = parsed(
+        ("Innodb_ibuf_size", "541165879297"),
+        ("Innodb_ibuf_segment_size", "1103806595077"),
+        ("Innodb_ibuf_free_list", "3"),
+        ("Innodb_pages_read", "1103806595077"),
+        ("Uptime", "1"),
+    )
+    assert (found["innodb_ibuf_size"], found["innodb_ibuf_segment_size"], found["innodb_ibuf_free_list"]) == (1, 5, 3)
+    assert found["innodb_pages_read"] == 1103806595077
+
+
+def test_every_number_of_innodb_is_taken_from_a_real_server(
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+) -> None:
+    found = status.parse([fetch(server, status.SQL)])
+    names = {name.lower() for name, value in ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'") if value.isdigit()}
+    assert names <= set(found)
+    assert {"uptime", "questions", "threads_running", "threads_connected", "aborted_connects"} <= set(found)

@@ -1,0 +1,63 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.collectors import table_files
+from exporter.rows import Rows
+from exporter.snapshot import FileReads, Table
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Fetch = Callable[[Server, str], Rows]
+COLUMNS = ("file_name", "read_count", "bytes", "picoseconds", "datadir")
+EVERY_SQL = table_files.SQL.replace("COUNT_READ > 0", "COUNT_READ >= 0").replace("LIMIT 100", "LIMIT 1000")
+
+
+def parsed(*rows: tuple[object, ...]) -> dict[Table, FileReads]:
+    return dict(table_files.parse([Rows.of(COLUMNS, rows)]))
+
+
+def test_partitions_are_summed() -> None:
+    assert parsed(
+        ("/data/shop/t#p#p0.ibd", 2, 32768, 5 * 10**11, "/data/"),
+        ("/data/shop/t#p#p1.ibd", 1, 16384, 10**12, "/data/"),
+        ("/data/shop/u.ibd", 1, 16384, 0, "/data/"),
+    ) == {Table("shop", "t"): FileReads(3, 49152, 1.5), Table("shop", "u"): FileReads(1, 16384, 0.0)}
+
+
+@pytest.mark.parametrize("directory", ["/data", "/data/", "/var/lib/mysql/"])
+def test_a_tablespace_of_no_one_table_is_left_out(directory: str) -> None:
+    path = directory.rstrip("/")
+    assert parsed((f"{path}/mysql.ibd", 2, 32768, 0, directory), (f"{path}/t/mysql.ibd", 1, 1, 0, directory)) == {
+        Table("t", "mysql"): FileReads(1, 1, 0.0)
+    }
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_general_tablespace_of_a_real_server_is_left_out(server: Server, ask: Ask, fetch: Fetch) -> None:
+    ask(
+        server,
+        "CREATE DATABASE IF NOT EXISTS shop",
+        "CREATE TABLESPACE general ADD DATAFILE 'general.ibd'",
+        "CREATE TABLE shop.housed (id INT PRIMARY KEY) TABLESPACE general",
+    )
+    rows = fetch(server, EVERY_SQL)
+    files = {Path(str(row["file_name"])).name for row in rows}
+    tables = table_files.parse([rows])
+    ask(server, "DROP TABLE shop.housed", "DROP TABLESPACE general")
+    assert {"mysql.ibd", "general.ibd"} <= files
+    assert not [table for table in tables if table.table in ("mysql", "general", "housed")]
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+def test_a_table_in_another_directory_has_its_name(watched: Server, ask: Ask, fetch: Fetch, tmp_path: Path) -> None:
+    ask(
+        watched,
+        "CREATE DATABASE IF NOT EXISTS shop",
+        f"CREATE TABLE shop.`far-away` (id INT PRIMARY KEY) ENGINE=InnoDB DATA DIRECTORY='{tmp_path}'",
+    )
+    tables = table_files.parse([fetch(watched, EVERY_SQL)])
+    ask(watched, "DROP TABLE shop.`far-away`")
+    assert Table("shop", "far-away") in tables

@@ -1,0 +1,62 @@
+"""What the exporter's tests share: servers with performance_schema, questions asked past it, and its samplers."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from exporter.rows import Rows
+from exporter.sampler import Sampler
+from exporter.target import Target, from_dsn
+from lab.servers import Server, start
+
+
+@pytest.fixture(scope="session")
+def watched(server: Server) -> Iterator[Server]:
+    """The shared server if it has performance_schema by default (MySQL), else another that was told to have it."""
+    if server.name.startswith("mysql"):
+        yield server
+    else:
+        with start(server.name, {"performance-schema": "ON"}) as other:
+            yield other
+
+
+@pytest.fixture(scope="session")
+def ask() -> Callable[[Server, str], list[tuple[Any, ...]]]:
+    """Statements as root, past the exporter; the rows of the last one."""
+
+    def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
+        with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+                rows = cursor.fetchall()
+        return list(rows)
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def fetch() -> Callable[[Server, str], Rows]:
+    """What a collector's statement returns, asked as root with another driver."""
+
+    def fetch(server: Server, sql: str) -> Rows:
+        with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return Rows.of([column[0] for column in cursor.description or ()], cursor.fetchall())
+
+    return fetch
+
+
+@pytest.fixture
+async def watch() -> AsyncIterator[Callable[..., Sampler]]:
+    """Make samplers of a server or target; they are closed at the end."""
+    samplers: list[Sampler] = []
+
+    def make(whom: Server | Target, **options: Any) -> Sampler:
+        target = whom if isinstance(whom, Target) else from_dsn(whom.dsn)
+        samplers.append(Sampler(target, **options))
+        return samplers[-1]
+
+    yield make
+    for sampler in samplers:
+        await sampler.close()

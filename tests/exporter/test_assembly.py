@@ -1,0 +1,92 @@
+import pytest
+
+from exporter.assembly import Answer, Assembler
+from exporter.rows import Rows
+from exporter.server import identify
+
+SERVER = identify({"version": "9.7.4", "performance_schema": "ON"})
+UPTIME = (Rows.of(["Variable_name", "Value"], [["Uptime", "7"]]),)
+VARIABLES = (Rows.of(["Variable_name", "Value"], [["innodb_old_blocks_pct", "37"]]),)
+THREADS = (Rows.of(["threads"], [[4]]),)
+
+
+@pytest.fixture
+def assembler() -> Assembler:
+    return Assembler(SERVER, "watcher@%")
+
+
+def test_at_first_nothing_is_known(assembler: Assembler) -> None:
+    snapshot = assembler.snapshot(5.0)
+    assert (snapshot.at, snapshot.server, snapshot.account) == (5.0, SERVER, "watcher@%")
+    assert snapshot.outcomes == {}
+    assert snapshot.status is None
+    assert snapshot.setting("innodb_old_blocks_pct") is None
+
+
+def test_an_answer_makes_a_section_and_an_outcome(assembler: Assembler) -> None:
+    assembler.take(Answer("status", 3.0, 0.5, UPTIME))
+    assembler.take(Answer("variables", 3.5, 0.25, VARIABLES))
+    snapshot = assembler.snapshot(5.0)
+    assert snapshot.status == {"uptime": 7.0}
+    assert snapshot.setting("innodb_old_blocks_pct") == "37"
+    assert snapshot.setting("innodb_parallel_read_threads") is None
+    outcome = snapshot.outcomes["status"]
+    assert (outcome.at, outcome.seconds, outcome.failure, outcome.reason, outcome.cure) == (3.0, 0.5, None, "", None)
+
+
+def test_a_source_that_failed_last_time_is_unknown_and_not_stale(assembler: Assembler) -> None:
+    assembler.take(Answer("status", 3.0, 0.5, UPTIME))
+    assembler.take(Answer("status", 4.0, 0.5, (), "deadline", "too slow"))
+    snapshot = assembler.snapshot(5.0)
+    assert snapshot.status is None
+    assert (snapshot.outcomes["status"].failure, snapshot.outcomes["status"].reason) == ("deadline", "too slow")
+    assembler.take(Answer("status", 6.0, 0.5, UPTIME))
+    assert assembler.snapshot(7.0).status == {"uptime": 7.0}
+
+
+@pytest.mark.parametrize(
+    "results",
+    [(), (Rows.of([], []),), (Rows.of(["Variable_name", "Value"], [["Threads_running", "1"]]),)],
+    ids=["no result", "no rows", "no uptime"],
+)
+def test_an_answer_that_cannot_be_parsed_fails_its_collector_and_no_other(
+    assembler: Assembler, results: tuple[Rows, ...]
+) -> None:
+    assembler.take(Answer("variables", 3.0, 0.5, VARIABLES))
+    assembler.take(Answer("status", 3.0, 0.5, results))
+    snapshot = assembler.snapshot(5.0)
+    assert snapshot.status is None
+    assert snapshot.outcomes["status"].failure == "unreadable"
+    assert snapshot.outcomes["status"].reason.startswith("cannot parse the answer: ")
+    assert snapshot.variables is not None
+
+
+def test_an_answer_that_says_the_same_makes_the_same_object(assembler: Assembler) -> None:
+    assembler.take(Answer("status", 3.0, 0.5, UPTIME))
+    first = assembler.snapshot(3.0)
+    assembler.take(Answer("status", 4.0, 0.5, (Rows.of(["Variable_name", "Value"], [["Uptime", "7"]]),)))
+    second = assembler.snapshot(4.0)
+    assert second.status is first.status
+    assert second.outcomes["status"].at == 4.0
+
+
+def test_what_is_taken_later_does_not_change_a_snapshot(assembler: Assembler) -> None:
+    assembler.take(Answer("status", 3.0, 0.5, UPTIME))
+    snapshot = assembler.snapshot(3.0)
+    assembler.take(Answer("status", 4.0, 0.5, (), "failed"))
+    assert snapshot.status == {"uptime": 7.0}
+    assert snapshot.outcomes["status"].failure is None
+
+
+def test_samples_of_the_readers_are_summed(assembler: Assembler) -> None:
+    for at in (3.0, 3.5, 4.0):
+        assembler.take(Answer("parallel_readers", at, 0.0, THREADS))
+    section = assembler.snapshot(5.0).parallel_readers
+    assert section is not None
+    assert (section.threads, section.thread_seconds, section.reads_observed) == (4, 4.0, 1)
+
+
+def test_readers_that_could_not_be_looked_at_are_unknown(assembler: Assembler) -> None:
+    assembler.take(Answer("parallel_readers", 3.0, 0.0, THREADS))
+    assembler.take(Answer("parallel_readers", 3.5, 0.0, (), "failed", "gone"))
+    assert assembler.snapshot(5.0).parallel_readers is None

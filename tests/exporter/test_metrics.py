@@ -1,0 +1,495 @@
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+from prometheus_client.registry import Collector
+
+from exporter.collectors import COLLECTORS, LIGHT, innodb_status
+from exporter.collectors.innodb_status import parse_text as parse_status
+from exporter.metrics import SETTINGS, families
+from exporter.midpoint import TOLERANCE, old_target
+from exporter.sampler import Sampler
+from exporter.snapshot import Snapshot, Stage
+from exporter.specs import SPECS, Spec
+from exporter.target import from_dsn
+from lab import workloads
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Labels = tuple[str, ...]
+Truth = dict[str, dict[Labels, float]]
+
+# Names that the design fixes: what dashboards and alerts are written against.
+FIXED = {
+    "innodb_up",
+    "innodb_server_info",
+    "innodb_server_uptime_seconds",
+    "innodb_buffer_pool_size_bytes",
+    "innodb_page_size_bytes",
+    "innodb_buffer_pool_pages",
+    "innodb_buffer_pool_modified_pages",
+    "innodb_buffer_pool_old_target_pages",
+    "innodb_buffer_pool_made_young_total",
+    "innodb_buffer_pool_not_made_young_total",
+    "innodb_buffer_pool_pages_read_total",
+    "innodb_buffer_pool_pages_created_total",
+    "innodb_buffer_pool_pages_written_total",
+    "innodb_buffer_pool_gets_total",
+    "innodb_buffer_pool_read_ahead_total",
+    "innodb_buffer_pool_read_ahead_evicted_total",
+    "innodb_index_resident_pages",
+    "innodb_index_pages",
+    "innodb_ibuf_size_pages",
+    "innodb_ibuf_free_list_pages",
+    "innodb_ibuf_segment_pages",
+    "innodb_ibuf_max_size_pages",
+    "innodb_ibuf_merges_total",
+    "innodb_ibuf_merged_operations_total",
+    "innodb_ibuf_discarded_operations_total",
+    "innodb_parallel_read_threads",
+    "innodb_parallel_read_thread_seconds_total",
+    "innodb_parallel_reads_observed_total",
+    "innodb_ddl_threads_active",
+    "innodb_ddl_stage_work",
+    "innodb_ddl_memory_bytes",
+    "innodb_table_scan_rows_total",
+    "innodb_count_star_total",
+    "innodb_data_file_reads_total",
+    "innodb_data_file_read_seconds_total",
+    "innodb_setting",
+    "innodb_setting_info",
+    "innodb_exporter_collector_success",
+    "innodb_exporter_collector_duration_seconds",
+    "innodb_exporter_collector_server_seconds_total",
+}
+
+NO_PARALLEL_READS = "parallel reads came with MySQL 8.0.14; MariaDB has none"
+NO_PARALLEL_DDL = "parallel index builds came with MySQL 8.0.27; MariaDB has none"
+NO_CACHED_INDEXES = "INNODB_CACHED_INDEXES came with MySQL 8.0; MariaDB has none"
+NO_CHANGE_BUFFER = "MariaDB 11.0 removed the change buffer"
+OLD = {
+    "innodb_parallel_read_threads": NO_PARALLEL_READS,
+    "innodb_parallel_read_thread_seconds_total": NO_PARALLEL_READS,
+    "innodb_parallel_reads_observed_total": NO_PARALLEL_READS,
+    "innodb_ddl_threads_active": NO_PARALLEL_DDL,
+    "innodb_ddl_memory_bytes": NO_PARALLEL_DDL,
+    "innodb_ddl_stage_work": NO_PARALLEL_DDL,
+    "innodb_index_resident_pages": NO_CACHED_INDEXES,
+}
+ABSENT = {
+    "mysql-9.7": {"innodb_ddl_stage_work": "only while an ALTER TABLE runs, and if the consumer is on (test_ddl.py)"},
+    "mysql-5.6": OLD,
+    "mariadb-10.5": OLD,
+    "mariadb-10.11": OLD,
+    "mariadb-11.8": OLD | {name: NO_CHANGE_BUFFER for name in SPECS if name.startswith("innodb_ibuf_")},
+}
+"""What cannot be there, by server, and why."""
+
+
+SCANS, COUNTS, PAGES = 3, 4, 400
+ROWS = PAGES * workloads.ROWS_PER_PAGE
+
+
+MOVING = {
+    "innodb_buffer_pool_gets_total",
+    "innodb_buffer_pool_not_made_young_total",
+    "innodb_data_file_read_seconds_total",
+}
+"""What the looks themselves move: to read statistics is to get pages. (And a sum of fractions is not exact.)"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A snapshot of a server at rest, its metrics, and what the server itself said before and after."""
+
+    snapshot: Snapshot
+    metrics: Truth
+    before: Truth
+    after: Truth
+
+
+def exposed(snapshot: Snapshot | None) -> Truth:
+    """Samples by name as exposed, and by label values in the order of the metric's spec."""
+    found: Truth = {}
+    for family in families(snapshot):
+        for sample in family.samples:
+            labels = tuple(sample.labels[label] for label in SPECS[sample.name].labels)
+            of_name = found.setdefault(sample.name, {})
+            assert labels not in of_name, (sample.name, labels)
+            of_name[labels] = sample.value
+    return found
+
+
+def truth(server: Server, ask: Ask) -> Truth:
+    """The metrics of a server with one buffer pool, from other sources than the exporter's where there are any."""
+    status = {name.lower(): text for name, text in ask(server, "SHOW GLOBAL STATUS")}
+    variables: dict[str, str] = dict(ask(server, "SHOW GLOBAL VARIABLES"))
+    enabled = "ENABLED = 1" if server.name.startswith("mariadb") else "STATUS = 'enabled'"
+    metrics: dict[str, int] = dict(
+        ask(server, f"SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE {enabled}")
+    )
+    [(_, _, text)] = ask(server, innodb_status.SQL)
+    printed = parse_status(text)
+    pool = printed.total
+    assert pool is not None
+    assert pool.old_pages is not None
+    assert pool.made_young is not None
+    assert pool.not_made_young is not None
+    data = int(status["innodb_buffer_pool_pages_data"])
+    [(reads, seconds)] = ask(
+        server,
+        "SELECT COUNT_READ, SUM_TIMER_READ / 1e12 FROM performance_schema.file_summary_by_event_name"
+        " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file'",
+    )
+    true: Truth = {
+        "innodb_up": {(): 1},
+        "innodb_buffer_pool_size_bytes": {(): float(variables["innodb_buffer_pool_size"])},
+        "innodb_page_size_bytes": {(): float(status["innodb_page_size"])},
+        "innodb_buffer_pool_pages": {
+            ("0", "young"): data - pool.old_pages,
+            ("0", "old"): pool.old_pages,
+            ("0", "free"): float(status["innodb_buffer_pool_pages_free"]),
+        },
+        "innodb_buffer_pool_modified_pages": {("0",): float(status["innodb_buffer_pool_pages_dirty"])},
+        "innodb_buffer_pool_old_target_pages": {("0",): old_target(data, int(variables["innodb_old_blocks_pct"]))},
+        "innodb_buffer_pool_made_young_total": {("0",): pool.made_young},
+        "innodb_buffer_pool_not_made_young_total": {("0",): pool.not_made_young},
+        "innodb_buffer_pool_pages_read_total": {("0",): float(status["innodb_pages_read"])},
+        "innodb_buffer_pool_pages_created_total": {("0",): float(status["innodb_pages_created"])},
+        "innodb_buffer_pool_pages_written_total": {("0",): float(status["innodb_pages_written"])},
+        "innodb_buffer_pool_gets_total": {("0",): float(status["innodb_buffer_pool_read_requests"])},
+        "innodb_buffer_pool_read_ahead_total": {("0",): float(status["innodb_buffer_pool_read_ahead"])},
+        "innodb_buffer_pool_read_ahead_evicted_total": {("0",): float(status["innodb_buffer_pool_read_ahead_evicted"])},
+        "innodb_data_file_reads_total": {(): float(reads)},
+        "innodb_data_file_read_seconds_total": {(): float(seconds)},
+        "innodb_setting_info": {(name, variables[name]): 1.0 for name in SETTINGS if name in variables},
+        "innodb_setting": {
+            (name,): {"ON": 1.0, "OFF": 0.0}[text] if text in ("ON", "OFF") else float(text)
+            for name, text in variables.items()
+            if name in SETTINGS and re.fullmatch(r"ON|OFF|[\d.]+", text)
+        },
+    }
+    if "ibuf_merges" in metrics:
+        assert pool.size_pages is not None
+        share = float(variables["innodb_change_buffer_max_size"]) / 100
+        buffer = printed.change_buffer
+        true |= {
+            "innodb_ibuf_size_pages": {(): metrics["ibuf_size"] & 0xFFFFFFFF},
+            "innodb_ibuf_max_size_pages": {(): share * pool.size_pages},
+            "innodb_ibuf_merges_total": {(): metrics["ibuf_merges"]},
+            "innodb_ibuf_merged_operations_total": {
+                (name,): metrics[f"ibuf_merges_{name}"] for name in ("insert", "delete_mark", "delete")
+            },
+            "innodb_ibuf_discarded_operations_total": {
+                (name,): metrics[f"ibuf_merges_discard_{name}"] for name in ("insert", "delete_mark", "delete")
+            },
+            "innodb_ibuf_free_list_pages": {
+                (): buffer.free_list_pages if buffer else int(status["innodb_ibuf_free_list"]) & 0xFFFFFFFF
+            },
+            "innodb_ibuf_segment_pages": {
+                (): buffer.segment_pages if buffer else int(status["innodb_ibuf_segment_size"]) & 0xFFFFFFFF
+            },
+        }
+    return true
+
+
+@pytest.fixture(scope="module")
+def look(watched: Server, ask: Ask) -> Look:
+    """Give a server some work, let it come to rest, and look at it from both sides."""
+    with watched.connect() as connection:
+        workloads.make_table(connection, "measured", PAGES, indexes=2)
+        ask(watched, "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
+        ask(watched, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage")
+        for _ in range(SCANS):
+            workloads.scan(connection, "measured")
+        workloads.make_table(connection, "counted", 50)
+        for number in range(COUNTS):
+            workloads.count(connection, "counted", force_primary=number == 0)
+        workloads.make_table(connection, "inserted", 50, indexes=3)
+        workloads.insert_rows(connection, "inserted", 400, indexes=3, read_back=False)
+
+    async def collect() -> tuple[Snapshot, Truth, Truth]:
+        sampler = Sampler(from_dsn(watched.dsn), statement_seconds=10)
+        try:
+            await sampler.collect()
+            await asyncio.sleep(0.3)  # for the readers to be looked at
+            for _ in range(60):
+                sampler._due.clear()  # noqa: SLF001 - what is asked now and then, too
+                before = truth(watched, ask)
+                snapshot = await sampler.collect()
+                after = truth(watched, ask)
+                if all(before[name] == after[name] for name in before if name not in MOVING):
+                    return snapshot, before, after
+                await asyncio.sleep(0.1)
+        finally:
+            await sampler.close()
+        pytest.fail("the server does not come to rest")
+
+    snapshot, before, after = asyncio.run(collect())
+    return Look(snapshot, exposed(snapshot), before, after)
+
+
+# The names
+
+
+def test_the_names_that_the_design_fixes_are_there() -> None:
+    assert set(SPECS) >= FIXED
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
+def test_a_metric_is_named_after_the_rules_of_prometheus(spec: Spec) -> None:
+    assert re.fullmatch(r"innodb_[a-z0-9_]+", spec.name)
+    assert spec.name.endswith("_total") == (spec.kind == "counter")
+    assert spec.name.endswith("_info") or spec.kind != "info"
+    assert spec.unit in ("", "seconds", "bytes", "pages")
+    bare = spec.name.removesuffix("_total")
+    assert not spec.unit or bare.endswith(f"_{spec.unit}")
+    if bare.endswith(("_seconds", "_bytes")):
+        assert bare.endswith(f"_{spec.unit}")
+    assert spec.help.endswith(".")
+    assert len(set(spec.labels)) == len(spec.labels)
+    assert all(re.fullmatch(r"[a-z_]+", label) for label in spec.labels)
+
+
+def test_a_server_that_is_not_up_has_one_metric() -> None:
+    assert exposed(None) == {"innodb_up": {(): 0.0}}
+
+
+def test_every_metric_is_exposed_or_cannot_be_there(look: Look, watched: Server) -> None:
+    assert set(SPECS) - set(look.metrics) == set(ABSENT[watched.name])
+
+
+# The values
+
+
+def test_every_value_is_the_servers_own(look: Look) -> None:
+    for name in look.before.keys() - MOVING:
+        assert look.metrics[name] == look.before[name], name
+    for name in MOVING:
+        for labels, value in look.metrics[name].items():
+            assert look.before[name][labels] - 1e-6 <= value <= look.after[name][labels] + 1e-6, name
+    elsewhere = {  # in the tests below
+        "innodb_server_info",
+        "innodb_server_uptime_seconds",
+        "innodb_index_resident_pages",
+        "innodb_index_pages",
+        "innodb_parallel_read_threads",
+        "innodb_parallel_read_thread_seconds_total",
+        "innodb_parallel_reads_observed_total",
+        "innodb_ddl_threads_active",
+        "innodb_ddl_memory_bytes",
+        "innodb_table_scan_rows_total",
+        "innodb_table_file_read_bytes_total",
+        "innodb_count_star_total",
+        "innodb_exporter_collector_success",
+        "innodb_exporter_collector_duration_seconds",
+        "innodb_exporter_collector_server_seconds_total",
+    }
+    assert set(look.metrics) <= set(look.before) | elsewhere
+
+
+def test_the_old_sublist_is_at_its_target(look: Look) -> None:
+    old = look.metrics["innodb_buffer_pool_pages"]["0", "old"]
+    assert old == pytest.approx(look.metrics["innodb_buffer_pool_old_target_pages"]["0",], abs=TOLERANCE)
+    assert old > 0
+
+
+def test_the_work_is_seen(look: Look, watched: Server) -> None:
+    # MySQL 5.6 counts the end of a scan as one row more.
+    rows = SCANS * (ROWS + 1) if watched.name == "mysql-5.6" else SCANS * ROWS
+    assert look.metrics["innodb_table_scan_rows_total"][workloads.SCHEMA, "measured"] == rows
+    assert look.metrics["innodb_count_star_total"][workloads.SCHEMA, "counted"] == COUNTS
+    assert look.metrics["innodb_buffer_pool_pages_created_total"]["0",] > PAGES
+
+
+def test_the_server_is_named(look: Look, watched: Server, ask: Ask) -> None:
+    [(version, comment)] = ask(watched, "SELECT @@version, @@version_comment")
+    [(flavour, numbers, text, said)] = look.metrics["innodb_server_info"]
+    assert (text, said) == (version, comment)
+    assert version.startswith(numbers)
+    assert flavour == watched.name.partition("-")[0]
+    [(_, uptime)] = ask(watched, "SHOW GLOBAL STATUS LIKE 'Uptime'")
+    assert 0 <= float(uptime) - look.metrics["innodb_server_uptime_seconds"][()] < 60
+
+
+def test_the_sizes_of_indexes_are_those_of_the_statistics(look: Look, watched: Server, ask: Ask) -> None:
+    sizes = look.metrics["innodb_index_pages"]
+    rows = ask(
+        watched,
+        "SELECT database_name, table_name, index_name, stat_value FROM mysql.innodb_index_stats"
+        f" WHERE stat_name = 'size' AND database_name = '{workloads.SCHEMA}'"
+        " AND table_name IN ('measured', 'inserted')",
+    )
+    assert len(rows) == 3 + 4
+    measured = [(*name, pages) for *name, pages in rows if name[1] == "measured"]
+    assert measured == [(*name, sizes[tuple(name)]) for *name, _ in measured]
+    assert {tuple(name) for *name, _ in rows} <= set(sizes)
+    assert sizes["", "", "__other__"] >= 0
+
+
+def test_the_resident_pages_of_indexes_are_those_in_the_pool(look: Look, watched: Server, ask: Ask) -> None:
+    if "innodb_index_resident_pages" in ABSENT[watched.name]:
+        assert "innodb_index_resident_pages" not in look.metrics
+        return
+    resident = look.metrics["innodb_index_resident_pages"]
+    for index in ("PRIMARY", "k1"):
+        [(pages,)] = ask(
+            watched,
+            "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE"
+            f" WHERE TABLE_NAME = '`{workloads.SCHEMA}`.`measured`' AND INDEX_NAME = '{index}'",
+        )
+        # Only leaf pages are counted by the server; the others of such an index are a root and a page or two.
+        assert 0 <= pages - resident[workloads.SCHEMA, "measured", index] <= 3, index
+    assert resident["", "", "__other__"] >= 0
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
+def test_the_bytes_read_from_a_tables_file_are_known(name: str, ask: Ask, start_server: Callable[..., Server]) -> None:
+    server = start_server(name, performance_schema="ON")
+    with server.connect() as connection:
+        workloads.make_table(connection, "cold", 200)
+    server.restart()
+    with server.connect() as connection:
+        workloads.scan(connection, "cold")
+
+    async def collect() -> Snapshot:
+        sampler = Sampler(from_dsn(server.dsn))
+        try:
+            return await sampler.collect()
+        finally:
+            await sampler.close()
+
+    metrics = exposed(asyncio.run(collect()))["innodb_table_file_read_bytes_total"]
+    size = (server.datadir / workloads.SCHEMA / "cold.ibd").stat().st_size
+    assert 200 * 16384 <= metrics[workloads.SCHEMA, "cold"] <= size + 16 * 16384
+    assert not [name for name in metrics if name[0] == server.datadir.name]
+    [(written,)] = ask(
+        server,
+        "SELECT SUM_NUMBER_OF_BYTES_READ FROM performance_schema.file_summary_by_instance"
+        " WHERE FILE_NAME LIKE '%/cold.ibd'",
+    )
+    assert metrics[workloads.SCHEMA, "cold"] == written
+
+
+def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, watched: Server) -> None:
+    for name in ("innodb_parallel_read_threads", "innodb_ddl_threads_active"):
+        if name not in ABSENT[watched.name]:
+            assert look.metrics[name] == {(): 0.0}
+    if "innodb_parallel_reads_observed_total" in look.metrics:
+        assert look.metrics["innodb_parallel_read_thread_seconds_total"] == {(): 0.0}
+        assert look.metrics["innodb_parallel_reads_observed_total"] == {(): 0.0}
+        assert 0 <= look.metrics["innodb_ddl_memory_bytes"][()] < 1 << 20
+
+
+def test_the_exporter_tells_of_itself(look: Look) -> None:
+    absent = {name for name, outcome in look.snapshot.outcomes.items() if outcome.failure == "absent"}
+    expected = {(collector.name,) for collector in (*COLLECTORS, LIGHT) if collector.name not in absent}
+    assert look.metrics["innodb_exporter_collector_success"] == dict.fromkeys(expected, 1.0)
+    durations = look.metrics["innodb_exporter_collector_duration_seconds"]
+    assert set(durations) == expected
+    assert all(0 < seconds < 10 for seconds in durations.values())
+    assert 0 < look.metrics["innodb_exporter_collector_server_seconds_total"][()] < 60
+
+
+# What is not known
+
+
+SECTION_OF = {
+    "status": {"innodb_server_uptime_seconds", "innodb_ibuf_free_list_pages", "innodb_ibuf_segment_pages"},
+    "variables": {
+        "innodb_buffer_pool_size_bytes",
+        "innodb_page_size_bytes",
+        "innodb_buffer_pool_old_target_pages",
+        "innodb_ibuf_max_size_pages",
+        "innodb_setting",
+        "innodb_setting_info",
+    },
+    "pools": {name for name in SPECS if name.startswith("innodb_buffer_pool_")} - {"innodb_buffer_pool_size_bytes"}
+    | {"innodb_ibuf_max_size_pages"},
+    "innodb_metrics": {name for name in SPECS if name.startswith("innodb_ibuf_") and name.endswith("_total")}
+    | {"innodb_ibuf_size_pages"},
+    "innodb_status": {"innodb_ibuf_size_pages", "innodb_ibuf_free_list_pages", "innodb_ibuf_segment_pages"},
+    "cached_indexes": {"innodb_index_resident_pages"},
+    "index_sizes": {"innodb_index_pages"},
+    "table_scans": {"innodb_table_scan_rows_total"},
+    "count_statements": {"innodb_count_star_total"},
+    "parallel_readers": {name for name in SPECS if name.startswith("innodb_parallel_")},
+    "ddl": {name for name in SPECS if name.startswith("innodb_ddl_")},
+    "data_files": {"innodb_data_file_reads_total", "innodb_data_file_read_seconds_total"},
+    "table_files": {"innodb_table_file_read_bytes_total"},
+    "server_time": {"innodb_exporter_collector_server_seconds_total"},
+}
+"""What may go when a section is not known."""
+
+
+@pytest.mark.parametrize("section", SECTION_OF)
+def test_a_section_that_is_not_known_gives_no_samples_and_takes_no_others(look: Look, section: str) -> None:
+    unknown: dict[str, Any] = {section: None}
+    without = exposed(replace(look.snapshot, **unknown))
+    gone = set(look.metrics) - set(without)
+    assert gone <= SECTION_OF[section]
+    for name, values in without.items():
+        assert values == look.metrics[name], name
+    only_source = SECTION_OF[section] - {
+        name for other, names in SECTION_OF.items() if other != section for name in names
+    }
+    assert not only_source & set(without)
+
+
+def test_nothing_known_is_an_up_server_and_nothing_else(look: Look) -> None:
+    bare = Snapshot(look.snapshot.at, look.snapshot.server, look.snapshot.account)
+    assert set(exposed(bare)) == {"innodb_up", "innodb_server_info"}
+
+
+def test_stages_of_an_alter_are_exposed(look: Look) -> None:
+    if look.snapshot.ddl is None:
+        assert "innodb_ddl_stage_work" in OLD
+        return
+    ddl = replace(look.snapshot.ddl, stages=(Stage("alter table (insert)", 7, 10),))
+    metrics = exposed(replace(look.snapshot, ddl=ddl))
+    assert metrics["innodb_ddl_stage_work"] == {
+        ("alter table (insert)", "completed"): 7,
+        ("alter table (insert)", "estimated"): 10,
+    }
+
+
+# The exposition
+
+
+class Once(Collector):
+    def __init__(self, found: list[Metric]) -> None:
+        self._found = found
+
+    def collect(self) -> Iterator[Metric]:
+        return iter(self._found)
+
+
+@pytest.mark.parametrize(
+    ("generate", "parse"), [(generate_latest, parse_text), (generate_openmetrics, parse_openmetrics)]
+)
+def test_both_formats_hold_every_sample(look: Look, generate: Any, parse: Any) -> None:
+    registry = CollectorRegistry()
+    registry.register(Once(list(families(look.snapshot))))
+    read: Truth = {}
+    helps: dict[str, str] = {}
+    for family in parse(generate(registry).decode()):
+        for sample in family.samples:
+            helps[sample.name] = family.documentation
+            labels = tuple(sample.labels[label] for label in SPECS[sample.name].labels)
+            read.setdefault(sample.name, {})[labels] = sample.value
+    assert read == look.metrics
+    assert helps == {name: SPECS[name].help for name in look.metrics}
+
+
+def test_families_come_in_the_order_of_the_specs(look: Look) -> None:
+    order = list(SPECS)
+    names = [sample.name for family in families(look.snapshot) for sample in family.samples[:1]]
+    assert names == sorted(names, key=order.index)
