@@ -190,12 +190,13 @@ class Connection:
         except (OSError, EOFError) as error:
             self.abort()
             raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
-        except UnicodeDecodeError as error:
-            self.abort()  # the rest of the answer was not read
-            raise QueryFailed(f"the answer is not valid UTF-8: {error.reason}") from error
         except asyncio.CancelledError:
             self.abort()  # a statement may still be under way on it
             raise
+        except Exception as error:
+            # aiomysql meets a damaged answer with whatever its unpacking runs into.
+            self.abort()
+            raise QueryFailed(f"the answer cannot be read: {error}") from error
 
     async def _execute(self, sql: str, collector: str) -> Rows:
         async with self._raw.cursor(_Cursor) as cursor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from exporter.target import Target
 log = logging.getLogger(__name__)
 
 LIGHT_PERIOD = 0.2
-"""Seconds between two looks at the parallel reader threads."""
+"""Seconds between two looks at the parallel reader threads, on average."""
 _LIGHT_SHARE = 0.05
 """The light query never takes more than this share of a session's time: on a slow server it is asked less often."""
 _CLIENT_GRACE = 1.0
@@ -135,45 +136,52 @@ class Sampler:
     async def _collect(self) -> Snapshot:
         at = self._clock()
         try:
-            connection = await self._session()
+            snapshot = await self._snapshot(at)
         except mysql.ServerError as error:
             self.problem = error
-            self._pause = min(max(self._pause * 2, _FIRST_PAUSE), _LONGEST_PAUSE)
+            lost = isinstance(error, mysql.ConnectionLost)  # it may be back already
+            self._pause = 0.0 if lost else min(max(self._pause * 2, _FIRST_PAUSE), _LONGEST_PAUSE)
             self._retry_at = time.monotonic() + self._pause
             raise
-        assembler = self._assembler
-        assert assembler is not None  # noqa: S101 - _session makes it
-        now = time.monotonic()
-        for collector in COLLECTORS:
-            if now >= self._due.get(collector.name, 0.0):
-                self._due[collector.name] = now + collector.every
-                self._take(await self._ask(connection, collector))
-        snapshot = assembler.snapshot(at)
-        if connection.closed and snapshot.status is None:
-            # The server went away: nothing of this is worth keeping.
-            self.problem = mysql.ConnectionLost(f"lost the connection to {self._target.address}")
-            self._pause = self._retry_at = 0.0
-            raise self.problem
         self.problem, self._pause = None, 0.0
         if self._keep is not None:
             self._keep.collection(at)
         self.history.append(snapshot)
         return snapshot
 
+    async def _snapshot(self, at: float) -> Snapshot:
+        connection = await self._session()
+        now = time.monotonic()
+        for collector in COLLECTORS:
+            if now < self._due.get(collector.name, 0.0):
+                continue
+            if connection.closed:
+                # The one before missed its deadline, which is no reason for this one to fail.
+                connection = self._main = await self._open()
+            self._due[collector.name] = now + collector.every
+            self._take(await self._ask(connection, collector))
+        assert self._assembler is not None  # noqa: S101 - _session makes it
+        return self._assembler.snapshot(at)
+
     async def _session(self) -> mysql.Connection:
         lost = self._main is None or self._main.closed
         if self._main is None or lost or self._refused():
             if self._main is not None:
                 await self._main.close()
-            self._main = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
-            self._opened_at = time.monotonic()
+            self._main = await self._open()
             self._due.clear()
             if lost or self._assembler is None or self._assembler.server != self._main.server:
+                # What was known may be of another life of the server.
                 self._assembler = Assembler(self._main.server, self._main.account)
                 if self._keep is not None:
                     self._keep.session(self._main.server, self._main.account)
                 await self._watch_parallel_readers(self._main.server)
         return self._main
+
+    async def _open(self) -> mysql.Connection:
+        connection = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
+        self._opened_at = time.monotonic()
+        return connection
 
     def _refused(self) -> bool:
         """Whether a source was refused to a session that is not new: a GRANT of PROCESS counts for new ones only."""
@@ -196,6 +204,8 @@ class Sampler:
                 [await session.query(collector.name, sql, deadline) for session in sessions for sql in queries]
             )
         except mysql.ServerError as error:
+            if isinstance(error, mysql.ConnectionLost) and connection is self._main:
+                raise  # the server went away, and with it the worth of what was collected so far
             cure = grant(collector, connection.account) if isinstance(error, mysql.PrivilegeMissing) else None
             return Answer(collector.name, at, _since(began), (), _failure(error), str(error), cure)
         return Answer(collector.name, at, _since(began), results)
@@ -229,7 +239,9 @@ class Sampler:
                     continue
             answer = await self._ask(self._light, LIGHT)
             self._take(answer)
-            pause = LIGHT_PERIOD if answer.failure is None else _LONGEST_PAUSE / 6
+            # At even intervals, reads that repeat in step with them would be missed again and again.
+            period = LIGHT_PERIOD * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+            pause = period if answer.failure is None else _LONGEST_PAUSE / 6
             spent = time.monotonic() - began
             await asyncio.sleep(max(pause - spent, spent / _LIGHT_SHARE - spent))
 

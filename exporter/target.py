@@ -45,7 +45,8 @@ class Target:
     def tls(self) -> ssl.SSLContext | None:
         """The TLS settings for the connection; None for a plain one.
 
-        ``ssl-mode`` means what it means to the mysql client; with a CA and no mode the CA is verified.
+        ``ssl-mode`` means what it means to the mysql client, but for PREFERRED, the default: it stays plain, so
+        that an account that requires TLS needs REQUIRED or more. With a CA and no mode the CA is verified.
 
         Raises:
             TargetError: A certificate file cannot be read.

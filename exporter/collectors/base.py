@@ -13,7 +13,8 @@ from exporter.snapshot import Failure
 TOP = 100
 """Tables and indexes that get a series of their own; the rest is summed."""
 
-SYSTEM_SCHEMAS = "('mysql', 'sys', 'information_schema', 'performance_schema')"
+SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
+"""What is not the user's; its repr() is what SQL's IN takes."""
 
 
 @dataclass(frozen=True, slots=True)

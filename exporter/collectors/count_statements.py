@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.base import Collector, with_performance_schema
+from exporter.collectors.base import SYSTEM_SCHEMAS, Collector, with_performance_schema
 from exporter.rows import Rows, count, text
 from exporter.snapshot import CountStatement, Table
 
@@ -37,6 +37,8 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
         if match is None:
             continue
         schema = _name(match["schema"]) if match["schema"] else text(row["schema_name"])
+        if schema.lower() in SYSTEM_SCHEMAS:
+            continue
         forced = (match["index"] or "").strip("`").upper() == "PRIMARY"
         executions = count(row["executions"])
         key = Table(schema, _name(match["table"]))

@@ -1,4 +1,6 @@
 import asyncio
+import contextlib
+import random
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -504,6 +506,24 @@ async def test_an_answer_that_is_damaged_on_the_way_is_an_error_and_ends_the_ses
         with pytest.raises(mysql.ServerError):
             await connection.query("test", f"SELECT '{MARK.decode()}'", 0.5)
         assert connection.closed
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+async def test_bytes_that_changed_on_the_way_are_an_error_at_worst(server: Server) -> None:
+    chooser = random.Random(1)  # noqa: S311
+
+    def spoil(answer: bytes) -> bytes | None:
+        if MARK not in answer:
+            return answer
+        changed = bytearray(answer)
+        for _ in range(chooser.choice([1, 1, 2, 5])):
+            changed[chooser.randrange(len(changed))] = chooser.randrange(256)
+        return bytes(changed)
+
+    for _ in range(40):
+        async with relayed(server, spoil) as target, connected(target) as connection:
+            with contextlib.suppress(mysql.ServerError):
+                await connection.query("test", f"SELECT '{MARK.decode()}', 1, 2.5, NOW()", 0.1)
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)

@@ -62,7 +62,7 @@ async def test_what_was_seen_of_a_real_server_is_replayed(
             workloads.make_table(connection, "recorded", 100, indexes=1)
             for _ in range(3):
                 await sampler.collect()
-                await asyncio.sleep(0.25)
+                await asyncio.sleep(0.05)
                 workloads.scan(connection, "recorded")
                 workloads.count(connection, "recorded")
         await sampler.close()

@@ -242,7 +242,7 @@ async def test_a_restart_is_survived_and_seen_and_recorded(
         if name == "mysql-9.7":
             server.kill()  # a crash: its own shutdown waits long for sessions
         server.restart()
-        with pytest.raises(mysql.ConnectionLost, match="lost the connection"):
+        with pytest.raises(mysql.ConnectionLost, match="broke"):
             await sampler.collect()
         assert sampler.latest is None
         after = await sampler.collect()
@@ -323,6 +323,16 @@ async def test_a_source_that_is_locked_takes_two_seconds_and_no_other_with_it(se
     assert snapshot.outcomes["index_sizes"].seconds == pytest.approx(2, abs=0.9)
     assert snapshot.index_sizes is None
     assert snapshot.pools is not None
+
+
+@one
+async def test_a_source_that_takes_too_long_is_cut_short_and_no_other(server: Server, watch: Watch) -> None:
+    with server.connect() as other, other.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        snapshot = await watch(server, statement_seconds=0.3).collect()
+    assert snapshot.outcomes["index_sizes"].failure == "deadline"
+    assert snapshot.outcomes["index_sizes"].seconds < 2
+    assert {name for name, failure in failures(snapshot).items() if failure != "disabled"} == {"index_sizes"}
 
 
 # Privileges

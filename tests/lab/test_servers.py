@@ -1,5 +1,6 @@
 """The private servers are what they say, keep to the loopback address, and leave nothing behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -46,7 +47,10 @@ def gone(pid: int, seconds: float = 10) -> bool:
 
 def listening(pid: int) -> set[str]:
     """The addresses on which the process listens, as /proc/net writes them."""
-    targets = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    targets = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the server goes on opening and closing files
+            targets.add(str(link.readlink()))
     rows = [
         line.split()
         for table in ("tcp", "tcp6")
