@@ -66,11 +66,16 @@ class App:
     def __init__(self, source: Source, rules: Sequence[Rule]) -> None:
         self.source = source
         self.rules = rules
+        self._last: tuple[Snapshot, float, Advice] | None = None
 
     def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
-        """What the rules say now; None while there is nothing to look at."""
+        """What the rules say now; None while there is nothing to look at. Worked out once for a snapshot."""
         seen = window(self.source, longest)
-        return None if seen is None else engine.advise(self.rules, seen)
+        if seen is None:
+            return None
+        if self._last is None or self._last[0] is not seen.latest or self._last[1] != longest:
+            self._last = (seen.latest, longest, engine.advise(self.rules, seen))
+        return self._last[2]
 
     async def families(self) -> list[Metric]:
         """Everything for /metrics."""

@@ -50,7 +50,9 @@ class Where:
                 f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file, "
                 "or a file with --recording"
             )
-        return cls(None, resolve(dsn, defaults_file, password_file, os.environ))
+        target = resolve(dsn, defaults_file, password_file, os.environ)
+        target.tls()  # what is wrong with its files is wrong from the start
+        return cls(None, target)
 
 
 class Duration(click.ParamType[float]):

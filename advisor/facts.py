@@ -14,7 +14,7 @@ from advisor.settings import SETTINGS, SettingValue
 from advisor.window import Window, total
 from exporter.midpoint import old_target
 from exporter.rows import number
-from exporter.snapshot import Index, IndexSize, IndexSizes, Snapshot, Table
+from exporter.snapshot import IndexSize, IndexSizes, Snapshot, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Pool:
     free_pages: float | None = None
     instances: float | None = None
     page_bytes: float | None = None
-    pages_read_per_second: float | None = None
+    pages_read: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class Scan:
         pages_read: Pages read from the table's data file in the window.
         pages_read_per_pass: Their quotient.
         pages_read_last_pass: The same over the newest part of the window that holds a whole pass.
+        other_pages_read_per_pass: Pages read for anything else, a pass: they come into the old sublist beside the
+            scan's own.
     """
 
     schema: str
@@ -66,6 +68,7 @@ class Scan:
     pages_read: float | None = None
     pages_read_per_pass: float | None = None
     pages_read_last_pass: float | None = None
+    other_pages_read_per_pass: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,6 @@ def _pool(window: Window) -> Pool:
     if latest.pools is None:
         return Pool(page_bytes=page_bytes)
     pct = number(latest.setting("innodb_old_blocks_pct"))
-    read = window.delta(_pages_read)
     return Pool(
         pages=total(pool.size_pages for pool in latest.pools),
         list_pages=total(pool.database_pages for pool in latest.pools),
@@ -135,7 +137,7 @@ def _pool(window: Window) -> Pool:
         free_pages=total(pool.free_pages for pool in latest.pools),
         instances=float(len(latest.pools)),
         page_bytes=page_bytes,
-        pages_read_per_second=_ratio(read, window.seconds),
+        pages_read=window.delta(_pages_read),
     )
 
 
@@ -165,45 +167,66 @@ def _scans(window: Window) -> list[Scan]:
     sizes = window.latest.index_sizes
     if sizes is None:
         return []
-    found = [
-        scan
-        for index, size in sizes.sizes.items()
-        if index.clustered and (scan := _scan(window, index, size)) is not None
-    ]
+    sized = {Table(index.schema, index.table): size for index, size in sizes.sizes.items() if index.clustered}
+    found = [scan for table, size in sized.items() if (scan := _scan(window, table, size)) is not None]
+    if not sizes.other_pages:  # else a table without a size may just be one of the small ones
+        found += [
+            Scan(table.schema, table.table)
+            for table in window.latest.table_scans or {}
+            if table not in sized and window.growth(lambda s: s.table_scans, table, float) != 0
+        ]
     return sorted(found, key=lambda scan: -(scan.passes or 0.0) * (scan.pages or 0.0))
 
 
-def _scan(window: Window, index: Index, size: IndexSize) -> Scan | None:
-    table = Table(index.schema, index.table)
-    serial, parallel = _passes(window, table, size)
-    passes = serial + parallel
-    if not passes:
+def _scan(window: Window, table: Table, size: IndexSize) -> Scan | None:
+    """What is known of the scans of a table; None when there were none."""
+    passes = _passes(window, table, size)
+    if passes is None:
+        return Scan(table.schema, table.table, pages=float(size.pages))
+    serial, parallel = passes
+    total_passes = serial + parallel
+    if not total_passes:
         return None
-    page_bytes = number(window.latest.setting("innodb_page_size"))
-    last = window if passes < 1.0 else window.tail(lambda part: sum(_passes(part, table, size)) >= 1.0)
-    read = _pages_from_file(window, table, page_bytes)
+    read = _pages_from_file(window, table)
+    all_read = window.delta(_pages_read)
     return Scan(
         schema=table.schema,
         table=table.table,
         pages=float(size.pages),
-        bytes=None if page_bytes is None else size.pages * page_bytes,
-        passes=passes,
+        bytes=_bytes(window, table, size),
+        passes=total_passes,
         serial_passes=serial,
         parallel_passes=parallel,
-        passes_per_hour=_ratio(passes * 3600.0, window.seconds),
+        passes_per_hour=_ratio(total_passes * 3600.0, window.seconds),
         pages_read=read,
-        pages_read_per_pass=_ratio(read, passes),
-        pages_read_last_pass=_ratio(_pages_from_file(last, table, page_bytes), sum(_passes(last, table, size))),
+        pages_read_per_pass=_ratio(read, total_passes),
+        pages_read_last_pass=_last_pass(window, table, size, total_passes),
+        other_pages_read_per_pass=(
+            None if read is None or all_read is None else max(0.0, all_read - read) / total_passes
+        ),
     )
 
 
-def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float]:
-    """Scans of the clustered index by the row path, and by parallel readers."""
+def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> float | None:
+    """Pages read a pass over the shortest part at the window's end that holds one."""
+
+    def whole(part: Window) -> bool:
+        found = _passes(part, table, size)
+        return found is not None and sum(found) >= 1.0
+
+    last = window if passes < 1.0 else window.tail(whole)
+    return _ratio(_pages_from_file(last, table), sum(_passes(last, table, size) or ()))
+
+
+def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:
+    """Scans of the clustered index by the row path, and by parallel readers; None when that is not known."""
+    fetched = window.growth(lambda s: s.table_scans, table, float)
+    counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions)
+    examined = window.growth(lambda s: s.count_statements, table, lambda c: c.rows_examined)
+    if fetched is None or counts is None or examined is None or size.rows is None:
+        return None
     if not size.rows:
         return 0.0, 0.0
-    fetched = window.growth(lambda s: s.table_scans, table, float) or 0.0
-    counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions) or 0.0
-    examined = window.growth(lambda s: s.count_statements, table, lambda c: c.rows_examined) or 0.0
     server = window.latest.server
     if server.at_least(mariadb=(11, 0, 0)):
         # Its optimiser takes COUNT(*) for a table scan, so that table I/O shows it too (seen on 11.8, not on 10.11).
@@ -235,9 +258,23 @@ def _has_secondary(sizes: IndexSizes, table: Table) -> bool:
     return any((i.schema, i.table) == (table.schema, table.table) and not i.clustered for i in sizes.sizes)
 
 
-def _pages_from_file(window: Window, table: Table, page_bytes: float | None) -> float | None:
-    read = window.growth(lambda s: s.table_files, table, lambda f: f.bytes)
-    return _ratio(read, page_bytes)
+def _pages_from_file(window: Window, table: Table) -> float | None:
+    """InnoDB reads data files page by page, compressed pages at their own size, so that reads are pages.
+
+    None for a table without a file of its own, such as one in a general tablespace: which table was read there is
+    not known.
+    """
+    if table not in (window.latest.table_files or {}):
+        return None
+    return window.growth(lambda s: s.table_files, table, lambda f: f.reads)
+
+
+def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
+    """Bytes of the clustered index on disk, by the size of the pages that were read of it."""
+    files = (window.latest.table_files or {}).get(table)
+    page_bytes = files.bytes / files.reads if files and files.reads else None
+    page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
+    return None if page_bytes is None else size.pages * page_bytes
 
 
 def _ratio(dividend: float | None, divisor: float | None) -> float | None:

@@ -369,5 +369,18 @@ def _rounded(value: Result) -> str:
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.1f}".removesuffix(".0")
 
 
-FORMATS: dict[str, Callable[[Result], str]] = {"": str, ":bytes": _bytes, ":number": _rounded}
-"""How a summary may show a value: as it is, bytes in binary units, or a number for people."""
+def duration(seconds: Result) -> str:
+    """Seconds below two minutes, minutes below two hours, else hours."""
+    value = float(seconds)
+    if value < 120:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
+
+
+FORMATS: dict[str, Callable[[Result], str]] = {
+    "": str,
+    ":bytes": _bytes,
+    ":duration": duration,
+    ":number": _rounded,
+}
+"""How a summary may show a value: as it is, bytes in binary units, seconds as time, or a number for people."""

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.recommendation import Advice, Effect, Number, Recommendation, Severity
+from advisor.rule import duration
 
 _STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: "bold red"}
 
@@ -144,8 +145,3 @@ def _table(*columns: str) -> Table:
 def shown(value: Number | str) -> str:
     """A value for people: thousands apart."""
     return value if isinstance(value, str) else f"{value:,}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds below two minutes, else minutes."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
+from advisor.settings import SETTINGS
 from exporter.collectors.base import TOP
 from exporter.snapshot import Snapshot
 
@@ -71,13 +72,15 @@ class Window:
     ) -> float | None:
         """How much an entry of a table of cumulative values grew; one that was not there yet began at 0.
 
-        None when fewer than two snapshots know the table, when it is gone from the newest, when it fell, or when
-        it came into a full table of the TOP largest: what it was before is unknown.
+        None when fewer than two snapshots know the table, when the entry fell or went away, or when it came into a
+        full table of the TOP largest: what it was before is unknown.
         """
         known = [entries for snapshot in self.snapshots if (entries := table(snapshot)) is not None]
-        if len(known) < 2 or key not in known[-1]:
+        if len(known) < 2:
             return None
-        if key not in known[0] and len(known[0]) >= TOP:
+        if not any(key in entries for entries in known):
+            return 0.0
+        if key not in known[-1] or (key not in known[0] and len(known[0]) >= TOP):
             return None
         values = [value(entries[key]) for entries in known if key in entries]
         return _grown(values if key in known[0] else [0.0, *values])
@@ -108,7 +111,7 @@ def _restarted(before: Snapshot, after: Snapshot) -> bool:
 def _changed(before: Snapshot, after: Snapshot) -> bool:
     if before.variables is None or after.variables is None or before.variables is after.variables:
         return False
-    return before.variables != after.variables
+    return any(before.setting(name) != after.setting(name) for name in SETTINGS)
 
 
 def total(values: Iterable[float]) -> float:

@@ -11,7 +11,7 @@ from exporter.rows import Rows
 from exporter.server import Server
 from exporter.snapshot import Failure, Outcome, Snapshot
 
-_PARSERS = {collector.name: collector.parse for collector in (*COLLECTORS, LIGHT)}
+_COLLECTORS = {collector.name: collector for collector in (*COLLECTORS, LIGHT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,10 @@ class Assembler:
         """Parse an answer; one that cannot be parsed is a failure of its collector and of nothing else."""
         outcome = Outcome(answer.at, answer.seconds, answer.failure, answer.reason, answer.cure)
         section = None
-        if answer.failure is None:
+        if answer.failure is None and (off := self._off(answer.collector)) is not None:
+            name, cure = off
+            outcome = Outcome(answer.at, answer.seconds, "disabled", f"{name} is off in performance_schema", cure)
+        elif answer.failure is None:
             try:
                 section = self._section(answer)
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
@@ -56,14 +59,21 @@ class Assembler:
                     f"cannot parse the answer: {type(error).__name__}: {error}",
                 )
         self._outcomes[answer.collector] = outcome
-        if answer.collector in _PARSERS:  # a recording may be of a version that had others
+        if answer.collector in _COLLECTORS:  # a recording may be of a version that had others
             self._sections[answer.collector] = section
         self._results[answer.collector] = answer.results if section is not None else ()
 
+    def _off(self, collector: str) -> tuple[str, str] | None:
+        """An instrument or consumer that the collector needs and that is known to be off, and its cure."""
+        known = self._sections.get("instrumentation") or {}
+        needed = _COLLECTORS[collector].instruments if collector in _COLLECTORS else ()
+        return next(((name, cure) for name in needed if (cure := known.get(name)) is not None), None)
+
     def _section(self, answer: Answer) -> Any:
-        parse = _PARSERS.get(answer.collector)
-        if parse is None:
+        collector = _COLLECTORS.get(answer.collector)
+        if collector is None:
             raise LookupError(f"no collector of the name {answer.collector!r}")
+        parse = collector.parse
         if answer.collector == LIGHT.name:
             self._parallel_readers.add(answer.at, parse(answer.results))
             return self._parallel_readers.section()

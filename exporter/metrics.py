@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 
+from exporter.collectors.base import TOP
 from exporter.midpoint import old_target
 from exporter.rows import number
 from exporter.snapshot import BufferPool, Snapshot
@@ -197,7 +199,7 @@ def _work(snapshot: Snapshot) -> Iterator[Sample]:
     if (files := snapshot.data_files) is not None:
         yield "innodb_data_file_reads_total", (), files.reads
         yield "innodb_data_file_read_seconds_total", (), files.seconds
-    for table, reads in (snapshot.table_files or {}).items():
+    for table, reads in heapq.nlargest(TOP, (snapshot.table_files or {}).items(), key=lambda item: item[1].bytes):
         yield "innodb_table_file_read_bytes_total", (table.schema, table.table), reads.bytes
 
 

@@ -19,7 +19,7 @@ from pymysql.constants import CLIENT
 
 from exporter.rows import Rows
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
-from exporter.target import Target
+from exporter.target import Target, TargetError
 
 LOCK_WAIT_SECONDS: Final = 2
 _CONNECT_SECONDS: Final = 10.0
@@ -115,12 +115,14 @@ class Connection:
             connect_seconds: Limit for all of this together.
 
         Raises:
-            Unreachable: Nobody listens, or nobody answered in time.
+            Unreachable: Nobody listens, nobody answered in time, or the TLS files cannot be used.
             AccessDenied: The login was refused.
             NotMySQL: What answered is no MySQL server.
-            TargetError: The TLS files cannot be used.
         """
-        raw = _raw_connection(target)
+        try:
+            raw = _raw_connection(target)
+        except TargetError as error:  # a certificate that was there at the start may be gone
+            raise Unreachable(str(error)) from error
         connection = cls(raw, target)
         try:
             async with asyncio.timeout(connect_seconds):

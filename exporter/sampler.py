@@ -29,6 +29,8 @@ LIGHT_PERIOD = 0.2
 _LIGHT_SHARE = 0.05
 """The light query never takes more than this share of a session's time: on a slow server it is asked less often."""
 _CLIENT_GRACE = 1.0
+_BACK_OFF = 60.0
+"""Seconds that a collector rests after it missed its deadline."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
@@ -96,6 +98,8 @@ class Sampler:
                     await self.collect(max_age=self._interval / 2)
                 except mysql.ServerError as error:
                     log.warning("cannot watch the server: %s", error)
+                except Exception:  # whatever it is, the next collection may go well
+                    log.exception("a collection failed")
                 wait = max(self._interval if self.problem is None else self._pause, 0.1)
                 await asyncio.sleep(max(0.0, wait - (time.monotonic() - began)))
         finally:
@@ -125,7 +129,7 @@ class Sampler:
 
     async def close(self) -> None:
         """End both sessions and everything under way."""
-        for task in (self._watching, self._flight):
+        for task in (self._flight, self._watching):  # a flight may start to watch
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -146,6 +150,8 @@ class Sampler:
         self.problem, self._pause = None, 0.0
         if self._keep is not None:
             self._keep.collection(at)
+        if len(self.history) > 1 and at - self.history[-2].at < self._interval * 0.9:
+            self.history.pop()  # who looks more often than the interval makes the history no shorter
         self.history.append(snapshot)
         return snapshot
 
@@ -158,8 +164,9 @@ class Sampler:
             if connection.closed:
                 # The one before missed its deadline, which is no reason for this one to fail.
                 connection = self._main = await self._open()
-            self._due[collector.name] = now + collector.every
-            self._take(await self._ask(connection, collector))
+            answer = await self._ask(connection, collector)
+            self._due[collector.name] = now + (_BACK_OFF if answer.failure == "deadline" else collector.every)
+            self._take(answer)
         assert self._assembler is not None  # noqa: S101 - _session makes it
         return self._assembler.snapshot(at)
 

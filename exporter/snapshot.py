@@ -227,6 +227,7 @@ class Snapshot:
     innodb_status: InnodbStatus | None = None
     cached_indexes: CachedIndexes | None = None
     index_sizes: IndexSizes | None = None
+    instrumentation: Mapping[str, str | None] | None = None
     table_scans: Mapping[Table, int] | None = None
     count_statements: Mapping[Table, CountStatement] | None = None
     parallel_readers: ParallelReaders | None = None

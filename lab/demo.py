@@ -120,13 +120,26 @@ def _sidecar(where: list[str], environment: dict[str, str]) -> Iterator[subproce
     command = [sys.executable, "-m", "advisor.cli", "serve", "--listen", ADDRESS, *where]
     process = spawn(command, environment, None)
     try:
-        if process.poll() is None:
+        if _answers(process):
             say(f"sidecar: open http://{ADDRESS}/ , or ask for /advise, /metrics, /snapshot")
         yield process
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         process.wait(timeout=15)
+
+
+def _answers(sidecar: subprocess.Popen[bytes], patience: float = 15.0) -> bool:
+    """Whether the sidecar is up; it is not when it ends, having said why."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and sidecar.poll() is None:
+        with (
+            contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError),
+            urllib.request.urlopen(f"http://{ADDRESS}/healthz", timeout=5),
+        ):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def _first_advice(sidecar: subprocess.Popen[bytes], patience: float = 60.0) -> dict[str, Any] | None:

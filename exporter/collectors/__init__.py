@@ -8,6 +8,7 @@ from exporter.collectors import (
     index_sizes,
     innodb_metrics,
     innodb_status,
+    instrumentation,
     parallel_readers,
     pools,
     server_time,
@@ -25,6 +26,7 @@ COLLECTORS = tuple(
         pools,
         innodb_metrics,
         innodb_status,
+        instrumentation,
         table_scans,
         count_statements,
         data_files,
@@ -35,7 +37,7 @@ COLLECTORS = tuple(
         server_time,
     )
 )
-"""What runs in a collection, in this order: what tells of a restart comes first."""
+"""What runs in a collection, in this order: what tells of a restart, or of others' worth, comes before them."""
 
 LIGHT = parallel_readers.COLLECTOR
 """Sampled several times a second, in a session of its own."""

@@ -50,6 +50,7 @@ class Collector:
             IndexError on an answer it does not understand: never a guess.
         privilege: What the account needs, as in ``GRANT <privilege> TO …``; None where any account will do.
         every: Seconds between two runs at least; 0 means at every collection.
+        instruments: Instruments and consumers of performance_schema that must be on.
         each_session: Asked once in every session of the sidecar, which tells about that session alone.
     """
 
@@ -59,6 +60,7 @@ class Collector:
     privilege: str | None = None
     every: float = 0.0
     each_session: bool = False
+    instruments: tuple[str, ...] = ()
 
 
 def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:

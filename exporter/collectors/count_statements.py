@@ -57,5 +57,9 @@ def _name(quoted: str) -> str:
 
 
 COLLECTOR = Collector(
-    "count_statements", with_performance_schema(SQL), parse, privilege="SELECT ON performance_schema.*"
+    "count_statements",
+    with_performance_schema(SQL),
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    instruments=("global_instrumentation", "statements_digest", "statement/sql/select"),
 )

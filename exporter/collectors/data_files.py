@@ -22,4 +22,10 @@ def parse(results: Sequence[Rows]) -> FileReads:
     return FileReads(count(row["read_count"]), count(row["bytes"]), count(row["picoseconds"]) / PICOSECONDS)
 
 
-COLLECTOR = Collector("data_files", with_performance_schema(SQL), parse, privilege="SELECT ON performance_schema.*")
+COLLECTOR = Collector(
+    "data_files",
+    with_performance_schema(SQL),
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    instruments=("global_instrumentation", INSTRUMENT),
+)

@@ -10,7 +10,7 @@ from exporter.server import Server
 from exporter.snapshot import ParallelReaders
 
 SQL = "SELECT COUNT(*) AS threads FROM performance_schema.threads WHERE NAME = 'thread/innodb/parallel_read_thread'"
-LONGEST_GAP = 2.0
+LONGEST_GAP = 10.0
 """Seconds. A longer pause between two samples is not integrated: nobody watched."""
 
 

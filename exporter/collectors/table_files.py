@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-from exporter.collectors.base import TOP, Collector, with_performance_schema
+from exporter.collectors.base import Collector, with_performance_schema
 from exporter.collectors.count_statements import PICOSECONDS
 from exporter.collectors.data_files import INSTRUMENT
 from exporter.collectors.names import from_filename
@@ -16,12 +16,11 @@ SQL = (
     "SELECT FILE_NAME AS file_name, COUNT_READ AS read_count, SUM_NUMBER_OF_BYTES_READ AS bytes,"
     " SUM_TIMER_READ AS picoseconds, @@datadir AS datadir FROM performance_schema.file_summary_by_instance"
     f" WHERE EVENT_NAME = '{INSTRUMENT}' AND COUNT_READ > 0 AND FILE_NAME LIKE '%.ibd'"
-    f" ORDER BY SUM_NUMBER_OF_BYTES_READ DESC LIMIT {TOP}"
 )
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
-    """Reads since the file was first opened, by table, partitions summed; the files with most bytes read."""
+    """Reads since the file was first opened, by table, partitions summed."""
     found: dict[Table, FileReads] = {}
     for row in results[0]:
         path = PurePath(text(row["file_name"]))
@@ -37,4 +36,10 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
     return found
 
 
-COLLECTOR = Collector("table_files", with_performance_schema(SQL), parse, privilege="SELECT ON performance_schema.*")
+COLLECTOR = Collector(
+    "table_files",
+    with_performance_schema(SQL),
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    instruments=("global_instrumentation", INSTRUMENT),
+)

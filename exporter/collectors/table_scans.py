@@ -23,4 +23,10 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     }
 
 
-COLLECTOR = Collector("table_scans", with_performance_schema(SQL), parse, privilege="SELECT ON performance_schema.*")
+COLLECTOR = Collector(
+    "table_scans",
+    with_performance_schema(SQL),
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    instruments=("global_instrumentation", "wait/io/table/sql/handler"),
+)

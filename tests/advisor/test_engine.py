@@ -229,7 +229,7 @@ def test_an_hour_of_a_hundred_scanned_tables_is_judged_in_a_moment() -> None:
                 0,
                 index_sizes=sizes,
                 table_scans=dict.fromkeys(tables, k * 4000),
-                table_files={t: FileReads(k, k * 4_000 * 2_048, 0.0) for t in tables},
+                table_files={t: FileReads(k * 500, k * 500 * 16_384, 0.0) for t in tables},
             )
             for k in range(361)
         )

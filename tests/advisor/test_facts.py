@@ -144,9 +144,27 @@ def test_a_scan_whose_file_is_not_known_has_no_pages_read() -> None:
     assert (scan.passes, scan.pages_read, scan.pages_read_per_pass) == (2.0, None, None)
 
 
-def test_a_table_without_statistics_of_its_rows_is_not_in_the_list() -> None:
-    sizes = IndexSizes({CLUSTERED: IndexSize(100, 90, None)}, 0)
-    assert scan_of(scanned(10, 1, 0, index_sizes=sizes), scanned(20, 3, 0, index_sizes=sizes)) is None
+@pytest.mark.parametrize("sizes", [{CLUSTERED: IndexSize(100, 90, None)}, {}])
+def test_a_scanned_table_without_statistics_of_its_rows_is_in_the_list_with_passes_that_are_not_known(
+    sizes: dict[Index, IndexSize],
+) -> None:
+    known = IndexSizes(sizes, 0)
+    scan = scan_of(scanned(10, 1, 0, index_sizes=known), scanned(20, 3, 0, index_sizes=known))
+    assert scan is not None
+    assert scan.passes is None
+
+
+def test_a_table_that_may_be_one_of_the_small_ones_is_left_out() -> None:
+    rest = IndexSizes({}, other_pages=500)
+    assert scan_of(scanned(10, 1, 0, index_sizes=rest), scanned(20, 3, 0, index_sizes=rest)) is None
+
+
+def test_what_is_read_for_other_tables_between_two_passes_is_told_apart() -> None:
+    first = scanned(10, 0, 0, pools=(pool(pages_read=1_000),))
+    last = scanned(20, 2, 100, pools=(pool(pages_read=1_700),))
+    scan = scan_of(first, last)
+    assert scan is not None
+    assert (scan.pages_read_per_pass, scan.other_pages_read_per_pass) == (50, 300)
 
 
 def counts(executions: int, rows_examined: int = 0, forced: int = 0) -> dict[Any, CountStatement]:

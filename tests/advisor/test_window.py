@@ -126,7 +126,6 @@ def test_an_entry_of_a_table_that_was_not_read_before_did_not_begin_at_0() -> No
         [{A: 5}],
         [None, {A: 5}],
         [{A: 5}, {}],
-        [{}, {}],
         [{A: 5}, {A: 3}],
         [{A: 5}, {A: 0}, {A: 9}],
     ],
@@ -135,6 +134,10 @@ def test_an_entry_that_is_gone_or_reset_or_seen_once_has_not_grown_by_anything_k
     rows: list[dict[Table, int] | None],
 ) -> None:
     assert growth(scanning(*rows), A) is None
+
+
+def test_an_entry_that_was_never_there_has_not_grown() -> None:
+    assert growth(scanning({}, {}), A) == 0
 
 
 def test_an_entry_that_a_list_of_the_largest_left_out_for_a_while_still_grew() -> None:

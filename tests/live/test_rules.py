@@ -11,7 +11,7 @@ import pytest
 
 from advisor.recommendation import Advice, Recommendation
 from lab.servers import Server
-from lab.workloads import SCHEMA, count, insert_rows, make_indexed_table, make_table, scan
+from lab.workloads import SCHEMA, count, insert_rows, look_up, make_indexed_table, make_table, scan
 
 SCAN_RULE, MERGE_RULE = "scan-exceeds-old-sublist", "change-buffering-without-benefit"
 PAGES = 2_700
@@ -99,6 +99,44 @@ def test_a_scan_that_free_pages_hold_gets_no_advice(start_server: Start, watch: 
             scan(connection, "orders")
 
     assert by_rule(watch(server, one_pass, 3), SCAN_RULE) == []
+
+
+def test_a_scan_beside_reads_that_leave_it_no_room_gets_no_advice(start_server: Start, watch: Watch) -> None:
+    """Folklore raises innodb_old_blocks_pct, in vain where more is read between two scans than the pool holds."""
+    server = filled(start_server, "mysql-9.7")
+    with server.connect() as connection:
+        make_table(connection, "items", 9_000)
+
+    def one_pass() -> None:
+        with server.connect() as connection:
+            scan(connection, "orders")
+            look_up(connection, "items", 9_000, 3_000)
+        time.sleep(1.1)
+
+    def missed() -> float:
+        before = pages_read(server)
+        with server.connect() as connection:
+            scan(connection, "orders")
+        return pages_read(server) - before
+
+    one_pass()
+    assert by_rule(watch(server, one_pass, 3), SCAN_RULE) == []
+    execute(server, "SET GLOBAL innodb_old_blocks_pct = 80")
+    for _ in range(3):
+        one_pass()
+    assert missed() > 0.9 * PAGES
+
+
+def test_an_instrument_that_is_off_makes_the_rule_blind_and_not_silent(start_server: Start, watch: Watch) -> None:
+    server = start_server("mysql-9.7")
+    execute(
+        server,
+        "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = 'wait/io/table/sql/handler'",
+    )
+    advice = watch(server, lambda: None, 1)
+    [blind] = [each for each in advice.blind if each.lacks == "table_scans"]
+    execute(server, str(blind.cure))
+    assert watch(server, lambda: None, 1).blind == ()
 
 
 def test_mariadb_without_performance_schema_is_blind_and_says_so(start_server: Start, watch: Watch) -> None:

@@ -28,7 +28,7 @@ def integrated(*samples: tuple[float, int]) -> ParallelReaders | None:
         ([(10, 0), (11, 4), (12, 4), (13, 0)], ParallelReaders(0, 8.0, 1)),
         ([(10, 4), (11, 4), (12, 0), (13, 4)], ParallelReaders(4, 8.0, 2)),
         ([(10, 2), (10.5, 6)], ParallelReaders(6, 2.0, 1)),
-        ([(10, 4), (10 + LONGEST_GAP, 4)], ParallelReaders(4, 8.0, 1)),
+        ([(10, 4), (10 + LONGEST_GAP, 4)], ParallelReaders(4, 4 * LONGEST_GAP, 1)),
     ],
 )
 def test_threads_are_summed_over_time(samples: list[tuple[float, int]], expected: ParallelReaders | None) -> None:
