@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import pymysql
@@ -23,27 +23,8 @@ def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, i
     Columns: ``id`` (1, 2, 3 … the primary key), ``k1`` … ``k<indexes>`` (random, indexed), ``filler``.
     """
     keys = [f"k{n}" for n in range(1, indexes + 1)]
-    columns = "".join(f"{key} INT NOT NULL, " for key in keys)
-    wanted = pages * ROWS_PER_PAGE
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-        cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
-        cursor.execute(
-            f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL PRIMARY KEY, {columns}"
-            f"filler VARCHAR({_FILLER}) CHARACTER SET latin1 NOT NULL"
-            + "".join(f", KEY ({key})" for key in keys)
-            + ") ENGINE=InnoDB"
-        )
-        randoms = "".join("FLOOR(RAND() * 2147483647), " for _ in keys)
-        cursor.execute(f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', {_FILLER})")
-        have = 1
-        while have < wanted:
-            more = min(have, wanted - have)
-            cursor.execute(
-                f"INSERT INTO {SCHEMA}.{table} SELECT id + {have}, {randoms} filler"
-                f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id"
-            )
-            have += more
+        _make(cursor, table, pages * ROWS_PER_PAGE, keys=keys, indexed=keys, room=_FILLER, filled=_FILLER)
         cursor.execute(f"ANALYZE TABLE {SCHEMA}.{table}")
         cursor.fetchall()
 
@@ -55,28 +36,44 @@ def make_indexed_table(connection: pymysql.Connection[Any], table: str, rows: in
     page of 16 KiB. The indexes are built after the rows are in, sorted, so that no change to them is buffered.
     """
     keys = [f"k{n}" for n in range(1, indexes + 1)]
-    randoms = "".join("FLOOR(RAND() * 2147483647), " for _ in keys)
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-        cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
-        cursor.execute(
-            f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL PRIMARY KEY, "
-            + "".join(f"{key} INT NOT NULL, " for key in keys)
-            + "filler VARCHAR(200) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB"
-        )
-        cursor.execute(f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', 24)")
-        have = 1
-        while have < rows:
-            more = min(have, rows - have)
-            cursor.execute(
-                f"INSERT INTO {SCHEMA}.{table} SELECT id + {have}, {randoms} filler"
-                f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id"
-            )
-            have += more
+        _make(cursor, table, rows, keys=keys, indexed=(), room=200, filled=24)
         added = ", ".join(f"ADD INDEX {key} ({key}, filler(24))" for key in keys)
         cursor.execute(f"ALTER TABLE {SCHEMA}.{table} {added}")
         cursor.execute(f"ANALYZE TABLE {SCHEMA}.{table}")
         cursor.fetchall()
+
+
+def _make(
+    cursor: pymysql.cursors.Cursor,
+    table: str,
+    rows: int,
+    *,
+    keys: Sequence[str],
+    indexed: Sequence[str],
+    room: int,
+    filled: int,
+) -> None:
+    """The table, doubled until it has its rows; ``room`` and ``filled`` are bytes of the filler."""
+    columns = "".join(f"{key} INT NOT NULL, " for key in keys)
+    randoms = "FLOOR(RAND() * 2147483647), " * len(keys)
+    cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+    cursor.execute(
+        f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL PRIMARY KEY, {columns}"
+        f"filler VARCHAR({room}) CHARACTER SET latin1 NOT NULL"
+        + "".join(f", KEY ({key})" for key in indexed)
+        + ") ENGINE=InnoDB"
+    )
+    cursor.execute(f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', {filled})")
+    have = 1
+    while have < rows:
+        more = min(have, rows - have)
+        cursor.execute(
+            f"INSERT INTO {SCHEMA}.{table} SELECT id + {have}, {randoms} filler"
+            f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id"
+        )
+        have += more
 
 
 def scan(connection: pymysql.Connection[Any], table: str) -> None:

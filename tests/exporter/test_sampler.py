@@ -23,7 +23,14 @@ Watch = Callable[..., Sampler]
 StartServer = Callable[..., Server]
 
 one = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
-NEEDS_PERFORMANCE_SCHEMA = {"table_scans", "count_statements", "data_files", "table_files", "server_time"}
+NEEDS_PERFORMANCE_SCHEMA = {
+    "instrumentation",
+    "table_scans",
+    "count_statements",
+    "data_files",
+    "table_files",
+    "server_time",
+}
 
 
 class Counts:
@@ -227,6 +234,20 @@ async def test_the_session_that_looks_at_the_readers_is_replaced_too(
 
 
 # Failures
+
+
+@pytest.mark.parametrize("server", ["mysql-5.6"], indirect=True)  # it has no limit of its own: the session is dropped
+async def test_a_statement_that_hangs_costs_its_own_collector_only_and_rests(server: Server, watch: Watch) -> None:
+    counts = Counts()
+    sampler = watch(server, keep=counts, statement_seconds=0.5)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        snapshot = await sampler.collect()
+        assert failures(snapshot) == {"index_sizes": "deadline"}
+        assert snapshot.index_sizes is None
+        assert snapshot.server_time is not None  # it comes after
+        assert failures(await sampler.collect()) == {"index_sizes": "deadline"}
+    assert (counts.answers["index_sizes"], counts.answers["server_time"], counts.sessions) == (1, 2, 1)
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
