@@ -150,7 +150,7 @@ class Sampler:
         self.problem, self._pause = None, 0.0
         if self._keep is not None:
             self._keep.collection(at)
-        if len(self.history) > 1 and at - self.history[-2].at < self._interval * 0.9:
+        if len(self.history) > 1 and at - self.history[-2].at <= self._interval:
             self.history.pop()  # who looks more often than the interval makes the history no shorter
         self.history.append(snapshot)
         return snapshot

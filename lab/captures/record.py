@@ -83,7 +83,7 @@ def _attempt(capture: Capture, attempt: int) -> Numbers:
 async def _watch(server: Server, scenario: Scenario, step: Step, recording: Path) -> None:
     target = Target(host=server.host, port=server.port, user=scenario.user)
     with scrub.Scrubbed(recording, server) as recorder:
-        sampler = Sampler(target, keep=recorder)
+        sampler = Sampler(target, interval=1.0, keep=recorder)
         try:
             await sampler.collect()
             for _ in range(scenario.collections - 1):

@@ -26,7 +26,7 @@ from exporter.mysql import (
 )
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.target import Target, TargetError, from_dsn
+from exporter.target import Target, from_dsn
 from lab.servers import NAMES, Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -336,7 +336,7 @@ async def test_the_servers_certificate_is_verified_where_asked(server: Server, t
     ):
         with pytest.raises(Unreachable, match="certificate verify failed"):
             await Connection.open(refused, statement_seconds=5)
-    with pytest.raises(TargetError, match="cannot use the TLS files"):
+    with pytest.raises(mysql.Unreachable, match="cannot use the TLS files"):
         await Connection.open(replace(target, ssl_ca=str(tmp_path / "none")), statement_seconds=5)
 
 

@@ -57,7 +57,7 @@ async def test_what_was_seen_of_a_real_server_is_replayed(
     watched: Server, watch: Callable[..., Sampler], path: Path
 ) -> None:
     with Recorder(path) as recorder:
-        sampler = watch(watched, keep=recorder)
+        sampler = watch(watched, keep=recorder, interval=0.001)
         with watched.connect() as connection:
             workloads.make_table(connection, "recorded", 100, indexes=1)
             for _ in range(3):
@@ -150,7 +150,7 @@ def whole(watched: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
     async def make(path: Path) -> None:
         with Recorder(path) as recorder:
-            sampler = Sampler(from_dsn(watched.dsn), keep=recorder)
+            sampler = Sampler(from_dsn(watched.dsn), interval=0.001, keep=recorder)
             for _ in range(2):
                 await sampler.collect()
             await sampler.close()

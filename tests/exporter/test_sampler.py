@@ -158,10 +158,25 @@ async def test_one_who_gives_up_waiting_does_not_spoil_it_for_the_others(server:
 
 @one
 async def test_the_history_is_bounded(server: Server, watch: Watch) -> None:
-    sampler = watch(server, interval=10, history_seconds=30)
-    snapshots = [await sampler.collect() for _ in range(6)]
+    now = [1_700_000_000.0]
+    sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
+    snapshots = []
+    for _ in range(6):
+        snapshots.append(await sampler.collect())
+        now[0] += 10
     assert list(sampler.history) == snapshots[-4:]
     assert sampler.latest is snapshots[-1]
+
+
+@one
+async def test_who_looks_more_often_makes_the_history_no_shorter(server: Server, watch: Watch) -> None:
+    now = [1_700_000_000.0]
+    sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
+    for _ in range(31):
+        latest = await sampler.collect()
+        now[0] += 1
+    assert [snapshot.at - 1_700_000_000 for snapshot in sampler.history] == pytest.approx([0, 10, 20, 30], abs=2)
+    assert sampler.latest is latest
 
 
 @one
