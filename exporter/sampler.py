@@ -12,7 +12,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from exporter import mysql
 from exporter.assembly import Answer, Assembler
@@ -129,10 +129,8 @@ class Sampler:
 
     async def close(self) -> None:
         """End both sessions and everything under way."""
-        for task in (self._flight, self._watching):  # a flight may start to watch
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        await _ended(self._flight)
+        await _ended(self._watching)  # after the flight, which may start it
         for connection in (self._main, self._light):
             if connection is not None and not connection.closed:
                 await connection.close()
@@ -211,7 +209,7 @@ class Sampler:
                 [await session.query(collector.name, sql, deadline) for session in sessions for sql in queries]
             )
         except mysql.ServerError as error:
-            if isinstance(error, mysql.ConnectionLost) and connection is self._main:
+            if isinstance(error, mysql.ConnectionLost) and connection is self._main and connection.closed:
                 raise  # the server went away, and with it the worth of what was collected so far
             cure = grant(collector, connection.account) if isinstance(error, mysql.PrivilegeMissing) else None
             return Answer(collector.name, at, _since(began), (), _failure(error), str(error), cure)
@@ -225,9 +223,7 @@ class Sampler:
 
     async def _watch_parallel_readers(self, server: Server) -> None:
         """Start, or after a reconnection start anew, the task that looks at the reader threads."""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
+        await _ended(self._watching)
         queries = LIGHT.queries(server)
         if isinstance(queries, Unavailable):
             self._take(Answer(LIGHT.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure))
@@ -251,6 +247,12 @@ class Sampler:
             pause = period if answer.failure is None else _LONGEST_PAUSE / 6
             spent = time.monotonic() - began
             await asyncio.sleep(max(pause - spent, spent / _LIGHT_SHARE - spent))
+
+
+async def _ended(task: asyncio.Task[Any] | None) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def grant(collector: Collector, account: str) -> str | None:
