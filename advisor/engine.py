@@ -20,8 +20,9 @@ from advisor.recommendation import (
     fingerprint,
     tidy,
 )
-from advisor.rule import Quantity, Rule, fill
+from advisor.rule import Quantity, Rule
 from advisor.settings import SETTINGS
+from advisor.summary import fill
 from advisor.window import Window
 
 Values = dict[str, Result | None]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -15,10 +14,11 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from advisor import facts
-from advisor.expressions import Expression, ExpressionError, Result, Vocabulary
+from advisor.expressions import Expression, ExpressionError, Vocabulary
 from advisor.places import Key, Places, position
 from advisor.recommendation import Severity
 from advisor.settings import SETTINGS
+from advisor.summary import FORMATS, placeholders
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.server import Server, Version, parse_version
 
@@ -329,58 +329,3 @@ class _Checker:
     def _refuse(self, path: _Path, message: str, line: int = 1, column: int = 1) -> NoReturn:
         where = Places(self._text).value(path, line, column)
         raise _wrong(self._path, where, f"{'.'.join(map(str, path))}: {message}")
-
-
-def placeholders(template: str) -> list[tuple[str, str]]:
-    """Names and formats in a summary such as ``{scan.table} ({scan.bytes:bytes})``, the colon with the format.
-
-    Raises:
-        ValueError: A brace has no counterpart.
-    """
-    return [
-        (name, (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else ""))
-        for _, name, spec, conversion in string.Formatter().parse(template)
-        if name is not None
-    ]
-
-
-def fill(template: str, values: Mapping[str, Result | None]) -> str:
-    """A summary with its values put in; one that is not known becomes ``?``."""
-    parts = []
-    for literal, name, spec, _ in string.Formatter().parse(template):
-        parts.append(literal)
-        if name:
-            value = values.get(name)
-            parts.append("?" if value is None else FORMATS[f":{spec}" if spec else ""](value))
-    return "".join(parts)
-
-
-def _bytes(value: Result) -> str:
-    size = float(value)
-    units = ["TiB", "GiB", "MiB", "KiB", "B"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
-        units.pop()
-    return f"{size:.3g} {units[-1]}" if size < 1000 else f"{size:.0f} {units[-1]}"
-
-
-def _rounded(value: Result) -> str:
-    number = float(value)
-    return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.1f}".removesuffix(".0")
-
-
-def duration(seconds: Result) -> str:
-    """Seconds below two minutes, minutes below two hours, else hours."""
-    value = float(seconds)
-    if value < 120:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
-
-
-FORMATS: dict[str, Callable[[Result], str]] = {
-    "": str,
-    ":bytes": _bytes,
-    ":duration": duration,
-    ":number": _rounded,
-}
-"""How a summary may show a value: as it is, bytes in binary units, seconds as time, or a number for people."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.recommendation import Advice, Effect, Number, Recommendation, Severity
-from advisor.rule import duration
+from advisor.summary import duration
 
 _STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: "bold red"}
 

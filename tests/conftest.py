@@ -4,13 +4,13 @@
 can't be had, its tests are skipped; with REQUIRE_SERVERS=1 they fail.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 
 import pytest
 
 from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, start
+from tests.unavailable import give_up
 
 
 def pytest_configure() -> None:
@@ -27,10 +27,7 @@ def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
     try:
         return start(name, options)
     except Unavailable as error:
-        reason = f"{name} can't be had here: {error}"
-    if os.environ.get("REQUIRE_SERVERS", "0") not in ("", "0"):
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+        give_up(f"{name} can't be had here: {error}")
 
 
 @pytest.fixture(scope="session", params=NAMES)

@@ -10,6 +10,9 @@ from exporter.rows import Rows
 from exporter.server import Server
 from exporter.snapshot import Failure
 
+PICOSECONDS = 1e12
+"""In a second: the unit of performance_schema's timers."""
+
 TOP = 100
 """Tables and indexes that get a series of their own; the rest is summed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.base import SYSTEM_SCHEMAS, Collector, with_performance_schema
+from exporter.collectors.base import PICOSECONDS, SYSTEM_SCHEMAS, Collector, with_performance_schema
 from exporter.rows import Rows, count, text
 from exporter.snapshot import CountStatement, Table
 
@@ -15,7 +15,6 @@ SQL = (
     " FROM performance_schema.events_statements_summary_by_digest"
     " WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%'"
 )
-PICOSECONDS = 1e12
 
 # Names come in backticks, but for unquoted ones that are keywords somewhere: those are printed as the keyword, in
 # capitals or even as another (`user` as SYSTEM_USER), so that the table is not known. A backtick in a name is

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import Collector, with_performance_schema
-from exporter.collectors.count_statements import PICOSECONDS
+from exporter.collectors.base import PICOSECONDS, Collector, with_performance_schema
 from exporter.rows import Rows, count
 from exporter.snapshot import FileReads
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-from exporter.collectors.base import Collector, with_performance_schema
-from exporter.collectors.count_statements import PICOSECONDS
+from exporter.collectors.base import PICOSECONDS, Collector, with_performance_schema
 from exporter.collectors.data_files import INSTRUMENT
 from exporter.collectors.names import from_filename
 from exporter.rows import Rows, count, text

@@ -9,7 +9,8 @@ import pytest
 from advisor import rule
 from advisor.expressions import Result
 from advisor.recommendation import Severity
-from advisor.rule import RuleError, fill, placeholders
+from advisor.rule import RuleError
+from advisor.summary import fill, placeholders
 from exporter.server import identify
 from tests.advisor.building import RULES_FOLDER, server
 

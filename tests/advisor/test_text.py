@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from advisor import rule, text
+from advisor import summary, text
 from advisor.recommendation import Advice
 from advisor.window import Window
 from tests.advisor.building import advised, captured, server, snapshot
@@ -87,4 +87,4 @@ def test_markdown_says_silence_and_blindness() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119.4, "119 s"), (120.0, "2 min"), (3600.0, "60 min")])
 def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None:
-    assert rule.duration(seconds) == words
+    assert summary.duration(seconds) == words
