@@ -1,6 +1,6 @@
 # make run | test | lint | setup; see README.md
 .DELETE_ON_ERROR:
-.PHONY: setup run test lint format lock captures clean help
+.PHONY: setup run test lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -39,6 +39,9 @@ lock: $(STAMP)  ## pin the dependencies of pyproject.toml anew, with hashes and 
 
 captures: $(STAMP) ## record the fixtures of tests/captures anew from the real servers
 	$(BIN)/python -m lab.captures
+
+bench: $(STAMP) ## time and memory of the LRU model's sweep, beside the page-exact reference's
+	$(BIN)/python -m lab.bench
 
 clean:          ## remove what setup and the tests made
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,11 +1,12 @@
-"""The HTTP face: /metrics, /advise, /snapshot, /healthz, /readyz, and a page that shows the advice."""
+"""The HTTP face: /metrics, /advise, /whatif, /snapshot, /healthz, /readyz, and a page that shows the advice."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,13 +18,17 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from advisor import engine
 from advisor import metrics as advice_metrics
+from advisor.fitted import Unanswerable
 from advisor.recommendation import Advice
 from advisor.rule import Rule
+from advisor.settings import SettingValue
 from advisor.source import Source, window
+from advisor.whatif import Refused, WhatIf, what_if
 from exporter import __version__, metrics
 from exporter.jsonable import jsonable
 from exporter.mysql import ServerError
@@ -34,12 +39,29 @@ log = logging.getLogger(__name__)
 FRESH_SECONDS = 1.0
 """Scrapes within this time of each other get the same collection."""
 LONGEST_WINDOW = 3600.0
+WINDOWS = 4
+"""Of so many, advice is kept: one for /metrics, others for those who look."""
+PATIENCE = 1.0
+"""Seconds that a scrape waits for new advice."""
+_REST = 9.0
+"""Times as long as working out advice took, until it is worked out anew."""
 _PAGE = Path(__file__).parent / "page"
 _PAGE_FILES = {"index.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
 _PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+LookBack = Annotated[float, Query(gt=0, le=LONGEST_WINDOW, description="Seconds to look back.")]
+
+
+class Question(BaseModel):
+    """What to change: settings and new values, 80 as well as "80" or "4G"."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    set: dict[str, float | str] = Field(min_length=1, examples=[{"innodb_old_blocks_pct": 80}])
 
 
 class _Ready(Collector):
@@ -66,24 +88,54 @@ class App:
     def __init__(self, source: Source, rules: Sequence[Rule]) -> None:
         self.source = source
         self.rules = rules
-        self._last: tuple[Snapshot, float, Advice] | None = None
+        self._last: dict[float, tuple[Snapshot, Advice, float]] = {}  # by window; when there may be new advice
+        self._coming: asyncio.Task[Advice | None] | None = None
+        self._thinking = asyncio.Lock()  # one model at a time: it takes a core
 
-    def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
-        """What the rules say now; None while there is nothing to look at. Worked out once for a snapshot."""
-        seen = window(self.source, longest)
-        if seen is None:
-            return None
-        if self._last is None or self._last[0] is not seen.latest or self._last[1] != longest:
-            self._last = (seen.latest, longest, engine.advise(self.rules, seen))
-        return self._last[2]
+    async def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
+        """What the rules say; None while there is nothing to look at.
+
+        Worked out once for a snapshot, and no more often than leaves a core idle for nine tenths of the time.
+        """
+        async with self._thinking:
+            seen = window(self.source, longest)
+            if seen is None:
+                return None
+            if longest in self._last:
+                snapshot, advice, rested = self._last[longest]
+                if snapshot is seen.latest or time.monotonic() < rested:
+                    return advice
+            began = time.monotonic()
+            advice = await asyncio.to_thread(engine.advise, self.rules, seen)
+            now = time.monotonic()
+            self._last.pop(longest, None)
+            self._last[longest] = (seen.latest, advice, now + _REST * (now - began))
+            while len(self._last) > WINDOWS:
+                del self._last[next(iter(self._last))]
+            return advice
+
+    async def what_if(self, changes: Mapping[str, SettingValue], longest: float) -> WhatIf | None:
+        """What a change of settings would do; None while there is nothing to look at. Raises as ``what_if`` does."""
+        async with self._thinking:
+            seen = window(self.source, longest)
+            return None if seen is None else await asyncio.to_thread(what_if, seen, changes)
 
     async def families(self) -> list[Metric]:
         """Everything for /metrics."""
         snapshot: Snapshot | None = None
         with contextlib.suppress(ServerError):
             snapshot = await self.source.collect(max_age=FRESH_SECONDS)
-        advice = self.advice()
-        return [*metrics.families(snapshot), *advice_metrics.families(advice, self.rules)]
+        return [*metrics.families(snapshot), *advice_metrics.families(await self._advice_by_now(), self.rules)]
+
+    async def _advice_by_now(self) -> Advice | None:
+        """The advice, or the last one where the model takes its time: no scrape waits for it, nor fails with it."""
+        if self._coming is None or self._coming.done():
+            self._coming = asyncio.create_task(self.advice())
+        await asyncio.wait({self._coming}, timeout=PATIENCE)
+        if self._coming.done() and self._coming.exception() is not None:
+            log.error("no advice: %s", self._coming.exception())
+        last = self._last.get(LONGEST_WINDOW)
+        return last[1] if last else None
 
 
 def create(source: Source, rules: Sequence[Rule]) -> FastAPI:
@@ -111,6 +163,7 @@ def create(source: Source, rules: Sequence[Rule]) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
     _add_routes(app, parts)
+    _add_model(app, parts)
     _add_page(app)
     return app
 
@@ -123,11 +176,11 @@ def _add_routes(app: FastAPI, parts: App) -> None:
 
     @app.get("/advise", summary="What to change", response_model=Advice)
     async def advise(
-        window: Annotated[float, Query(gt=0, le=LONGEST_WINDOW, description="Seconds to look back.")] = LONGEST_WINDOW,
+        window: LookBack = LONGEST_WINDOW,
     ) -> Advice:
         with contextlib.suppress(ServerError):
             await parts.source.collect(max_age=FRESH_SECONDS)
-        advice = parts.advice(window)
+        advice = await parts.advice(window)
         if advice is None:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, _why(parts.source))
         return advice
@@ -148,6 +201,22 @@ def _add_routes(app: FastAPI, parts: App) -> None:
         if parts.source.latest is None:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, _why(parts.source))
         return "ok\n"
+
+
+def _add_model(app: FastAPI, parts: App) -> None:
+    @app.post("/whatif", summary="What a change of settings would do", response_model=WhatIf)
+    async def whatif(question: Question, window: LookBack = LONGEST_WINDOW) -> WhatIf:
+        with contextlib.suppress(ServerError):
+            await parts.source.collect(max_age=FRESH_SECONDS)
+        try:
+            answer = await parts.what_if(question.set, window)
+        except Refused as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+        except Unanswerable as error:
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the model has no answer: {error}") from error
+        if answer is None:
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, _why(parts.source))
+        return answer
 
 
 def _add_page(app: FastAPI) -> None:
@@ -173,6 +242,7 @@ def _why(source: Source) -> str:
 def _problem(status: int, detail: str, **more: Any) -> JSONResponse:
     """RFC 9457."""
     title = HTTPStatus(status).phrase
+    detail = detail.encode("utf-8", "replace").decode()  # it may name what was sent, and that may be no text
     return JSONResponse(
         {"type": "about:blank", "title": title, "status": status, "detail": detail, **more},
         status,

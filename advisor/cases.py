@@ -12,9 +12,10 @@ from ruamel.yaml.error import YAMLError
 
 from advisor import engine
 from advisor.recommendation import Advice
-from advisor.rule import CASES_SUFFIX, SUFFIX, Rule, RuleError
+from advisor.rule import CASES_SUFFIX, SUFFIX, Rule
 from advisor.source import Replayed
 from advisor.window import Window
+from advisor.yamlfile import FileError
 
 
 class Finding(BaseModel):
@@ -63,15 +64,15 @@ def load(rule: Rule) -> tuple[Case, ...]:
     """The cases beside a rule.
 
     Raises:
-        RuleError: There are none, or they cannot be used.
+        FileError: There are none, or they cannot be used.
     """
     path = rule.path.with_name(rule.path.name.removesuffix(SUFFIX) + CASES_SUFFIX)
     try:
         cases = _CASES.validate_python(YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise RuleError(f"{path}: cannot read the cases: {error.strerror}") from error
+        raise FileError(f"{path}: cannot read the cases: {error.strerror}") from error
     except (ValidationError, YAMLError) as error:
-        raise RuleError(f"{path}: {error}") from error
+        raise FileError(f"{path}: {error}") from error
     return tuple(case.model_copy(update={"recording": path.parent / case.recording}) for case in cases)
 
 

@@ -2,73 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import io
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from advisor import engine, rule, watching
-from advisor.config import DSN_VARIABLE, Address, Duration, Interval, Where
+from advisor import ask, engine, rule, watching
+from advisor.command import (
+    FINDINGS,
+    Program,
+    Unusable,
+    clear_errors,
+    ending,
+    refuse_missing_privileges,
+    watch_options,
+    watched,
+    where_options,
+)
+from advisor.config import Address, Duration, Interval, Where
 from advisor.recommendation import Advice, Severity
-from advisor.source import Replayed, Source, window
+from advisor.source import Replayed, Source
 from exporter import __version__
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.mysql import ServerError
-from exporter.recording import RecordingError
 from exporter.sampler import Sampler
-from exporter.snapshot import Snapshot
-from exporter.target import TargetError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-FINDINGS, UNUSABLE, INTERRUPTED = 1, 2, 130
-_EXIT_CODES = """
-
-\b
-Exit codes:
-  0    done
-  1    --fail-on found something (advise), or a source cannot be read (check)
-  2    the input cannot be used: the message says why
-  130  interrupted
-"""
-
-
-def _ending(*examples: str) -> str:
-    """What ends a command's help. Without the marks click would fill the lines up."""
-    lines = "\n".join(f"  innodb-advisor {example}" for example in examples)
-    return f"\b\nExamples:\n{lines}\n{_EXIT_CODES}"
-
-
-class Unusable(click.ClickException):
-    """Bad input: one clear line, and exit code 2."""
-
-    exit_code = UNUSABLE
-
-
-class _Program(click.Group):
-    """The commands, and what may happen in any of them."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # a terminal of another character set is no reason to fail
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            sys.exit(INTERRUPTED)
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise  # whoever read the output has seen enough; click ends quietly
-            raise Unusable(f"cannot write the output: {error.strerror or error}") from error
 
 
 def rules_directory() -> Path:
@@ -77,42 +37,10 @@ def rules_directory() -> Path:
     return installed if installed.is_dir() else Path(__file__).parent.parent / "rules"
 
 
-def where_options(command: Command) -> Command:
-    """--dsn, --defaults-file, --password-file, --recording."""
-    options = (
-        click.option(
-            "--dsn",
-            metavar="URL",
-            help=f"mysql://user@host:port, or mysql://user@/?socket=/path. It may also stand in ${DSN_VARIABLE}.",
-        ),
-        click.option(
-            "--defaults-file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="An option file with a [client] section, the one that mysqld_exporter reads.",
-        ),
-        click.option(
-            "--password-file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="A file that holds the password. It may also stand in $INNODB_ADVISOR_PASSWORD or the defaults file.",
-        ),
-        click.option(
-            "--recording",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Look at a recording made by `record` instead of a server.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @click.group(
-    cls=_Program,
+    cls=Program,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=_ending(
+    epilog=ending(
         "check  --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
         "advise --defaults-file ~/.my.cnf --watch 5m",
         "serve  --defaults-file ~/.my.cnf",
@@ -128,7 +56,7 @@ def main() -> None:
 
 
 @main.command(
-    epilog=_ending(
+    epilog=ending(
         "serve --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
         "serve --defaults-file ~/.my.cnf --listen :9747",
         "serve --recording busy-hour.jsonl.gz",
@@ -163,7 +91,7 @@ def serve(
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    with _clear_errors():
+    with clear_errors():
         where = Where.of(**options)
         app = api.create(_source(where, interval), rule.load(rules_directory()))
     host, port = listen
@@ -178,20 +106,14 @@ def serve(
 
 
 @main.command(
-    epilog=_ending(
+    epilog=ending(
         "advise --defaults-file ~/.my.cnf --watch 5m",
         "advise --recording busy-hour.jsonl.gz --format json",
         "advise --defaults-file ~/.my.cnf --fail-on warning || echo look at this",
     )
 )
 @where_options
-@click.option("--watch", type=Duration(), default="60s", show_default=True, help="How long to watch a server.")
-@click.option(
-    "--interval",
-    type=Interval(),
-    default=None,
-    help="Time between two collections; by default a sixth of --watch, 10s at most.",
-)
+@watch_options
 @click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option(
     "--fail-on",
@@ -211,26 +133,17 @@ def advise(
 
     Rules look at what happens while they watch: let --watch span at least two runs of what you wonder about.
     """
-    with _clear_errors():
-        where = Where.of(**options)
+    with clear_errors():
         rules = rule.load(rules_directory())
-        if where.recording:
-            source: Source = Replayed(where.recording)
-        else:
-            every = interval or min(watch / 6, 10.0)
-            source = sampler = Sampler(where.server, interval=every, history_seconds=2 * watch)
-            watching.run(watching.watch(sampler, watch, "watching"))
-        seen = window(source, float("inf"))
-        if seen is None:
-            raise source.problem or ServerError("nothing was collected")
+        seen = watched(Where.of(**options), watch, interval)
         advice = engine.advise(rules, seen)
     _print_advice(advice, style)
-    _refuse_missing_privileges(seen.latest)
+    refuse_missing_privileges(seen.latest)
     if fail_on and any(found.severity.rank >= Severity(fail_on).rank for found in advice.recommendations):
         sys.exit(FINDINGS)
 
 
-@main.command(epilog=_ending("record --defaults-file ~/.my.cnf --for 10m -o busy-hour.jsonl.gz"))
+@main.command(epilog=ending("record --defaults-file ~/.my.cnf --for 10m -o busy-hour.jsonl.gz"))
 @where_options
 @click.option("--for", "seconds", type=Duration(), default="60s", show_default=True, help="How long to record.")
 @click.option("--interval", type=Interval(), default="5s", show_default=True, help="Time between two collections.")
@@ -253,7 +166,7 @@ def record(
 
     Ctrl-C ends it early, with exit code 0: what was recorded until then is kept.
     """
-    with _clear_errors():
+    with clear_errors():
         where = Where.of(**options)
         if where.recording:
             raise click.UsageError("record needs a server, not a recording")
@@ -270,7 +183,7 @@ def record(
 
 
 @main.command(
-    epilog=_ending(
+    epilog=ending(
         "check --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
         "check --defaults-file ~/.my.cnf --format json",
     )
@@ -281,7 +194,7 @@ def check(*, style: str, **options: Any) -> None:
     """Say what can be read, which rules are blind, and the GRANT that is missing."""
     from advisor import text  # noqa: PLC0415 - rich is only needed to show something to people
 
-    with _clear_errors():
+    with clear_errors():
         where = Where.of(**options)
         snapshot = watching.run(watching.once(_source(where, 10.0)))
         rules = [each for each in rule.load(rules_directory()) if snapshot.server in each.file.applies]
@@ -303,21 +216,13 @@ def check(*, style: str, **options: Any) -> None:
     else:
         click.echo(f"{snapshot.server.flavour} {snapshot.server.version_text}, as {snapshot.account}")
         text.print_checks(text.console(), checks)
-    _refuse_missing_privileges(snapshot)
+    refuse_missing_privileges(snapshot)
     if any(each.ok is False for each in checks):
         sys.exit(FINDINGS)
 
 
 def _source(where: Where, interval: float) -> Source:
     return Replayed(where.recording) if where.recording else Sampler(where.server, interval=interval)
-
-
-@contextlib.contextmanager
-def _clear_errors() -> Iterator[None]:
-    try:
-        yield
-    except (TargetError, ServerError, RecordingError, rule.RuleError) as error:
-        raise Unusable(str(error)) from error
 
 
 def _print_advice(advice: Advice, style: str) -> None:
@@ -332,15 +237,8 @@ def _print_advice(advice: Advice, style: str) -> None:
             text.print_advice(text.console(), advice)
 
 
-def _refuse_missing_privileges(snapshot: Snapshot) -> None:
-    """Exit with 2 and the GRANTs where the account may not read something."""
-    cures = {o.cure for o in snapshot.outcomes.values() if o.failure == "privilege" and o.cure}
-    if cures:
-        raise Unusable(
-            f"{snapshot.account} may not read everything; as an administrator run\n"
-            + "\n".join(f"  {cure};" for cure in sorted(cures))
-        )
-
+main.add_command(ask.whatif)
+main.add_command(ask.lru)
 
 if __name__ == "__main__":
     main()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from advisor import facts
+from advisor import choice, facts
 from advisor.expressions import EvaluationError, Expression, Missing, Result
+from advisor.fitted import Unanswerable
 from advisor.recommendation import (
     Advice,
     Blind,
@@ -23,6 +24,7 @@ from advisor.recommendation import (
 from advisor.rule import Quantity, Rule
 from advisor.settings import SETTINGS
 from advisor.summary import fill
+from advisor.whatif import Model
 from advisor.window import Window
 
 Values = dict[str, Result | None]
@@ -31,12 +33,13 @@ Values = dict[str, Result | None]
 def advise(rules: Sequence[Rule], window: Window) -> Advice:
     """What the rules say: recommendations, the most severe first, and the rules that could not run."""
     known = facts.facts(window)
+    model = Model(window, known)  # fitted once a rule asks it
     recommendations: list[Recommendation] = []
     blind: list[Blind] = []
     for rule in rules:
         if window.latest.server not in rule.file.applies:
             continue
-        for outcome in _evaluate(rule, window, known):
+        for outcome in _evaluate(rule, window, known, model):
             if isinstance(outcome, Recommendation):
                 recommendations.append(outcome)
             elif outcome not in blind:
@@ -52,24 +55,26 @@ def advise(rules: Sequence[Rule], window: Window) -> Advice:
     )
 
 
-def _evaluate(rule: Rule, window: Window, known: facts.Facts) -> Iterator[Recommendation | Blind]:
+def _evaluate(rule: Rule, window: Window, known: facts.Facts, model: Model) -> Iterator[Recommendation | Blind]:
     lacking = list(_lacking(rule, window))
     if lacking:
         yield from lacking
         return
     for item in [None] if rule.file.for_each is None else known.lists[rule.file.for_each]:
-        outcome = _outcome(rule, window, _values(rule, known, item), item)
+        outcome = _outcome(rule, model, _values(rule, known, item), item)
         if outcome is not None:
             yield outcome
 
 
-def _outcome(rule: Rule, window: Window, values: Values, item: Any) -> Recommendation | Blind | None:
+def _outcome(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation | Blind | None:
     try:
         try:
-            return _recommendation(rule, window, values, _subject(item)) if _fires(rule, values) else None
+            return _recommendation(rule, model, values, item) if _fires(rule, model, values, item) else None
         except Missing as missing:
             name = _root(rule, values, missing.name)
             return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}")
+        except Unanswerable as unanswerable:
+            return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable))
     except EvaluationError as error:
         return Blind(rule=rule.id, lacks="evaluation", reason=f"the rule failed{_of(item)}: {error}")
 
@@ -123,7 +128,23 @@ def _root(rule: Rule, values: Values, name: str) -> str:
     return name
 
 
-def _fires(rule: Rule, values: Values) -> bool:
+def _fires(rule: Rule, model: Model, values: Values, item: Any) -> bool:
+    """Whether the rule holds; the model is asked only where everything else says so. What it chose joins the values."""
+    if rule.file.choose is None:
+        return _holds(rule, values)
+    try:
+        holds = _holds(rule, values)
+    except Missing as missing:
+        if missing.name not in choice.VOCABULARY:
+            raise
+        holds = True
+    if not holds:
+        return False
+    values |= facts.named(choice.GROUP, choice.choose(model, rule.file.choose.setting, item))
+    return _holds(rule, values)
+
+
+def _holds(rule: Rule, values: Values) -> bool:
     """Whether all of ``when`` hold and none of ``unless``.
 
     One that settles it does so whatever is missing, or fails, in the others.
@@ -141,12 +162,13 @@ def _fires(rule: Rule, values: Values) -> bool:
     return True
 
 
-def _recommendation(rule: Rule, window: Window, values: Values, subject: Mapping[str, str]) -> Recommendation:
-    file = rule.file
+def _recommendation(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation:
+    file, window, subject = rule.file, model.window, _subject(item)
+    chosen = file.choose
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
-        confidence=file.confidence,
+        confidence=file.confidence if chosen is None else round(file.confidence * model.fitted.fit.confidence, 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=fill(file.summary, values).strip(),
         subject=subject,
@@ -157,19 +179,20 @@ def _recommendation(rule: Rule, window: Window, values: Values, subject: Mapping
         changes=tuple(_change(setting, expression, window, values) for setting, expression in rule.change),
         effect=_effect(rule.effect, values),
         cost=None if rule.cost is None else _effect(rule.cost, values),
+        alternatives=() if chosen is None else choice.alternatives(model, chosen.setting, item),
         watched_seconds=round(window.seconds, 3),
         references=file.references,
     )
 
 
 def _change(name: str, expression: Expression, window: Window, values: Values) -> Change:
-    setting, to = SETTINGS[name], expression(values)
+    setting, to, server = SETTINGS[name], expression(values), window.latest.server
     if isinstance(to, bool) or not setting.accepts(to):
         raise EvaluationError(f"{name} does not take {to}")
     before = values[f"setting.{name}"]
     if before is None or isinstance(before, bool):
         raise Missing(f"setting.{name}")
-    return change(name, before, to, dynamic=setting.dynamic, set_persist=window.latest.server.set_persist)
+    return change(name, before, to, dynamic=setting.dynamic_on(server), set_persist=server.set_persist)
 
 
 def _effect(quantity: Quantity, values: Values) -> Effect:
@@ -180,7 +203,7 @@ def _effect(quantity: Quantity, values: Values) -> Effect:
         predicted=_number(quantity.predicted(values)),
         unit=item.unit,
         model=item.model,
-        error=item.error,
+        error=None if quantity.error is None else _number(quantity.error(values)),
         read_bytes_saved_per_second=None if quantity.saved is None else _number(quantity.saved(values)),
     )
 

@@ -15,14 +15,9 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math
 
-from advisor.models import lru
-
 Result = float | str | bool
 _TYPES = {float: cel.Type.DOUBLE, str: cel.Type.STRING, bool: cel.Type.BOOL}
 _PYTHON: dict[str, type] = {"DOUBLE": float, "STRING": str, "BOOL": bool}
-
-_MODELS = {"lru_old_blocks_pct_to_hold": lru.old_blocks_pct_to_hold}
-"""Functions of numbers to a number that expressions may call."""
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?$", re.MULTILINE)
 _MISSING = re.compile(r'No value with name "([^"]+)"')
@@ -86,7 +81,6 @@ class Vocabulary:
         self.names = dict(names)
         self._environment = cel.NewEnv(
             variables={name: _TYPES[kind] for name, kind in names.items()},
-            functions=[_declaration(name, model) for name, model in _MODELS.items()],
             extensions=[ext_math.ExtMath()],
         )
 
@@ -120,8 +114,6 @@ class Vocabulary:
             name = unknown[1]
             column = _start(expression, line, column, name)
             text = f"unknown name {name}{self._suggestion(name)}"
-            if name in _MODELS:
-                text = f"{name} takes ({', '.join(_arguments(_MODELS[name]))})"
         overload = re.match(r"found no matching overload for '([^']+)' applied to '\(([^']*)\)'", text)
         if overload:
             operator = _OPERATORS.get(overload[1], overload[1].strip("_"))
@@ -135,31 +127,14 @@ class Vocabulary:
         # Imported here: only a broken rule needs it.
         import difflib  # noqa: PLC0415
 
-        near = difflib.get_close_matches(name, [*self.names, *_MODELS], n=1)
+        near = difflib.get_close_matches(name, self.names, n=1)
         return f"; did you mean {near[0]}?" if near else ""
 
 
 def _start(expression: str, line: int, column: int, name: str) -> int:
-    """Where a name begins. CEL points at the last dot of a qualified one, and at the parenthesis of a function."""
+    """Where a name begins. CEL points at the last dot of a qualified one."""
     found = expression.split("\n")[line - 1].rfind(name, 0, column - 1 + len(name))
     return column if found < 0 else found + 1
-
-
-def _declaration(name: str, model: Any) -> Any:
-    count = len(_arguments(model))
-    overload = cel.Overload(
-        f"{name}_{count}",
-        return_type=cel.Type.DOUBLE,
-        parameters=[cel.Type.DOUBLE] * count,
-        is_member=False,
-        impl=model,
-    )
-    return cel.FunctionDecl(name, [overload])
-
-
-def _arguments(model: Any) -> tuple[str, ...]:
-    names: tuple[str, ...] = model.__code__.co_varnames[: model.__code__.co_argcount]
-    return names
 
 
 def _word(kind: type) -> str:

@@ -6,7 +6,7 @@ floats (CEL doubles); each field says its unit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -19,7 +19,7 @@ from exporter.snapshot import IndexSize, IndexSizes, Snapshot, Table
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The buffer pool, all instances together; pages unless said otherwise."""
+    """The buffer pool, all instances together; pages, the last three over the window: read, made young, asked for."""
 
     pages: float | None = None
     list_pages: float | None = None
@@ -29,6 +29,8 @@ class Pool:
     instances: float | None = None
     page_bytes: float | None = None
     pages_read: float | None = None
+    made_young: float | None = None
+    gets: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,12 @@ class Scan:
     """A table whose clustered index was scanned as a whole in the window.
 
     Attributes:
-        pages, bytes: Size of the clustered index.
+        pages, leaf_pages, bytes: Size of the clustered index, that of its leaf level, and on disk.
         passes: Scans in the window; a part of one counts as that part.
         serial_passes, parallel_passes: Of these by the row path, and by parallel readers.
+        counts: Of these COUNT(*), which parallel readers do where the server has them and more than one is allowed.
+        count_seconds: Time that one of them took.
+        read_seconds: Time that a pass waited for reads of the table's data file.
         pages_read: Pages read from the table's data file in the window.
         pages_read_per_pass: Their quotient.
         pages_read_last_pass: The same over the newest part of the window that holds a whole pass.
@@ -60,10 +65,14 @@ class Scan:
     schema: str
     table: str
     pages: float | None = None
+    leaf_pages: float | None = None
     bytes: float | None = None
     passes: float | None = None
     serial_passes: float | None = None
     parallel_passes: float | None = None
+    counts: float | None = None
+    count_seconds: float | None = None
+    read_seconds: float | None = None
     passes_per_hour: float | None = None
     pages_read: float | None = None
     pages_read_per_pass: float | None = None
@@ -137,12 +146,15 @@ def _pool(window: Window) -> Pool:
         free_pages=total(pool.free_pages for pool in latest.pools),
         instances=float(len(latest.pools)),
         page_bytes=page_bytes,
-        pages_read=window.delta(_pages_read),
+        pages_read=window.delta(_summed("pages_read")),
+        made_young=window.delta(_summed("made_young")),
+        gets=window.delta(_summed("gets")),
     )
 
 
-def _pages_read(snapshot: Snapshot) -> float | None:
-    return None if snapshot.pools is None else total(pool.pages_read for pool in snapshot.pools)
+def _summed(counter: str) -> Callable[[Snapshot], float | None]:
+    """A cumulative count of all instances together."""
+    return lambda snapshot: None if snapshot.pools is None else total(getattr(p, counter) for p in snapshot.pools)
 
 
 def _change_buffer(window: Window) -> ChangeBuffer:
@@ -183,20 +195,27 @@ def _scan(window: Window, table: Table, size: IndexSize) -> Scan | None:
     passes = _passes(window, table, size)
     if passes is None:
         return Scan(table.schema, table.table, pages=float(size.pages))
-    serial, parallel = passes
-    total_passes = serial + parallel
+    fetched, counts = passes
+    total_passes = fetched + counts
     if not total_passes:
         return None
+    # InnoDB counts the rows itself from 8.0.14 on, with one thread too: rows_examined does not tell these apart.
+    threads = number(window.latest.setting("innodb_parallel_read_threads"))
+    parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
     read = _pages_from_file(window, table)
-    all_read = window.delta(_pages_read)
+    all_read = window.delta(_summed("pages_read"))
     return Scan(
         schema=table.schema,
         table=table.table,
         pages=float(size.pages),
+        leaf_pages=float(size.leaf_pages),
         bytes=_bytes(window, table, size),
         passes=total_passes,
-        serial_passes=serial,
+        serial_passes=total_passes - parallel,
         parallel_passes=parallel,
+        counts=counts,
+        count_seconds=_ratio(window.growth(lambda s: s.count_statements, table, lambda c: c.seconds), counts),
+        read_seconds=_ratio(window.growth(lambda s: s.table_files, table, lambda f: f.seconds), total_passes),
         passes_per_hour=_ratio(total_passes * 3600.0, window.seconds),
         pages_read=read,
         pages_read_per_pass=_ratio(read, total_passes),
@@ -219,7 +238,7 @@ def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> 
 
 
 def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:
-    """Scans of the clustered index by the row path, and by parallel readers; None when that is not known."""
+    """Scans of the clustered index that table I/O shows, and COUNT(*) of it beside them; None when not known."""
     fetched = window.growth(lambda s: s.table_scans, table, float)
     counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions)
     examined = window.growth(lambda s: s.count_statements, table, lambda c: c.rows_examined)
@@ -233,10 +252,7 @@ def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float
         fetched = max(0.0, fetched - examined)
     if not _counts_clustered(window, table):
         counts = 0.0
-    scans = fetched / size.rows
-    # InnoDB counts the rows itself from 8.0.14 on, with one thread too: rows_examined does not tell these apart.
-    threads = number(window.latest.setting("innodb_parallel_read_threads"))
-    return (scans, counts) if server.parallel_read and threads != 1 else (scans + counts, 0.0)
+    return fetched / size.rows, counts
 
 
 def _counts_clustered(window: Window, table: Table) -> bool:

@@ -27,11 +27,13 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
-class _Frozen(BaseModel):
+class Frozen(BaseModel):
+    """A part of the contract."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class Evidence(_Frozen):
+class Evidence(Frozen):
     """One measured or derived fact that the recommendation rests on."""
 
     name: str
@@ -40,7 +42,7 @@ class Evidence(_Frozen):
     source: str = Field(description="Where it was read: a table, a variable, a statement, or a model.")
 
 
-class Change(_Frozen):
+class Change(Frozen):
     """A setting to change, with statements that this server accepts as they stand."""
 
     setting: str
@@ -53,7 +55,7 @@ class Change(_Frozen):
     config: str = Field(description="The line for the option file's [mysqld] section.")
 
 
-class Effect(_Frozen):
+class Effect(Frozen):
     """What a quantity is now and what the change is predicted to make of it."""
 
     quantity: str
@@ -61,11 +63,19 @@ class Effect(_Frozen):
     predicted: Number
     unit: str = ""
     model: str | None = Field(None, description="The model that predicts; none where it follows by definition.")
-    error: float | None = Field(None, description="The model's relative error where it was compared with a server.")
+    error: Number | None = Field(None, description="By how much the model misses what is read today, relative to it.")
     read_bytes_saved_per_second: Number | None = None
 
 
-class Recommendation(_Frozen):
+class Alternative(Frozen):
+    """Another change that would help too, and what it would do."""
+
+    change: Change
+    effect: Effect
+    cost: Effect | None = None
+
+
+class Recommendation(Frozen):
     """One thing to change, why, and what it will do."""
 
     rule: str
@@ -78,12 +88,12 @@ class Recommendation(_Frozen):
     changes: tuple[Change, ...]
     effect: Effect
     cost: Effect | None = None
-    alternatives: tuple[Change, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     watched_seconds: float
     references: tuple[str, ...]
 
 
-class Blind(_Frozen):
+class Blind(Frozen):
     """A rule that could not run, what it lacked, and what would cure it."""
 
     rule: str
@@ -92,7 +102,7 @@ class Blind(_Frozen):
     cure: str | None = None
 
 
-class Advice(_Frozen):
+class Advice(Frozen):
     """Everything the rules say about a window."""
 
     server: str

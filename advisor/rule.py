@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.reader import ReaderError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from advisor import facts
+from advisor import choice, facts, yamlfile
 from advisor.expressions import Expression, ExpressionError, Vocabulary
-from advisor.places import Key, Places, position
+from advisor.places import Key, position
 from advisor.recommendation import Severity
 from advisor.settings import SETTINGS
 from advisor.summary import FORMATS, placeholders
+from advisor.yamlfile import FileError, Source
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.server import Server, Version, parse_version
 
@@ -41,23 +38,6 @@ Cel = Annotated[Text, BeforeValidator(_number_as_text)]
 """An expression; a bare number in the file is one too."""
 
 _Path = tuple[Key, ...]
-_WORDS = {
-    "extra_forbidden": "there is no such key",
-    "missing": "this key is missing",
-    "string_type": "must be a text",
-    "invalid_key": "a key must be a text",
-    "string_too_short": "must not be empty",
-    "float_type": "must be a number",
-    "tuple_type": "must be a list",
-    "too_short": "must not be empty",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a mapping",
-}
-"""What pydantic finds, in the words of a file."""
-
-
-class RuleError(ValueError):
-    """A rule file cannot be used; the text begins with file:line:column."""
 
 
 class _Part(BaseModel):
@@ -112,8 +92,15 @@ class EffectItem(_Part):
     predicted: Cel
     unit: str = ""
     model: Text | None = None
-    error: float | None = None
+    error: Cel | None = None
     read_bytes_saved_per_second: Cel | None = None
+
+
+class Choose(_Part):
+    """A setting whose value a model chooses, once ``when`` holds: ``choice.value`` and what comes of it."""
+
+    model: Literal["lru"]
+    setting: Literal["innodb_old_blocks_pct", "innodb_old_blocks_time"]
 
 
 class RuleFile(_Part):
@@ -128,6 +115,7 @@ class RuleFile(_Part):
     for_each: Text | None = None
     let: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Cel] = Field(default_factory=dict)
     when: tuple[Cel, ...] = Field(strict=False, min_length=1)
+    choose: Choose | None = None
     unless: tuple[Cel, ...] = Field((), strict=False)
     summary: Text
     evidence: tuple[EvidenceItem, ...] = Field(strict=False, min_length=1)
@@ -145,6 +133,7 @@ class Quantity:
     item: EffectItem
     now: Expression | None
     predicted: Expression
+    error: Expression | None
     saved: Expression | None
 
 
@@ -172,15 +161,15 @@ def load(directory: Path) -> tuple[Rule, ...]:
     """Every rule of a directory, by id.
 
     Raises:
-        RuleError: The directory cannot be read or is empty of rules, or one of its rules is wrong.
+        FileError: The directory cannot be read or is empty of rules, or one of its rules is wrong.
     """
     try:
         paths = sorted(path for path in directory.iterdir() if path.name.endswith(SUFFIX))
     except OSError as error:
-        raise RuleError(f"{directory}: cannot read the rules: {error.strerror}") from error
+        raise FileError(f"{directory}: cannot read the rules: {error.strerror}") from error
     rules = tuple(load_file(path) for path in paths if not path.name.endswith(CASES_SUFFIX))
     if not rules:
-        raise RuleError(f"{directory}: there is no rule file here (<id>{SUFFIX})")
+        raise FileError(f"{directory}: there is no rule file here (<id>{SUFFIX})")
     return rules
 
 
@@ -188,58 +177,18 @@ def load_file(path: Path) -> Rule:
     """One rule.
 
     Raises:
-        RuleError: It cannot be read, or anything in it is wrong.
+        FileError: It cannot be read, or anything in it is wrong.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RuleError(f"{path}: cannot read it: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode("utf-8")
-        raise _wrong(path, position(before, len(before)), f"not UTF-8 text: {error.reason}") from None
-    try:
-        tree = YAML(typ="rt", pure=True).load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise _wrong(path, where, error.problem or "not YAML") from None
-    except ReaderError as error:
-        forbidden = text[error.position : error.position + 1]
-        raise _wrong(path, position(text, error.position), f"YAML forbids the character {forbidden!a}") from None
-    except YAMLError as error:
-        raise _wrong(path, (1, 1), f"not YAML: {error}") from None
-    if not isinstance(tree, Mapping):
-        raise _wrong(path, (1, 1), "a rule file is a mapping with id, title, when, …")
-    try:
-        file = RuleFile.model_validate(tree)
-    except ValidationError as error:
-        # A key that is unknown is more often a misspelt one than the missing one is forgotten.
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise _misshapen(path, Places(text), first) from None
-    return _Checker(path, text, file).rule()
-
-
-def _wrong(path: Path, where: tuple[int, int], message: str) -> RuleError:
-    return RuleError(f"{path}:{where[0]}:{where[1]}: {message}")
-
-
-def _misshapen(path: Path, places: Places, error: ErrorDetails) -> RuleError:
-    loc = error["loc"]
-    of_key = loc[-1] == "[key]" or error["type"] in ("extra_forbidden", "invalid_key")
-    if loc[-1] == "[key]":
-        loc = loc[:-1]
-    where = places.key(loc) if of_key else places.value(loc)
-    message = _WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return _wrong(path, where, f"{'.'.join(map(str, loc))}: {message}")
+    return _Checker(yamlfile.read(path, RuleFile, "a rule file is a mapping with id, title, when, …")).rule()
 
 
 class _Checker:
     """Checks what the shape alone cannot: names, types, settings, sections."""
 
-    def __init__(self, path: Path, text: str, file: RuleFile) -> None:
-        self._path = path
-        self._text = text
-        self._file = file
+    def __init__(self, source: Source[RuleFile]) -> None:
+        self._source = source
+        self._path = source.path
+        self._file = source.content
         self._vocabulary = Vocabulary(self._names())
 
     def rule(self) -> Rule:
@@ -254,12 +203,17 @@ class _Checker:
         for name, text in file.let.items():
             let[name] = self._expression(("let", name), text, (float, str, bool))
             self._vocabulary = Vocabulary({**self._vocabulary.names, name: let[name].type})
+        when = self._conditions("when", file.when)
+        if file.choose is not None:
+            if file.for_each != "scans":
+                self._refuse(("choose",), "the model chooses for a scanned table: add for_each: scans")
+            self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
         self._check_summary()
         return Rule(
             file=file,
             path=self._path,
             let=let,
-            when=self._conditions("when", file.when),
+            when=when,
             unless=self._conditions("unless", file.unless),
             evidence=tuple(
                 (item, self._expression(("evidence", number, "value"), item.value, (float, str)))
@@ -298,6 +252,7 @@ class _Checker:
             item,
             now=optional("now", item.now),
             predicted=self._expression((key, "predicted"), item.predicted, (float,)),
+            error=optional("error", item.error),
             saved=optional("read_bytes_saved_per_second", item.read_bytes_saved_per_second),
         )
 
@@ -327,5 +282,4 @@ class _Checker:
                 self._refuse(("summary",), f"{shown} is no number: write {{{name}}}", line, column)
 
     def _refuse(self, path: _Path, message: str, line: int = 1, column: int = 1) -> NoReturn:
-        where = Places(self._text).value(path, line, column)
-        raise _wrong(self._path, where, f"{'.'.join(map(str, path))}: {message}")
+        raise self._source.error(path, message, line, column)

@@ -44,7 +44,7 @@ def print_advice(out: Console, advice: Advice) -> None:
     if not advice.recommendations:
         out.print("Nothing to change, as far as has been watched.")
     if advice.blind:
-        table = _table("rule", "lacks", "why", "cure")
+        table = plain_table("rule", "lacks", "why", "cure")
         for each in advice.blind:
             table.add_row(*map(Text, (each.rule, each.lacks, each.reason, each.cure or "")))
         out.print("\nWhat the rules could not see:")
@@ -53,7 +53,7 @@ def print_advice(out: Console, advice: Advice) -> None:
 
 def _recommendation(found: Recommendation) -> Group:
     head = Text.assemble((found.severity.value, _STYLE[found.severity]), "  ", (found.summary, "bold"))
-    evidence = _table("evidence", "value", "unit", "source")
+    evidence = plain_table("evidence", "value", "unit", "source")
     evidence.columns[1].justify = "right"
     for item in found.evidence:
         evidence.add_row(*map(Text, (item.name.replace("_", " "), shown(item.value), item.unit, item.source)))
@@ -84,6 +84,8 @@ def _facts(found: Recommendation) -> Iterator[str]:
     yield f"effect      {_effect(found.effect)}"
     if found.cost is not None:
         yield f"cost        {_effect(found.cost)}"
+    for other in found.alternatives:
+        yield f"or          {other.change.setting} = {shown(other.change.to)}: {_effect(other.effect)}"
     yield (
         f"rule        {found.rule}, confidence {found.confidence:g}, "
         f"watched {duration(found.watched_seconds)}, {found.fingerprint}"
@@ -92,7 +94,8 @@ def _facts(found: Recommendation) -> Iterator[str]:
 
 def _effect(effect: Effect) -> str:
     before = "" if effect.now is None else f"{shown(effect.now)} -> "
-    return f"{effect.quantity}: {before}{shown(effect.predicted)}"
+    unsure = "" if effect.error is None else f" (the model is {effect.error:.1%} off what is read today)"
+    return f"{effect.quantity}: {before}{shown(effect.predicted)}{unsure}"
 
 
 def markdown(advice: Advice) -> str:
@@ -108,6 +111,8 @@ def markdown(advice: Advice) -> str:
         lines += ["```", "", f"Effect: {_effect(found.effect)}.  "]
         if found.cost is not None:
             lines.append(f"Cost: {_effect(found.cost)}.  ")
+        for other in found.alternatives:
+            lines.append(f"Or `{other.change.config}`: {_effect(other.effect)}.  ")
         lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
         lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
         lines += [
@@ -126,7 +131,7 @@ def markdown(advice: Advice) -> str:
 
 def print_checks(out: Console, checks: Sequence[Check]) -> None:
     """One line a source."""
-    table = _table("source", "", "why", "cure", "rules that need it")
+    table = plain_table("source", "", "why", "cure", "rules that need it")
     for check in checks:
         mark = Text("–", "dim") if check.ok is None else Text("ok", "green") if check.ok else Text("no", "red")
         table.add_row(
@@ -135,7 +140,8 @@ def print_checks(out: Console, checks: Sequence[Check]) -> None:
     out.print(table)
 
 
-def _table(*columns: str) -> Table:
+def plain_table(*columns: str) -> Table:
+    """An empty one without lines."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")

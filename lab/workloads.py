@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import pymysql
+
+from advisor.models.scenario import Points
 
 SCHEMA = "shop"
 ROWS_PER_PAGE = 8
@@ -83,6 +86,17 @@ def scan(connection: pymysql.Connection[Any], table: str) -> None:
         cursor.fetchall()
 
 
+def scan_slowly(connection: pymysql.Connection[Any], table: str, pages: int, seconds: float) -> None:
+    """The same as if the disk were slower: the server sleeps after every 16 pages, ``seconds`` in all."""
+    every = 16
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT SUM(LENGTH(filler) + IF(id % {every * ROWS_PER_PAGE} = 0, SLEEP({seconds * every / pages}), 0))"
+            f" FROM {SCHEMA}.{table}"
+        )
+        cursor.fetchall()
+
+
 def count(connection: pymysql.Connection[Any], table: str, *, force_primary: bool = False) -> None:
     """COUNT(*) of the whole table; a parallel read on MySQL 8.0.14+, a serial scan elsewhere."""
     hint = " FORCE INDEX (PRIMARY)" if force_primary else ""
@@ -99,6 +113,35 @@ def look_up(connection: pymysql.Connection[Any], table: str, pages: int, times: 
             cursor.execute(
                 f"SELECT id FROM {SCHEMA}.{table} WHERE id = %s AND filler <> ''",
                 (chooser.randint(1, pages * ROWS_PER_PAGE),),
+            )
+            cursor.fetchall()
+
+
+class Draws:
+    """Which pages the steps of points ask for, page 0 first: the same ones, whoever plays the scenario.
+
+    A step that is done again goes on with its sequence.
+    """
+
+    def __init__(self) -> None:
+        self._choosers: dict[tuple[str, int], random.Random] = {}
+
+    def of(self, points: Points) -> list[int]:
+        """The pages that a step asks for, in turn."""
+        chooser = self._choosers.setdefault((points.points, points.seed), random.Random(points.seed))
+        ranked = list(range(points.pages))
+        random.Random(f"{points.points} {points.pages}").shuffle(ranked)  # the same pages are hot at each step
+        weights = list(itertools.accumulate((rank + 1) ** -points.skew for rank in range(points.pages)))
+        return chooser.choices(ranked, cum_weights=weights, k=points.accesses)
+
+
+def look_up_pages(connection: pymysql.Connection[Any], table: str, pages: Iterable[int]) -> None:
+    """Point lookups by primary key, one on each of these leaf pages of a table by ``make_table``."""
+    with connection.cursor() as cursor:
+        for page in pages:
+            # Page n holds 8 n - 4 to 8 n + 3. Not the first of them: the way to it leads over the page before.
+            cursor.execute(
+                f"SELECT id FROM {SCHEMA}.{table} WHERE id = {max(1, page * ROWS_PER_PAGE)} AND filler <> ''"
             )
             cursor.fetchall()
 

@@ -34,6 +34,7 @@ def variables(**values: str) -> dict[str, str]:
     return {
         "innodb_page_size": "16384",
         "innodb_old_blocks_pct": "37",
+        "innodb_old_blocks_time": "1000",
         "innodb_lru_scan_depth": "1024",
         "innodb_change_buffering": "all",
     } | values

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import os
 import re
 import signal
 import socket
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,11 +21,15 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
+from advisor import api
 from advisor.recommendation import Advice
+from advisor.source import Replayed
+from advisor.whatif import Refused, WhatIf, what_if
+from advisor.window import Window
 from lab import debian
 from lab.cache import Unavailable
 from lab.servers import Server
-from tests.advisor.building import advised, capture, captured
+from tests.advisor.building import advised, capture, captured, snapshot
 from tests.advisor.sidecar import Sidecar, wait_for
 from tests.unavailable import give_up
 
@@ -144,6 +151,120 @@ def test_a_parameter_that_cannot_be_used_is_a_problem(replaying: Sidecar, query:
     assert detail.startswith(said)
 
 
+def ask(sidecar: Sidecar, body: object, query: str = "") -> httpx.Response:
+    return httpx.post(f"{sidecar.url}/whatif{query}", json=body, timeout=30)
+
+
+def test_what_if_is_the_answer_of_the_model(replaying: Sidecar) -> None:
+    for value in (80, "80"):
+        response = ask(replaying, {"set": {"innodb_old_blocks_pct": value}})
+        assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+        found = WhatIf.model_validate_json(response.content)
+        assert found == what_if(captured(RECORDING), {"innodb_old_blocks_pct": 80})
+    assert response.json()["changes"][0]["from"] == 37
+
+
+def test_what_if_looks_back_as_far_as_it_is_told(replaying: Sidecar) -> None:
+    found = ask(replaying, {"set": {"innodb_buffer_pool_size": "1G"}}, "?window=3").json()
+    assert 0 < found["watched_seconds"] <= 3
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"set": {"innodb_old_blocks_pct": 96}}, "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95"),
+        ({"set": {"innodb_old_blocks_pct": "1e3"}}, "innodb_old_blocks_pct: 1e3 is not a whole number from 5 to 95"),
+        ({"set": {"sort_buffer_size": 1}}, "the model does not answer for sort_buffer_size; it does for "),
+        ({"set": {"innodb_old_blocks_pct": True}}, "set.innodb_old_blocks_pct."),
+        ({"set": {"innodb_old_blocks_pct": None}}, "set.innodb_old_blocks_pct."),
+        ({"set": {"innodb_old_blocks_pct": [1]}}, "set.innodb_old_blocks_pct."),
+        ({"set": {}}, "set: "),
+        ({"set": []}, "set: "),
+        ({}, "set: Field required"),
+        ({"set": {"innodb_old_blocks_pct": 80}, "sets": {}}, "sets: Extra inputs are not permitted"),
+        ([], "Input should be a valid dictionary or object"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_a_problem(replaying: Sidecar, body: object, said: str) -> None:
+    status, detail = problem(ask(replaying, body))
+    assert status == 422
+    assert said in detail
+
+
+def test_a_question_that_is_no_json_is_a_problem(replaying: Sidecar) -> None:
+    headers = {"Content-Type": "application/json"}
+    for content in (b"", b"{", b'{"set": {"innodb_old_blocks_pct": NaN}}', b"\xff"):
+        response = httpx.post(f"{replaying.url}/whatif", content=content, headers=headers)
+        assert problem(response)[0] in (400, 422), content
+
+
+def test_a_question_that_cannot_be_answered_says_why(serve: Serve) -> None:
+    question = {"set": {"innodb_old_blocks_pct": 80}}
+    status, detail = problem(ask(serve("--recording", capture("mariadb-11.8/idle")), question))
+    assert status == 503
+    assert detail.startswith("the model has no answer: which tables are scanned is not known: performance_schema is")
+    status, detail = problem(ask(serve("--dsn", "mysql://root@127.0.0.1:1"), question))
+    assert (status, detail) == (503, "cannot connect to 127.0.0.1:1: Connection refused")
+
+
+async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinking, enough = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> None:
+        thinking.set()
+        assert enough.wait(20)
+        raise Refused("enough")
+
+    monkeypatch.setattr("advisor.api.what_if", slow)
+    monkeypatch.setattr("advisor.engine.advise", slow)
+    transport = httpx.ASGITransport(api.create(Replayed(capture(RECORDING)), ()), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
+        for method, path in (("POST", "/whatif"), ("GET", "/advise"), ("GET", "/metrics")):
+            thinking.clear()
+            enough.clear()
+            body = {"set": {"innodb_old_blocks_pct": 80}} if method == "POST" else None
+            waiting = asyncio.create_task(client.request(method, path, json=body))
+            assert await asyncio.to_thread(thinking.wait, 20)
+            assert (await client.get("/healthz")).text == "ok\n"
+            assert not waiting.done()
+            if path == "/metrics":  # a scrape does without
+                assert (await waiting).status_code == 200
+            enough.set()
+            assert (await waiting).status_code == (422 if method == "POST" else 200 if path == "/metrics" else 500)
+
+
+async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, cost = [], 0.05
+    advice = advised(Window((snapshot(10), snapshot(20))))
+
+    def counted(rules: object, window: Window) -> Advice:
+        del rules
+        seen.append(window.latest)
+        time.sleep(cost)
+        return advice
+
+    monkeypatch.setattr("advisor.engine.advise", counted)
+    source = Replayed(capture(RECORDING))
+    parts, history = api.App(source, ()), list(source.history)
+    for length in (3, 3, 4):
+        source.history = history[:length]
+        assert await parts.advice() is not None
+    assert seen == [history[2]]
+    await asyncio.sleep(10 * cost)
+    await parts.advice()
+    assert seen == [history[2], history[3]]
+    await parts.advice(longest=3.0)  # another question
+    assert len(seen) == 3
+
+
+def test_what_was_sent_and_is_no_text_is_refused(replaying: Sidecar) -> None:
+    sent = b'{"set": {"innodb_old_blocks_pct": "\\ud800"}}'
+    response = httpx.post(f"{replaying.url}/whatif", content=sent, headers={"Content-Type": "application/json"})
+    assert problem(response)[0] == 422
+
+
 def test_the_page_loads_nothing_from_elsewhere(replaying: Sidecar) -> None:
     for path in ("/", "/page/page.js", "/page/page.css"):
         response = replaying.get(path)
@@ -164,7 +285,7 @@ def test_the_page_holds_no_inline_script_or_style_that_its_policy_would_block(re
 
 def test_the_schema_describes_the_advice_as_it_is_served(replaying: Sidecar) -> None:
     schema = replaying.get("/openapi.json").json()
-    assert set(schema["paths"]) == {"/metrics", "/advise", "/snapshot", "/healthz", "/readyz"}
+    assert set(schema["paths"]) == {"/metrics", "/advise", "/whatif", "/snapshot", "/healthz", "/readyz"}
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -30,7 +31,7 @@ from tests.advisor.building import REPOSITORY, advised, capture, captured
 from tests.advisor.sidecar import command as command_line
 from tests.advisor.sidecar import environment, wait_for
 
-COMMANDS = ("serve", "advise", "record", "check")
+COMMANDS = ("serve", "advise", "record", "check", "whatif", "lru")
 PASSWORD = "correct-horse-9"
 SCAN = capture("mysql-9.7/repeated-scan")
 
@@ -76,7 +77,7 @@ def test_every_option_says_what_it_is_for(command: str) -> None:
     assert [
         option.name
         for option in main.commands[command].params
-        if not getattr(option, "help", None) and not getattr(option, "show_default", False)
+        if isinstance(option, click.Option) and not option.help and not option.show_default
     ] == []
 
 

@@ -46,6 +46,21 @@ def test_a_repeated_serial_scan_is_counted_and_measured(name: str) -> None:
     assert scan.pages_read_last_pass == pytest.approx(truth["pages_read_per_pass"][-1], rel=0.01)
 
 
+def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
+    [scan] = of("mysql-9.7/parallel-count").lists["scans"]
+    assert scan.counts == scan.passes == 7.0
+    assert scan.count_seconds == pytest.approx(0.18, abs=0.02)
+    [scan] = of("mysql-9.7/repeated-scan").lists["scans"]
+    assert (scan.counts, scan.count_seconds) == (0.0, None)
+    assert 0.0 < scan.read_seconds < 0.2
+    assert scan.leaf_pages < scan.pages
+
+
+def test_what_the_pool_did_is_counted_over_the_window() -> None:
+    found = of("mysql-9.7/repeated-scan").pool
+    assert (found.pages_read, found.made_young, found.gets) == (44_498.0, 2.0, 98_715.0)
+
+
 def test_a_parallel_count_is_a_pass_though_no_row_is_counted() -> None:
     truth = shown("mysql-9.7/parallel-count")
     [scan] = of("mysql-9.7/parallel-count").lists["scans"]

@@ -9,8 +9,8 @@ import pytest
 from advisor import rule
 from advisor.expressions import Result
 from advisor.recommendation import Severity
-from advisor.rule import RuleError
 from advisor.summary import fill, placeholders
+from advisor.yamlfile import FileError
 from exporter.server import identify
 from tests.advisor.building import RULES_FOLDER, server
 
@@ -27,14 +27,16 @@ applies:
 needs: [pools, variables]
 for_each: scans
 let:
-  needed: lru_old_blocks_pct_to_hold(scan.pages, pool.pages, 1.0)
+  needed: math.least(scan.pages, pool.pages) / pool.pages * 100.0
   enough: needed * 1.05
 when:
   - scan.passes >= 2.0
   - >-
     scan.pages > pool.old_target_pages
     && needed < 95.0
+choose: {model: lru, setting: innodb_old_blocks_pct}
 unless:
+  - choice.value == setting.innodb_old_blocks_pct
   - "scan.schema == 'sys' || pool.free_pages > 1.0"
 summary: >-
   {scan.schema}.{scan.table} is large
@@ -45,11 +47,12 @@ evidence:
     value: scan.schema
     source: a table
 change:
-  - {setting: innodb_old_blocks_pct, value: needed}
+  - {setting: innodb_old_blocks_pct, value: choice.value}
 effect:
   quantity: pages read per pass
   now: scan.pages_read_per_pass
   predicted: 0
+  error: choice.error
 cost:
   quantity: young pages
   predicted: pool.list_pages * (1.0 - needed / 100.0)
@@ -63,7 +66,7 @@ def refusal(folder: Path, text: str | bytes, name: str = NAME) -> tuple[str, str
     """Line and column, the rest of the line from there on, and the message."""
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(RuleError) as caught:
+    with pytest.raises(FileError) as caught:
         rule.load_file(path)
     where, _, message = str(caught.value).removeprefix(f"{path}:").partition(": ")
     line, column = map(int, where.split(":"))
@@ -80,7 +83,7 @@ def test_a_rule_without_mistakes_is_loaded(tmp_path: Path) -> None:
         "scans",
     )
     assert list(loaded.let) == ["needed", "enough"]
-    assert [len(part) for part in (loaded.when, loaded.unless, loaded.evidence, loaded.change)] == [2, 1, 2, 1]
+    assert [len(part) for part in (loaded.when, loaded.unless, loaded.evidence, loaded.change)] == [2, 2, 2, 1]
 
 
 def test_the_rules_that_ship_are_loaded_by_id() -> None:
@@ -102,7 +105,7 @@ MISTAKES = {
         "pool.free_pages",
         "pool.free_page",
         "pool.free_page > 1.0",
-        "unless.0: unknown name pool.free_page; did you mean pool.free_pages?",
+        "unless.1: unknown name pool.free_page; did you mean pool.free_pages?",
     ),
     "misspelt name in a flow mapping": (
         "value: scan.pages,",
@@ -116,28 +119,47 @@ MISTAKES = {
         "scan.shema",
         "evidence.1.value: unknown name scan.shema",
     ),
-    "misspelt model": (
-        "lru_old_blocks_pct_to_hold(",
-        "lru_old_block_pct_to_hold(",
-        "lru_old_block_pct_to_hold(scan",
-        "let.needed: unknown name lru_old_block_pct_to_hold; did you mean lru_old_blocks_pct_to_hold?",
+    "misspelt function": (
+        "math.least(",
+        "math.lest(",
+        "math.lest(scan",
+        "let.needed: unknown name math",
     ),
-    "too few arguments of a model": (
-        ", pool.pages, 1.0)",
-        ")",
-        "lru_old_blocks_pct_to_hold(scan.pages)",
-        "let.needed: lru_old_blocks_pct_to_hold takes (pages, list_pages, instances)",
+    "unknown model": ("{model: lru", "{model: lur", "lur, setting", "choose.model: Input should be 'lru'"),
+    "a setting that no model chooses": (
+        "lru, setting: innodb_old_blocks_pct}",
+        "lru, setting: innodb_flush_method}",
+        "innodb_flush_method}",
+        "choose.setting: Input should be 'innodb_old_blocks_pct' or 'innodb_old_blocks_time'",
+    ),
+    "misspelt part of a choice": (
+        "choice.value ==",
+        "choice.valu ==",
+        "choice.valu == setting",
+        "unless.0: unknown name choice.valu; did you mean choice.value?",
+    ),
+    "a choice before it is made": (
+        "scan.passes >= 2.0",
+        "choice.value >= 2.0",
+        "choice.value >= 2.0",
+        "when.0: unknown name choice.value",
+    ),
+    "a choice that nobody makes": (
+        "choose: {model: lru, setting: innodb_old_blocks_pct}\n",
+        "",
+        "choice.value == setting",
+        "unless.0: unknown name choice.value",
     ),
     "a let before its definition": (
         "(scan.pages, pool",
         "(enough, pool",
-        "enough, pool.pages",
+        "enough, pool.pages)",
         "let.needed: unknown name enough",
     ),
     "a list's name without the list": (
         "for_each: scans\n",
         "",
-        "scan.pages, pool.pages, 1.0)",
+        "scan.pages, pool.pages)",
         "let.needed: unknown name scan.pages",
     ),
     "text compared with a number": (
@@ -165,7 +187,7 @@ MISTAKES = {
         "effect.now: this is a text; a number is needed",
     ),
     "text for a number setting": (
-        "value: needed}",
+        "value: choice.value}",
         "value: \"'none'\"}",
         "\"'none'\"}",
         "change.0.value: this is a text; a number is needed",
@@ -175,7 +197,7 @@ MISTAKES = {
         "== 'sys' ||",
         "= 'sys' ||",
         "= 'sys'",
-        "unless.0: Syntax error: token recognition error",
+        "unless.1: Syntax error: token recognition error",
     ),
     "unknown key": ("severity:", "severty:", "severty: warning", "severty: there is no such key"),
     "unknown key in a flow mapping": (
@@ -300,6 +322,18 @@ def test_a_mistake_is_refused_where_it_is(tmp_path: Path, what: str) -> None:
     assert "\n" not in message
 
 
+def test_a_choice_without_a_table_to_choose_for_is_refused(tmp_path: Path) -> None:
+    plain = (
+        GOOD.replace("for_each: scans\n", "").replace("scan.schema", "'x'").replace("scan.table", "window.seconds")
+        .replace("scan.bytes:bytes", "window.seconds").replace("scan.passes:number", "window.seconds")
+        .replace("{'x'}", "{window.seconds}").replace("scan.pages_read_per_pass", "1.0")
+        .replace("scan.passes", "1.0").replace("scan.pages", "1.0")
+    )  # fmt: skip
+    _, rest, message = refusal(tmp_path, plain)
+    assert rest.startswith("{model: lru")
+    assert message == "choose: the model chooses for a scanned table: add for_each: scans"
+
+
 def test_the_place_is_line_and_column_from_one(tmp_path: Path) -> None:
     text = GOOD.replace("scan.passes >= 2.0", "scan.pases >= 2.0")
     assert refusal(tmp_path, text)[0] == "15:5"
@@ -329,7 +363,7 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, content: bytes, wh
 
 
 def test_a_folder_that_is_absent_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuleError) as caught:
+    with pytest.raises(FileError) as caught:
         rule.load(tmp_path / "absent")
     assert str(caught.value) == f"{tmp_path / 'absent'}: cannot read the rules: No such file or directory"
 
@@ -337,14 +371,14 @@ def test_a_folder_that_is_absent_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_rules_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.cases.yaml").write_text("[]")
     (tmp_path / "README.md").touch()
-    with pytest.raises(RuleError) as caught:
+    with pytest.raises(FileError) as caught:
         rule.load(tmp_path)
     assert str(caught.value) == f"{tmp_path}: there is no rule file here (<id>.yaml)"
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").mkdir()
-    with pytest.raises(RuleError) as caught:
+    with pytest.raises(FileError) as caught:
         rule.load(tmp_path)
     assert str(caught.value) == f"{tmp_path / 'a.yaml'}: cannot read it: Is a directory"
 

@@ -9,6 +9,7 @@ import pytest
 
 from advisor.settings import SETTINGS, SettingValue
 from lab.servers import Server
+from tests.advisor.building import server as server_of
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,51 @@ def test_a_printed_value_is_read(name: str, printed: str | None, value: SettingV
 )
 def test_only_a_value_of_its_kind_and_range_is_accepted(name: str, value: SettingValue, *, accepted: bool) -> None:
     assert SETTINGS[name].accepts(value) == accepted
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "value"),
+    [
+        ("innodb_buffer_pool_size", "4G", 4 * 2.0**30),
+        ("innodb_buffer_pool_size", "1.5g", 1.5 * 2**30),
+        ("innodb_buffer_pool_size", " 512 MiB ", 2.0**29),
+        ("innodb_buffer_pool_size", "1TB", 2.0**40),
+        ("innodb_buffer_pool_size", 134_217_728, 2.0**27),
+        ("innodb_old_blocks_pct", "80", 80.0),
+        ("innodb_change_buffering", "none", "none"),
+    ],
+)
+def test_what_a_person_writes_is_understood(name: str, written: SettingValue, value: SettingValue) -> None:
+    assert SETTINGS[name].parse(written) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "said"),
+    [
+        ("innodb_old_blocks_pct", "96", "96 is not a whole number from 5 to 95"),
+        ("innodb_old_blocks_pct", 4.5, "4.5 is not a whole number from 5 to 95"),
+        ("innodb_old_blocks_pct", "1e1", "1e1 is not a whole number from 5 to 95"),
+        ("innodb_old_blocks_pct", "", " is not a whole number from 5 to 95"),
+        ("innodb_lru_scan_depth", "1", "1 is not a whole number from 100 on"),
+        ("innodb_change_buffering", "some", "some is not one of none, inserts, deletes, changes, purges, all"),
+        ("innodb_flush_method", 1.0, "1 is not a text"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_what_would_be(name: str, written: SettingValue, said: str) -> None:
+    with pytest.raises(ValueError, match="is not") as caught:
+        SETTINGS[name].parse(written)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("version", "dynamic"),
+    [("5.6.24", False), ("5.7.4", False), ("5.7.5", True), ("9.7.4", True), ("10.1.48-MariaDB", False),
+     ("10.2.2-MariaDB", True)],
+)  # fmt: skip
+def test_a_pool_is_resized_without_a_restart_from_some_version_on(version: str, *, dynamic: bool) -> None:
+    assert SETTINGS["innodb_buffer_pool_size"].dynamic_on(server_of(version)) == dynamic
+    assert SETTINGS["innodb_old_blocks_pct"].dynamic_on(server_of(version))
+    assert not SETTINGS["innodb_page_size"].dynamic_on(server_of(version))
 
 
 def test_a_server_agrees_on_which_settings_are_dynamic_and_takes_their_extremes(server: Server) -> None:

@@ -139,10 +139,10 @@ def test_a_demo_that_is_killed_takes_its_sidecar_with_it(demo: Callable[..., Dem
     children = started.children()
     started.end(signal.SIGKILL)
     deadline = time.monotonic() + 10
-    while any(map(running, children)):
+    # its first thread may be gone while another still holds the port
+    while any(map(running, children)) or answers(started.address):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert not answers(started.address)
 
 
 @pytest.mark.parametrize(

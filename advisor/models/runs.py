@@ -1,0 +1,152 @@
+"""Runs of like pages in the LRU list: their number costs, not the pages in them."""
+
+from __future__ import annotations
+
+NOTHING = 1e-6
+"""Fewer pages than this are none: what rounding leaves behind."""
+
+
+class Run:
+    """Pages of one object that lie together in the list, spread evenly over the page numbers ``lo`` to ``hi``.
+
+    Attributes:
+        object: Whose pages.
+        shares: What part of them is of each of its groups (popularity.py).
+        lo, hi: The page numbers, of which ``pages`` are there.
+        order: 1 where the page numbers rise from the head to the tail, -1 where they fall, 0 where there is no order.
+        access, access_slope: Page p was first asked for at ``access + access_slope * p``, ms.
+        stamp, stamp_slope: InnoDB's freed_page_clock when page p was last put at the head, likewise.
+    """
+
+    __slots__ = ("access", "access_slope", "hi", "layer", "lo", "object", "order", "pages", "shares", "stamp",
+                 "stamp_slope")  # fmt: skip
+
+    def __init__(
+        self,
+        object_: str,
+        shares: tuple[float, ...],
+        span: tuple[float, float],
+        pages: float,
+        *,
+        order: int,
+        access: tuple[float, float],
+        stamp: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        self.object = object_
+        self.shares = shares
+        self.lo, self.hi = span
+        self.pages = pages
+        self.order = order
+        self.access, self.access_slope = access
+        self.stamp, self.stamp_slope = stamp
+        self.layer: Layer | None = None
+
+    @property
+    def density(self) -> float:
+        """Pages that are there, a page number."""
+        return self.pages / (self.hi - self.lo)
+
+    def cut(self, pages: float, *, tailward: bool) -> tuple[float, float]:
+        """Take pages from one end; the span they were of. The layer's count is the caller's to keep."""
+        lo, hi = self.lo, self.hi
+        if self.order:
+            width = (hi - lo) * (pages / self.pages) if pages < self.pages else hi - lo
+            if (self.order > 0) == tailward:
+                lo = self.hi = hi - width
+            else:
+                hi = self.lo = lo + width
+        self.pages -= pages
+        return lo, hi
+
+    def like(self, span: tuple[float, float], pages: float) -> Run:
+        """Other pages of the same history."""
+        access, stamp = (self.access, self.access_slope), (self.stamp, self.stamp_slope)
+        return Run(self.object, self.shares, span, pages, order=self.order, access=access, stamp=stamp)
+
+    def continues(self, other: Run) -> bool:
+        """Whether the pages of ``other``, next to these in the list, are more of the same."""
+        return (
+            self.object == other.object
+            and _alike(self.shares, other.shares)
+            and self.order == other.order
+            and self.access == other.access
+            and self.access_slope == other.access_slope
+            and abs(self.stamp - other.stamp) < 1e-3
+            and abs(self.stamp_slope - other.stamp_slope) < 1e-9
+        )
+
+    def absorbs(self, other: Run) -> bool:
+        """Take in the pages of a run that is much the same: of the same pass, and next to this one or among it."""
+        if self.object != other.object or self.order != other.order:
+            return False
+        lo, hi = min(self.lo, other.lo), max(self.hi, other.hi)
+        if self.order:
+            if (self.access, self.access_slope) != (other.access, other.access_slope):
+                return False
+            if hi - lo > (self.hi - self.lo + other.hi - other.lo) * 1.5:
+                return False
+        pages = self.pages + other.pages
+        ours, theirs = self.pages / pages, other.pages / pages
+        self.access = ours * self.access + theirs * other.access
+        self.access_slope = ours * self.access_slope + theirs * other.access_slope
+        self.stamp = ours * self.stamp + theirs * other.stamp
+        self.stamp_slope = ours * self.stamp_slope + theirs * other.stamp_slope
+        if len(self.shares) > 1:
+            self.shares = tuple(ours * a + theirs * b for a, b in zip(self.shares, other.shares, strict=True))
+        self.lo, self.hi, self.pages = lo, hi, pages
+        return True
+
+
+class Layer:
+    """Runs that lie in the same stretch of the list, evenly interleaved."""
+
+    __slots__ = ("old", "pages", "runs")
+
+    def __init__(self, runs: list[Run]) -> None:
+        self.runs = runs
+        self.pages = 0.0
+        self.old = False
+        for run in runs:
+            run.layer = self
+            self.pages += run.pages
+
+
+def _alike(some: tuple[float, ...], others: tuple[float, ...]) -> bool:
+    return some == others or all(abs(a - b) < 1e-6 for a, b in zip(some, others, strict=True))
+
+
+def extend(layer: Layer, runs: list[Run], pages: float, *, headward: bool) -> bool:
+    """Let a layer grow by runs that are more of the same, one by one and in the same proportions."""
+    if len(layer.runs) != len(runs) or layer.pages <= NOTHING or not layer.runs[0].continues(runs[0]):
+        return False
+    pairs = list(zip(layer.runs, runs, strict=True))
+    scale = layer.pages / pages
+    for have, more in pairs:
+        if (
+            have.pages <= NOTHING
+            or not have.continues(more)
+            or abs(have.pages - more.pages * scale) > 1e-3 * have.pages
+        ):
+            return False
+        if have.order and abs(have.density - more.density) > 1e-3 * have.density:
+            return False
+        rises = have.order > 0
+        if have.order and abs((have.lo - more.hi) if rises == headward else (more.lo - have.hi)) > NOTHING:
+            return False
+        if not have.order and (have.lo, have.hi) != (more.lo, more.hi):
+            return False
+    for have, more in pairs:
+        have.pages += more.pages
+        have.lo, have.hi = min(have.lo, more.lo), max(have.hi, more.hi)
+    layer.pages += pages
+    return True
+
+
+def mix(layer: Layer, runs: list[Run], pages: float, most: float) -> bool:
+    """Let a small layer of pages without order take in more of them."""
+    if layer.pages + pages > most or len(layer.runs) != 1 or len(runs) != 1 or layer.runs[0].order or runs[0].order:
+        return False
+    if layer.pages <= NOTHING or not layer.runs[0].absorbs(runs[0]):
+        return False
+    layer.pages += pages
+    return True

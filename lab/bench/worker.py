@@ -1,0 +1,99 @@
+"""What a model costs, in a process of its own that does nothing else, on one core.
+
+`python -m lab.bench.worker REQUEST` is that process; `measured` starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel
+
+from advisor.models import lru
+from advisor.models.scenario import Pass, Scenario
+from lab.bench.sweep import HOT_SET, Configuration, scenario
+
+ROOT = Path(__file__).parent.parent.parent
+STATUS = Path("/proc/self/status")
+
+Model = Literal["served", "page-exact"]
+
+
+class Request(BaseModel):
+    """Simulate the workload of the sweep, ``scale`` times smaller, with each configuration."""
+
+    model: Model
+    configurations: tuple[Configuration, ...]
+    scale: int
+
+
+class Measured(BaseModel):
+    """What that cost.
+
+    Attributes:
+        cpu_seconds, wall_seconds: For all configurations, making the scenarios included.
+        mib: Growth of the peak of the resident memory over that of an interpreter with the model imported.
+        pages_read: By configuration, in all passes.
+        looked_up: Of these, those that the point accesses read.
+    """
+
+    cpu_seconds: float
+    wall_seconds: float
+    mib: float
+    pages_read: tuple[float, ...]
+    looked_up: tuple[float, ...]
+
+
+def measured(model: Model, configurations: Sequence[Configuration], scale: int = 1) -> Measured:
+    """What a model costs in a process of its own."""
+    request = Request(model=model, configurations=tuple(configurations), scale=scale)
+    command = [sys.executable, "-m", "lab.bench.worker", request.model_dump_json()]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return Measured.model_validate_json(done.stdout)
+
+
+def _work(request: Request) -> Measured:
+    passes = _model(request.model)
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    mib, cpu, wall = _peak_mib(), time.process_time(), time.perf_counter()
+    read = [_read(passes(scenario(configuration, request.scale))) for configuration in request.configurations]
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    pages_read, looked_up = zip(*read, strict=True)
+    return Measured(
+        cpu_seconds=cpu,
+        wall_seconds=wall,
+        mib=_peak_mib() - mib,
+        pages_read=pages_read,
+        looked_up=looked_up,
+    )
+
+
+def _read(passes: Sequence[Pass]) -> tuple[float, float]:
+    """Pages read in all passes, and those of them that the point accesses read."""
+    return sum(each.pages_read for each in passes), sum(each.pages_read for each in passes if each.object == HOT_SET)
+
+
+def _model(name: Model) -> Callable[[Scenario], Sequence[Pass]]:
+    if name == "served":
+        return lambda asked: lru.simulate(asked).passes
+    from tests.advisor.models import reference  # noqa: PLC0415 - is no part of what the served model takes
+
+    return reference.simulate
+
+
+def _peak_mib() -> float:
+    """Of this process; getrusage's ru_maxrss begins with that of the process which started it."""
+    found = re.search(r"^VmHWM:\s*(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
+    assert found  # noqa: S101 - Linux has it
+    return int(found[1]) / 1024
+
+
+if __name__ == "__main__":
+    print(_work(Request.model_validate_json(sys.argv[1])).model_dump_json())

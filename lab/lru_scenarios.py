@@ -1,0 +1,295 @@
+"""Scenarios of the LRU model, played on real servers: what each pass really read, and how the pool looked after it.
+
+`python -m lab.lru_scenarios SERVER/NAME [--json]` plays lab/scenarios/NAME.yaml and prints what was measured.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pymysql
+from pydantic import TypeAdapter
+from ruamel.yaml import YAML
+
+from advisor.models.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
+from lab.servers import Server, interrupt_on_signals, start
+from lab.workloads import SCHEMA, Draws, Load, count, look_up_pages, make_table, scan, scan_slowly
+
+FOLDER = Path(__file__).parent / "scenarios"
+PAGE_BYTES = 16_384
+PARALLEL_READ_THREADS = 4
+LEAST_SCAN_DEPTH = 100
+"""What MySQL's page cleaner, where it runs, keeps free: as little as the server accepts."""
+
+START = "start"
+"""The object that stands for the pages which the server itself had read before the first step."""
+
+STATISTICS = """
+SELECT SUM(POOL_SIZE), SUM(FREE_BUFFERS), SUM(DATABASE_PAGES), SUM(OLD_DATABASE_PAGES), SUM(NUMBER_PAGES_READ),
+    SUM(PAGES_MADE_YOUNG), SUM(PAGES_NOT_MADE_YOUNG)
+FROM information_schema.INNODB_BUFFER_POOL_STATS"""
+
+
+ACTIVITY = """
+SELECT SUM(MODIFIED_DATABASE_PAGES), SUM(NUMBER_PAGES_READ), SUM(NUMBER_PAGES_WRITTEN)
+FROM information_schema.INNODB_BUFFER_POOL_STATS"""
+QUIET_SECONDS = 1.05
+"""Longer than the second after which a page cleaner looks again."""
+
+MYSQL = {"mysql-5.6", "mysql-9.7", "mariadb-10.5"}
+"""Where a read evicts the one page it needs room for. While something is written, MySQL's page cleaner refills the free
+list to innodb_lru_scan_depth once a second; MariaDB's, from 10.6 on, does whenever less than half of that is left."""
+TICKING_SECONDS = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Played:
+    """A scenario as it really was, and what was measured.
+
+    Attributes:
+        server, version: Where it was played.
+        scenario: With the sizes, durations and gaps that were measured, one step a pass; the first step stands for
+            what was in the pool before.
+        passes: Those of the scenario but the first. ``not_made_young`` counts accesses, as the server does.
+    """
+
+    server: str
+    version: str
+    scenario: Scenario
+    passes: tuple[Pass, ...]
+
+
+_PLAYED = TypeAdapter(Played)
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """INNODB_BUFFER_POOL_STATS of all instances together, pages; the last three since the server's start."""
+
+    size: int
+    free: int
+    listed: int
+    old: int
+    read: int
+    made_young: int
+    not_made_young: int
+
+
+def load(name: str) -> Scenario:
+    """The scenario of lab/scenarios/NAME.yaml."""
+    return Scenario.model_validate(YAML(typ="safe").load(FOLDER / f"{name}.yaml"))
+
+
+def play(server: Server, scenario: Scenario) -> Played:
+    """Restart the server with an empty pool of the scenario's size and settings, and do its steps.
+
+    Its tables are made first where they are not there; each is ``shop.<object>_<pages>``.
+    """
+    tables = {name: f"{name}_{pages}" for name, pages in scenario.sizes().items()}
+    with server.connect() as connection:
+        missing = {tables[name]: pages for name, pages in scenario.sizes().items()}
+        for (table,) in _rows(
+            connection, f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'"
+        ):
+            missing.pop(table, None)
+        for table, pages in missing.items():
+            make_table(connection, table, pages - 1)  # half of the first page stays empty, which makes one page more
+        if missing:
+            # Else MariaDB, once it is up again, purges what the load left behind and so reads the tables.
+            _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+    server.restart(_options(server, scenario.pool))
+    with server.connect() as connection:
+        return _Play(server, connection, scenario, tables).played()
+
+
+def _options(server: Server, pool: Pool) -> dict[str, str]:
+    options = {
+        "innodb-buffer-pool-size": str(-(-pool.pages * PAGE_BYTES // 2**20) * 2**20),
+        "innodb-old-blocks-pct": str(pool.old_blocks_pct),
+        "innodb-old-blocks-time": f"{pool.old_blocks_time_ms:.0f}",
+        "innodb-lru-scan-depth": str(pool.free_high or LEAST_SCAN_DEPTH),
+    }
+    if server.name.startswith("mysql"):
+        options["innodb-buffer-pool-instances"] = str(pool.instances)
+    return options
+
+
+class _Play:
+    """One run of a scenario on a server that has just started."""
+
+    def __init__(
+        self, server: Server, connection: pymysql.Connection[Any], scenario: Scenario, tables: dict[str, str]
+    ) -> None:
+        self.server, self.connection, self.scenario, self.tables = server, connection, scenario, tables
+        self.draws = Draws()
+        if server.name == "mysql-9.7":
+            _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
+        for table in tables.values():  # what opening it reads is no part of a scan
+            _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
+        self.leaves = {name: self._leaf_pages(table) for name, table in tables.items()}
+        self._settle()
+
+    def played(self) -> Played:
+        with Load(self.server.connect) as load:
+            if self.scenario.pool.free_high and self.server.name in MYSQL:
+                _rows(self.connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
+                load.repeat(tick, pause=0.01)
+                time.sleep(TICKING_SECONDS)
+            return self._played()
+
+    def _played(self) -> Played:
+        before = self._statistics()
+        steps: list[Scan | Points | Set] = [Scan(scan=START, pages=before.listed, gap_seconds=10.0)]
+        passes: list[Pass] = []
+        ended = time.monotonic()
+        for step in self._single():
+            began = time.monotonic()
+            if isinstance(last := steps[-1], Scan) and len(steps) > 1:
+                steps[-1] = last.model_copy(update={"gap_seconds": began - ended})
+            if isinstance(step, Set):
+                self._set(step.set)
+                steps.append(step)
+                continue
+            self._do(step)
+            ended = time.monotonic()
+            after = self._statistics()
+            name = step.scan if isinstance(step, Scan) else step.points
+            steps.append(step.model_copy(update={"pages": self.leaves[name], "seconds": ended - began}))
+            passes.append(_pass(len(steps), name, before, after))
+            before = after
+            if isinstance(step, Scan):
+                time.sleep(step.gap_seconds)
+        pool = self.scenario.pool.model_copy(update={"pages": before.size} | self._free_list())
+        return Played(self.server.name, self.server.version, Scenario(pool=pool, steps=tuple(steps)), tuple(passes))
+
+    def _single(self) -> Iterator[Scan | Points | Set]:
+        """The steps, each pass one of its own."""
+        for step in self.scenario.flat():
+            if isinstance(step, Scan):
+                yield from [step.model_copy(update={"passes": 1})] * step.passes
+            else:
+                yield step
+
+    def _do(self, step: Scan | Points) -> None:
+        if isinstance(step, Points):
+            look_up_pages(self.connection, self.tables[step.points], self.draws.of(step))
+        elif step.fetch == "scan":
+            count(self.connection, self.tables[step.scan])
+        elif step.seconds:
+            scan_slowly(self.connection, self.tables[step.scan], step.pages, step.seconds)
+        else:
+            scan(self.connection, self.tables[step.scan])
+
+    def _set(self, settings: Settings) -> None:
+        values = {
+            "innodb_old_blocks_pct": settings.old_blocks_pct,
+            "innodb_old_blocks_time": settings.old_blocks_time_ms,
+            "innodb_lru_scan_depth": settings.free_high,
+        }
+        for name, value in values.items():
+            if value is not None:
+                _rows(self.connection, f"SET GLOBAL {name} = {value:.0f}")
+
+    def _free_list(self) -> dict[str, int]:
+        """What the page cleaner really keeps free: MariaDB's that much, MySQL's nothing while nothing is written."""
+        if self.server.name in MYSQL or self.scenario.pool.free_high:
+            return {}
+        return {"free_low": LEAST_SCAN_DEPTH // 2, "free_high": LEAST_SCAN_DEPTH}
+
+    def _settle(self) -> None:
+        """Wait until the server has written what it changed when it started, and does nothing any more.
+
+        MySQL 9.7 takes four seconds. Until then its page cleaner evicts pages, and dirty ones can't be evicted.
+        """
+        last, since = None, time.monotonic()
+        while time.monotonic() - since < QUIET_SECONDS:
+            time.sleep(0.1)
+            now = _rows(self.connection, ACTIVITY)
+            if now != last or now[0][0]:
+                last, since = now, time.monotonic()
+
+    def _statistics(self) -> Statistics:
+        [row] = _rows(self.connection, STATISTICS)
+        return Statistics(*map(int, row))
+
+    def _leaf_pages(self, table: str) -> int:
+        [[pages]] = _rows(
+            self.connection,
+            f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{SCHEMA}'"
+            f" AND table_name = '{table}' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
+        )
+        return int(pages)
+
+
+def tick(connection: pymysql.Connection[Any]) -> None:
+    """Write a little, for MySQL's page cleaner to wake; in one transaction, which needs few pages for its undo log."""
+    connection.autocommit(value=False)
+    _rows(connection, f"UPDATE {SCHEMA}.ticks SET tick = tick + 1")
+
+
+def _pass(step: int, name: str, before: Statistics, after: Statistics) -> Pass:
+    return Pass(
+        step=step,
+        object=name,
+        number=1,
+        pages_read=after.read - before.read,
+        made_young=after.made_young - before.made_young,
+        not_made_young=after.not_made_young - before.not_made_young,
+        young_pages=after.listed - after.old,
+        old_pages=after.old,
+        free_pages=after.free,
+    )
+
+
+def _rows(connection: pymysql.Connection[Any], statement: str) -> tuple[tuple[Any, ...], ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return tuple(cursor.fetchall())
+
+
+def save(played: Played, name: str) -> None:
+    """Keep what was measured beside the scenario, as NAME.measured.json."""
+    text = json.dumps(_json(played), indent=1)
+    (FOLDER / f"{name}.measured.json").write_text(text + "\n", encoding="utf-8")
+
+
+def saved(name: str) -> Played:
+    """What `save` kept."""
+    return _PLAYED.validate_json((FOLDER / f"{name}.measured.json").read_text(encoding="utf-8"))
+
+
+def _json(played: Played) -> dict[str, Any]:
+    return dict(_PLAYED.dump_python(played, mode="json", exclude_none=True))
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", nargs=-1, required=True, metavar="SERVER/SCENARIO...")
+@click.option("--json", "as_json", is_flag=True, help="Print all of what was measured, as JSON.")
+@click.option("--save", "keep", is_flag=True, help="Keep it beside the scenario, as SCENARIO.measured.json.")
+def main(names: tuple[str, ...], as_json: bool, keep: bool) -> None:  # noqa: FBT001 - click's flags
+    """Play scenarios of lab/scenarios on real servers, such as mariadb-10.11/seed-002-steps, and print each pass."""
+    interrupt_on_signals()
+    for server, _, name in (each.partition("/") for each in names):
+        with start(server) as running:
+            played = play(running, load(name))
+        if keep:
+            save(played, name)
+        if as_json:
+            click.echo(json.dumps(_json(played)))
+            continue
+        click.echo(f"{server} {played.version}, {name}, a pool of {played.scenario.pool.pages:,} pages")
+        for each in played.passes:
+            click.echo(
+                f"  {each.object:8} read {each.pages_read:7,} made young {each.made_young:7,}"
+                f"  young {each.young_pages:7,} old {each.old_pages:7,} free {each.free_pages:6,}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The model of the LRU list is right to the page: what it says of lab/scenarios, and what real servers then do."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from advisor.models import lru
+from advisor.models.scenario import Pass, Scenario
+from lab.lru_scenarios import Played, load, play
+from lab.servers import Server, Unavailable, start
+from tests.advisor.models import reference
+from tests.unavailable import give_up
+
+Model = Callable[[Scenario], list[Pass]]
+MODELS: dict[str, Model] = {
+    "page-exact": reference.simulate,
+    "served": lambda scenario: list(lru.simulate(scenario).passes),
+}
+each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+pytestmark = pytest.mark.server
+
+SCANS = [
+    ("mysql-9.7", "filled-pool"),
+    ("mysql-9.7", "settings-on-the-way"),
+    ("mysql-9.7", "time-zero"),
+    ("mysql-5.6", "pct-5"),
+    ("mysql-5.6", "pct-95"),
+    ("mysql-5.6", "small-table"),
+    ("mysql-5.6", "two-in-turn"),
+    ("mysql-5.6", "larger-than-the-pool"),
+    ("mysql-5.6", "time-shorter-than-the-scan"),
+    ("mysql-5.6", "time-longer-than-the-period"),
+    ("mariadb-10.5", "filled-pool"),
+]
+PARALLEL = [("mysql-9.7", "parallel"), ("mysql-9.7", "parallel-then-serial")]
+INSTANCES = [("mysql-9.7", "instances")]
+FREE_LIST = [
+    ("mariadb-10.11", "seed-002-steps"),
+    ("mariadb-10.11", "seed-002-pct-95"),
+    ("mariadb-11.8", "seed-002-steps"),
+]
+POINTS = [
+    ("mysql-9.7", "hot-set-flips"),
+    ("mysql-5.6", "hot-set"),
+    ("mariadb-10.11", "hot-set-flips"),
+]
+
+
+def of(cases: list[tuple[str, str]]) -> pytest.MarkDecorator:
+    """A test's argument ``played``: each case is the name of a server and that of a scenario."""
+    return pytest.mark.parametrize("played", cases, indirect=True, ids=["-".join(case) for case in cases])
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Callable[[str], Server]]:
+    """A server by its name, started when it is first asked for; it keeps its tables for the next scenario."""
+    with ExitStack() as stack:
+
+        @cache
+        def server(name: str) -> Server:
+            try:
+                return stack.enter_context(start(name))
+            except Unavailable as error:
+                give_up(f"{name} can't be had here: {error}")
+
+        yield server
+
+
+@pytest.fixture(scope="module")
+def played(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> Played:
+    name, scenario = request.param
+    return play(running(name), load(scenario))
+
+
+def misses_beside(played: Played, predicted: Sequence[Pass]) -> float:
+    """Pages that the model reads too much or too little, pass by pass, as a share of the pages really read."""
+    off = sum(abs(said.pages_read - was.pages_read) for said, was in zip(predicted, played.passes, strict=True))
+    return off / sum(was.pages_read for was in played.passes)
+
+
+def old_beside(played: Played, predicted: Sequence[Pass]) -> float:
+    """The most that the old sublists are off after a pass, as a share of the pool."""
+    pairs = zip(predicted, played.passes, strict=True)
+    return max(abs(said.old_pages - was.old_pages) for said, was in pairs) / played.scenario.pool.pages
+
+
+@each_model
+@of(SCANS)
+def test_scans_read_what_the_model_says(played: Played, model: Model) -> None:
+    predicted = model(played.scenario)[1:]
+    assert misses_beside(played, predicted) < 0.005
+    assert old_beside(played, predicted) < 0.005
+
+
+@each_model
+@of(PARALLEL)
+def test_parallel_scans_read_what_the_model_says(played: Played, model: Model) -> None:
+    """Within 2 %: the threads share the table as they please, and so leave other pages of it behind each time."""
+    predicted = model(played.scenario)[1:]
+    assert misses_beside(played, predicted) < 0.02
+    assert old_beside(played, predicted) < 0.005
+
+
+@each_model
+@of(INSTANCES)
+def test_scans_of_several_instances_read_what_the_model_says(played: Played, model: Model) -> None:
+    predicted = model(played.scenario)[1:]
+    assert misses_beside(played, predicted) < 0.02
+    assert old_beside(played, predicted) < 0.02
+
+
+@each_model
+@of(FREE_LIST)
+def test_a_free_list_carries_a_table_into_the_pool_step_by_step(played: Played, model: Model) -> None:
+    predicted = model(played.scenario)[1:]
+    pages = played.scenario.sizes()["big"]
+    for said, was in zip(predicted, played.passes, strict=True):
+        assert said.pages_read == pytest.approx(was.pages_read, abs=0.05 * pages)
+    cached, says_cached = (
+        [each.object == "big" and each.pages_read < 0.01 * pages for each in passes].index(True)
+        for passes in (played.passes, predicted)
+    )
+    assert abs(says_cached - cached) <= 1
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Rounds in a row in which the scan is read, or in which it is cached."""
+
+    cached: bool
+    rounds: int
+    pages_read: float  # lookups included
+
+
+def regimes(scenario: Scenario, passes: Sequence[Pass]) -> list[Regime]:
+    """The rounds of a scan of ``a`` and lookups of ``h`` after it, but the first, whose scan finds free pages."""
+    pages = scenario.sizes()["a"]
+    scans = [each.pages_read for each in passes if each.object == "a"][1:]
+    lookups = [each.pages_read for each in passes if each.object == "h"][1:]
+    rounds = zip(scans, lookups, strict=True)
+    found: list[Regime] = []
+    for cached, group in itertools.groupby(rounds, lambda round_: round_[0] < 0.5 * pages):
+        each = [sum(round_) for round_ in group]
+        found.append(Regime(cached, len(each), sum(each)))
+    return found
+
+
+@each_model
+@of(POINTS)
+def test_lookups_between_scans_lead_from_regime_to_regime_as_the_model_says(played: Played, model: Model) -> None:
+    was = regimes(played.scenario, played.passes)
+    said = regimes(played.scenario, model(played.scenario)[1:])
+    assert [regime.cached for regime in said] == [regime.cached for regime in was]
+    for predicted, measured in zip(said, was, strict=True):
+        assert predicted.pages_read / predicted.rounds == pytest.approx(measured.pages_read / measured.rounds, rel=0.05)
+        assert abs(predicted.rounds - measured.rounds) <= 1

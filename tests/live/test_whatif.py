@@ -1,0 +1,208 @@
+"""What the model predicts of a change is what the server then reads."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymysql
+import pytest
+
+from advisor.facts import facts
+from advisor.fitted import Fitted, fitted
+from advisor.models import lru
+from advisor.models.scenario import Settings
+from advisor.models.workload import HOT, ROUNDS, scenario
+from advisor.whatif import what_if
+from advisor.window import Window
+from exporter.sampler import Sampler
+from exporter.target import from_dsn
+from lab.servers import Server
+from lab.workloads import ROWS_PER_PAGE, SCHEMA, count, make_table, scan
+
+PAGES, HOT_PAGES = 2_719, 1_000
+"""One page more in fact, which are 32 single pages and 42 whole extents: no unused page is there to be read ahead."""
+PAUSE = 1.1  # seconds; innodb_old_blocks_time is 1
+Start = Callable[..., Server]
+Query = Callable[["pymysql.Connection[Any]", str], None]
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@dataclass
+class Load:
+    """Rounds of a scan and of point lookups beside it, one after the other; ``read`` has the pages of each."""
+
+    server: Server
+    query: Query = scan
+    lookups: int = 0
+    even: bool = False
+    read: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.connection = self.server.connect()
+        self.chooser = random.Random(1)  # noqa: S311 - a workload
+
+    def round(self) -> None:
+        """One more."""
+        before = self._pages_read()
+        self.query(self.connection, "orders")
+        scanned = self._pages_read()
+        pause = PAUSE / self.lookups if self.lookups and self.even else 0.0
+        with self.connection.cursor() as cursor:
+            for _ in range(self.lookups):
+                row = self.chooser.randint(1, HOT_PAGES * ROWS_PER_PAGE)
+                cursor.execute(f"SELECT id FROM {SCHEMA}.items WHERE id = {row} AND filler <> ''")
+                cursor.fetchall()
+                time.sleep(pause)
+        if not pause:
+            time.sleep(PAUSE)
+        self.read.append((scanned - before, self._pages_read() - scanned))
+
+    def rounds(self, times: int) -> list[tuple[int, int]]:
+        """So many more; the pages that the scan and the lookups of each read."""
+        for _ in range(times):
+            self.round()
+        return self.read[-times:]
+
+    def watched(self, times: int) -> Window:
+        """So many more, as the sidecar sees them."""
+
+        async def look() -> Window:
+            sampler = Sampler(from_dsn(self.server.dsn), interval=1.0)
+            try:
+                await sampler.collect()
+                for _ in range(times):
+                    await asyncio.to_thread(self.round)
+                    await sampler.collect()
+                return Window.of(sampler.history, longest=3600)
+            finally:
+                await sampler.close()
+
+        return asyncio.run(look())
+
+    def set(self, **settings: int) -> None:
+        """SET GLOBAL."""
+        with self.connection.cursor() as cursor:
+            for name, value in settings.items():
+                cursor.execute(f"SET GLOBAL {name} = {value}")
+
+    def _pages_read(self) -> int:
+        with self.connection.cursor() as cursor:
+            cursor.execute("SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+            return int(cursor.fetchall()[0][0])
+
+
+def filled(start_server: Start, name: str, *, hot: bool = False, threads: int | None = None) -> Server:
+    """A full 64 MiB pool, about 4,090 pages; innodb_lru_scan_depth is scaled down with it."""
+    options = {"innodb-buffer-pool-size": "64M", "innodb-lru-scan-depth": "100", "performance-schema": "ON"}
+    if threads is not None:
+        options["innodb-parallel-read-threads"] = str(threads)
+    server = start_server(name, **options)
+    with server.connect() as connection:
+        for table, pages in (("orders", PAGES), ("archive", 5_000), *([("items", HOT_PAGES)] if hot else [])):
+            make_table(connection, table, pages)
+        with connection.cursor() as cursor:
+            cursor.execute("SET GLOBAL innodb_fast_shutdown = 0")  # else MariaDB purges, and so reads, when it is up
+    server.restart()
+    with server.connect() as connection:
+        scan(connection, "archive")
+    return server
+
+
+def predicted(window: Window, pct: int) -> float:
+    """Pages read per pass by the only scanned table, after the change."""
+    found = what_if(window, {"innodb_old_blocks_pct": pct})
+    [table] = found.tables
+    assert found.error < 0.02
+    assert found.confidence == 1.0
+    return float(table.pages_read_per_pass.then)
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [("mysql-9.7", scan), ("mysql-9.7", count), ("mariadb-10.11", scan)],
+)
+def test_a_scan_alone_reads_to_half_a_percent_what_was_predicted(start_server: Start, name: str, query: Query) -> None:
+    threads = 4 if name == "mysql-9.7" else None
+    load = Load(filled(start_server, name, threads=threads), query)
+    load.rounds(3)
+    window = load.watched(3)
+    # A smaller old sublist leaves what was in it to the young one; a larger one that does not hold the table is in
+    # vain; one that does holds it from the second pass on.
+    expected = {pct: predicted(window, pct) for pct in (20, 50, 80)}
+    assert 0.5 * PAGES < expected[20] < 0.95 * PAGES
+    assert expected[50] > 0.95 * PAGES
+    assert expected[80] == 0
+    load.set(innodb_old_blocks_pct=20)
+    *_, (read, _) = load.rounds(3)
+    assert read == pytest.approx(expected[20], abs=0.005 * PAGES)
+    load.set(innodb_old_blocks_pct=80)
+    *_, (read, _) = load.rounds(3)
+    assert read == pytest.approx(0, abs=0.005 * PAGES)
+
+
+def following(model: Fitted, pct: int, rounds: int) -> list[float]:
+    """Pages that the first rounds after the change read, by the model."""
+    found = scenario(model.fit.workload, model.pool, then=(Settings(old_blocks_pct=pct), model.fit.workload))
+    passes = [each for each in lru.simulate(found).passes if each.object in ("shop.orders", HOT)][-2 * ROUNDS :]
+    return [a.pages_read + b.pages_read for a, b in zip(passes[::2], passes[1::2], strict=True)][:rounds]
+
+
+@pytest.mark.parametrize(
+    ("name", "even"),
+    [("mysql-9.7", False), ("mysql-9.7", True), ("mariadb-10.5", False)],
+    ids=["mysql-9.7 in bursts", "mysql-9.7 evenly", "mariadb-10.5 in bursts"],
+)
+def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
+    start_server: Start, name: str, *, even: bool
+) -> None:
+    """In both regimes: where the old sublist still does not hold the table, and where it does."""
+    load = Load(filled(start_server, name, hot=True), lookups=800 if even else 1_500, even=even)
+    load.rounds(6)
+    window = load.watched(4)
+    model = fitted(window, facts(window))
+    assert model.fit.error <= 0.05
+    today = sum(map(sum, load.read[-4:])) / 4
+
+    load.set(innodb_old_blocks_pct=60)
+    read = [sum(each) for each in load.rounds(5)]
+    assert sum(read) / 5 == pytest.approx(sum(following(model, 60, 5)) / 5, abs=0.05 * today)
+
+    load.set(innodb_old_blocks_pct=95)
+    load.rounds(12)  # the table and the hot set come to terms; the round in which they do depends on what was there
+    read = [sum(each) for each in load.rounds(3)]
+    assert sum(read) / 3 == pytest.approx(following(model, 95, ROUNDS)[-1], abs=0.05 * today)
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.5", "mariadb-11.8"])
+def test_a_size_is_rounded_as_the_server_rounds_it(start_server: Start, name: str) -> None:
+    server = start_server(name, **{"innodb-buffer-pool-size": "128M", "performance-schema": "ON"})
+    wanted = ((100 if name in ("mariadb-10.11", "mariadb-11.8") else 150) << 20) + 1  # these only shrink by default
+    load = Load(server)
+    window = asyncio.run(_idle(server))
+    expected = what_if(window, {"innodb_buffer_pool_size": wanted}).changes[0].to
+    load.set(innodb_buffer_pool_size=wanted)
+    for _ in range(100):  # the server goes on resizing after the statement
+        with load.connection.cursor() as cursor:
+            cursor.execute("SELECT @@innodb_buffer_pool_size")
+            size = int(cursor.fetchall()[0][0])
+        if size == expected:
+            break
+        time.sleep(0.1)
+    assert size == expected
+
+
+async def _idle(server: Server) -> Window:
+    sampler = Sampler(from_dsn(server.dsn), interval=1.0)
+    try:
+        for _ in range(2):
+            await sampler.collect()
+            await asyncio.sleep(0.3)
+        return Window.of(sampler.history, longest=3600)
+    finally:
+        await sampler.close()
