@@ -1,6 +1,8 @@
 # make run | test | lint | setup; see README.md
 .DELETE_ON_ERROR:
-.PHONY: setup run test lint format lock captures bench clean help
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+.PHONY: setup run test tests-live tests-others lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -20,7 +22,14 @@ run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… o
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## lint, types, import contracts, and every test, on all five real servers
-	$(BIN)/pytest $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory --jobs 2 tests-live tests-others
+
+# Servers under load mostly wait: the other tests have the second core meanwhile. PYTEST_ARGS goes to both.
+tests-live: $(STAMP)
+	@$(BIN)/python -u -m pytest tests/live -o cache_dir=.pytest_cache/live $(PYTEST_ARGS) | sed -u 's/^/live   | /'
+
+tests-others: $(STAMP)
+	@$(BIN)/python -u -m pytest --ignore tests/live $(PYTEST_ARGS) | sed -u 's/^/others | /'
 
 lint: $(STAMP)  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import click
 
-from advisor import ask, engine, rule, watching
+from advisor import ask, engine, rules_command, watching
 from advisor.command import (
     FINDINGS,
     Program,
+    Setup,
     Unusable,
     clear_errors,
     ending,
+    log,
     refuse_missing_privileges,
+    setup_options,
+    source,
     watch_options,
     watched,
     where_options,
 )
 from advisor.config import Address, Duration, Interval, Where
 from advisor.recommendation import Advice, Severity
-from advisor.source import Replayed, Source
+from advisor.rulebook import Rulebook, warn_of_unknown
+from advisor.yamlfile import FileError
 from exporter import __version__
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.mysql import ServerError
-from exporter.sampler import Sampler
-
-
-def rules_directory() -> Path:
-    """The rules that came with this installation: inside the wheel, or beside the sources."""
-    installed = Path(__file__).parent / "builtin_rules"
-    return installed if installed.is_dir() else Path(__file__).parent.parent / "rules"
 
 
 @click.group(
@@ -59,10 +59,12 @@ def main() -> None:
     epilog=ending(
         "serve --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
         "serve --defaults-file ~/.my.cnf --listen :9747",
+        "serve --defaults-file ~/.my.cnf --config advisor.yaml --rules ./my-rules",
         "serve --recording busy-hour.jsonl.gz",
     )
 )
 @where_options
+@setup_options
 @click.option(
     "--listen",
     type=Address(),
@@ -75,6 +77,7 @@ def main() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 def serve(
     *,
+    setup: Setup,
     listen: tuple[str, int],
     interval: float,
     verbose: bool,
@@ -83,6 +86,7 @@ def serve(
     """Serve /metrics, /advise and a page, and keep watching.
 
     Lives on while the server is away or refuses the login, and says so in /readyz, innodb_up and its log.
+    SIGHUP, as POST /-/reload, loads rules and suppressions anew; while one of their files is broken the old ones stay.
     SIGINT or SIGTERM ends it.
     """
     from advisor import api  # noqa: PLC0415 - FastAPI is only needed here, and not light
@@ -91,9 +95,7 @@ def serve(
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    with clear_errors():
-        where = Where.of(**options)
-        app = api.create(_source(where, interval), rule.load(rules_directory()))
+    app = api.create(source(Where.of(**options), interval, setup.machine), setup.book)
     host, port = listen
     try:
         listener = http.listen(host, port)
@@ -101,8 +103,23 @@ def serve(
         reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
         raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
     shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host  # noqa: S104
-    logging.getLogger("innodb-advisor").info("serving on http://%s:%s/", shown, listener.getsockname()[1])
+    _reload_on_hangup(setup.book)
+    log.info("serving on http://%s:%s/", shown, listener.getsockname()[1])
     http.run(app, listener)
+
+
+def _reload_on_hangup(book: Rulebook) -> None:
+    def reload() -> None:
+        try:
+            book.reload()
+        except FileError as error:
+            log.error("not loaded, the old rules stay in force: %s", error)
+        else:
+            log.info("loaded %d rules and %d suppressions", len(book.rules), len(book.suppressions))
+            warn_of_unknown(book)
+
+    # In a thread of its own: checking rules takes a moment, in which scrapes go on.
+    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, name="reload").start())
 
 
 @main.command(
@@ -110,9 +127,11 @@ def serve(
         "advise --defaults-file ~/.my.cnf --watch 5m",
         "advise --recording busy-hour.jsonl.gz --format json",
         "advise --defaults-file ~/.my.cnf --fail-on warning || echo look at this",
+        "advise --defaults-file ~/.my.cnf --rules ./my-rules --suppress warmup-disabled --memory 16G",
     )
 )
 @where_options
+@setup_options
 @watch_options
 @click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option(
@@ -123,6 +142,7 @@ def serve(
 )
 def advise(
     *,
+    setup: Setup,
     watch: float,
     interval: float | None,
     style: str,
@@ -133,10 +153,8 @@ def advise(
 
     Rules look at what happens while they watch: let --watch span at least two runs of what you wonder about.
     """
-    with clear_errors():
-        rules = rule.load(rules_directory())
-        seen = watched(Where.of(**options), watch, interval)
-        advice = engine.advise(rules, seen)
+    seen = watched(Where.of(**options), watch, interval, setup.machine)
+    advice = engine.advise(setup.book.rules, seen, suppressions=setup.book.suppressions)
     _print_advice(advice, style)
     refuse_missing_privileges(seen.latest)
     if fail_on and any(found.severity.rank >= Severity(fail_on).rank for found in advice.recommendations):
@@ -189,15 +207,14 @@ def record(
     )
 )
 @where_options
+@setup_options
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def check(*, style: str, **options: Any) -> None:
+def check(*, setup: Setup, style: str, **options: Any) -> None:
     """Say what can be read, which rules are blind, and the GRANT that is missing."""
     from advisor import text  # noqa: PLC0415 - rich is only needed to show something to people
 
-    with clear_errors():
-        where = Where.of(**options)
-        snapshot = watching.run(watching.once(_source(where, 10.0)))
-        rules = [each for each in rule.load(rules_directory()) if snapshot.server in each.file.applies]
+    snapshot = watching.run(watching.once(source(Where.of(**options), 10.0, setup.machine)))
+    rules = [each for each in setup.book.rules if snapshot.server in each.file.applies]
     checks = [
         text.Check(
             source=collector.name,
@@ -221,10 +238,6 @@ def check(*, style: str, **options: Any) -> None:
         sys.exit(FINDINGS)
 
 
-def _source(where: Where, interval: float) -> Source:
-    return Replayed(where.recording) if where.recording else Sampler(where.server, interval=interval)
-
-
 def _print_advice(advice: Advice, style: str) -> None:
     from advisor import text  # noqa: PLC0415 - rich is only needed to show something to people
 
@@ -239,6 +252,7 @@ def _print_advice(advice: Advice, style: str) -> None:
 
 main.add_command(ask.whatif)
 main.add_command(ask.lru)
+main.add_command(rules_command.rules)
 
 if __name__ == "__main__":
     main()

@@ -1,26 +1,33 @@
-"""What the commands share: how they end, where they look, and the window they look at."""
+"""What the commands share: how they end, where they look, by which rules, and the window they look at."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
+import logging
+import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from advisor import watching
-from advisor.config import DSN_VARIABLE, Duration, Interval, Where
-from advisor.source import Replayed, Source, window
+from advisor import configuration, watching
+from advisor.config import CONFIG_VARIABLE, DSN_VARIABLE, RULES_VARIABLE, Duration, Interval, Size, Where
+from advisor.configuration import Configuration, ServerMachine
+from advisor.resolution import Suppression
+from advisor.rulebook import Rulebook, builtin_directory, warn_of_unknown
+from advisor.source import Replayed, window
 from advisor.window import Window
 from advisor.yamlfile import FileError
 from exporter.mysql import ServerError
 from exporter.recording import RecordingError
 from exporter.sampler import Sampler
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Snapshot, Storage
 from exporter.target import TargetError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -31,10 +38,26 @@ _EXIT_CODES = """
 \b
 Exit codes:
   0    done
-  1    --fail-on found something (advise), or a source cannot be read (check)
+  1    --fail-on found something (advise), a source cannot be read (check), a case failed (rules test)
   2    the input cannot be used: the message says why
   130  interrupted
 """
+
+
+log = logging.getLogger("innodb-advisor")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the configuration file and the options say together: options win over the file.
+
+    Attributes:
+        book: The rules and what is suppressed.
+        machine: The server's, as far as it was told.
+    """
+
+    book: Rulebook
+    machine: ServerMachine
 
 
 def ending(*examples: str) -> str:
@@ -100,6 +123,97 @@ def where_options(command: Command) -> Command:
     return command
 
 
+def rules_options(command: Command) -> Command:
+    """--config and --rules; the command gets ``setup``."""
+    return _with_setup(command, _RULES)
+
+
+def setup_options(command: Command) -> Command:
+    """--config, --rules, --suppress, --cores, --memory and --storage; the command gets ``setup``."""
+    return _with_setup(command, (*_RULES, *_SETUP))
+
+
+def _with_setup(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    @functools.wraps(command)
+    def with_setup(
+        *,
+        config: Path | None,
+        rules: Path | None,
+        suppress: Sequence[str] = (),
+        cores: float | None = None,
+        memory: int | None = None,
+        storage: Storage | None = None,
+        **others: Any,
+    ) -> Any:
+        with clear_errors():
+            told = {"cores": cores, "memory": memory, "storage": storage}
+            return command(setup=_setup(config, rules, suppress, told), **others)
+
+    for option in reversed(options):
+        with_setup = option(with_setup)
+    return with_setup  # type: ignore[return-value]
+
+
+def _setup(config: Path | None, rules: Path | None, suppress: Sequence[str], told: dict[str, Any]) -> Setup:
+    found = Configuration() if config is None else configuration.load(config)
+    if "" in suppress:
+        raise click.UsageError("--suppress needs a rule or the fingerprint of a recommendation")
+    if not math.isfinite(told["cores"] or 0.0):
+        raise click.UsageError("--cores needs a number such as 8")
+    given = tuple(configuration.suppression(each, "by --suppress") for each in suppress)
+
+    def suppressions() -> Sequence[Suppression]:
+        return given if config is None else (*given, *configuration.load(config).suppress)
+
+    book = Rulebook(builtin_directory(), rules or found.rules, suppressions)
+    warn_of_unknown(book)
+    known = {name: value for name, value in told.items() if value is not None}
+    return Setup(book, found.server.model_copy(update=known))
+
+
+_RULES = (
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        envvar=CONFIG_VARIABLE,
+        metavar="FILE",
+        help=f"A configuration file (YAML: server, suppress, rules); also ${CONFIG_VARIABLE}. Options win over it.",
+    ),
+    click.option(
+        "--rules",
+        type=click.Path(path_type=Path),
+        envvar=RULES_VARIABLE,
+        metavar="DIR",
+        help=f"Your own rules, over the built-in ones; also ${RULES_VARIABLE}.",
+    ),
+)
+_SETUP = (
+    click.option(
+        "--suppress",
+        multiple=True,
+        metavar="ID",
+        help="A rule, or the fingerprint of a recommendation, that is not wanted; may be repeated.",
+    ),
+    click.option(
+        "--cores",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="NUMBER",
+        help="Cores of the server's machine or container, where they cannot be seen from here.",
+    ),
+    click.option(
+        "--memory",
+        type=Size(),
+        metavar="SIZE",
+        help="Its memory, such as 16G.",
+    ),
+    click.option(
+        "--storage",
+        type=click.Choice(["ssd", "hdd"]),
+        help="What its data folder lies on.",
+    ),
+)
+
+
 def watch_options(command: Command) -> Command:
     """--watch and --interval, for commands that watch a server for a while."""
     options = (
@@ -116,21 +230,36 @@ def watch_options(command: Command) -> Command:
     return command
 
 
-def watched(where: Where, watch: float, interval: float | None) -> Window:
+def source(where: Where, interval: float, machine: ServerMachine, **options: Any) -> Replayed | Sampler:
+    """Where snapshots come from: a recording, or a server that is looked at every ``interval`` seconds.
+
+    Raises:
+        RecordingError: The recording cannot be used.
+    """
+    if where.recording is None:
+        return Sampler(where.server, interval=interval, machine=machine.configured, **options)
+    replayed = Replayed(where.recording)
+    replayed.history = [machine.told(snapshot) for snapshot in replayed.history]
+    return replayed
+
+
+def watched(
+    where: Where,
+    watch: float,
+    interval: float | None,
+    machine: ServerMachine = ServerMachine(),  # noqa: B008 - frozen
+) -> Window:
     """What a recording holds, or what a server did while it was watched.
 
     Raises:
         ServerError, RecordingError: There is nothing to look at.
     """
-    if where.recording:
-        source: Source = Replayed(where.recording)
-    else:
-        every = interval or min(watch / 6, 10.0)
-        source = sampler = Sampler(where.server, interval=every, history_seconds=2 * watch)
-        watching.run(watching.watch(sampler, watch, "watching"))
-    seen = window(source, float("inf"))
+    found = source(where, interval or min(watch / 6, 10.0), machine, history_seconds=2 * watch)
+    if isinstance(found, Sampler):
+        watching.run(watching.watch(found, watch, "watching"))
+    seen = window(found, float("inf"))
     if seen is None:
-        raise source.problem or ServerError("nothing was collected")
+        raise found.problem or ServerError("nothing was collected")
     return seen
 
 

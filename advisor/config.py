@@ -10,10 +10,13 @@ from typing import Any
 
 import click
 
+from advisor import configuration
 from advisor.window import LONGEST_GAP
 from exporter.target import Target, resolve
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
+CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
+RULES_VARIABLE = "INNODB_ADVISOR_RULES"
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -80,6 +83,19 @@ class Interval(Duration):
 
     longest = LONGEST_GAP / 2
     too_long = "rules would take the time between two collections for a gap"
+
+
+class Size(click.ParamType[int]):
+    """``16G``, ``16GiB``, ``17179869184``: bytes, more than 0."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse; click reports a failure."""
+        try:
+            return configuration.size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Address(click.ParamType[tuple[str, int]]):

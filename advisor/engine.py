@@ -2,81 +2,187 @@
 
 from __future__ import annotations
 
-import math
+import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from advisor import choice, facts
-from advisor.expressions import EvaluationError, Expression, Missing, Result
+from advisor.expressions import EvaluationError, Missing
 from advisor.fitted import Unanswerable
-from advisor.recommendation import (
-    Advice,
-    Blind,
-    Change,
-    Effect,
-    Evidence,
-    Number,
-    Recommendation,
-    change,
-    fingerprint,
-    tidy,
-)
-from advisor.rule import Quantity, Rule
-from advisor.settings import SETTINGS
-from advisor.summary import fill
+from advisor.making import Values, make
+from advisor.recommendation import Advice, Blind, Failed, Recommendation, fingerprint
+from advisor.resolution import Suppression, resolve
+from advisor.rule import Rule
 from advisor.whatif import Model
 from advisor.window import Window
 
-Values = dict[str, Result | None]
+SLICES = 8
+"""At most, into which a window is cut to see how lasting something is."""
+Outcome = Recommendation | Blind | Failed
 
 
-def advise(rules: Sequence[Rule], window: Window) -> Advice:
-    """What the rules say: recommendations, the most severe first, and the rules that could not run."""
-    known = facts.facts(window)
-    model = Model(window, known)  # fitted once a rule asks it
-    recommendations: list[Recommendation] = []
-    blind: list[Blind] = []
-    for rule in rules:
-        if window.latest.server not in rule.file.applies:
-            continue
-        for outcome in _evaluate(rule, window, known, model):
-            if isinstance(outcome, Recommendation):
-                recommendations.append(outcome)
-            elif outcome not in blind:
-                blind.append(outcome)
-    recommendations.sort(key=lambda r: (-r.severity.rank, -r.confidence, r.rule, sorted(r.subject.items())))
+def advise(
+    rules: Sequence[Rule],
+    window: Window,
+    *,
+    beside: Sequence[Rule] = (),
+    suppressions: Sequence[Suppression] = (),
+    standing: frozenset[str] = frozenset(),
+) -> Advice:
+    """What the rules say: recommendations, the most severe first, and the rules that could not run.
+
+    Args:
+        rules: In any order.
+        window: What has been watched.
+        beside: Rules that are not asked, but blind where a source that they need is shut.
+        suppressions: Findings that are not wanted.
+        standing: Fingerprints of the findings of the last advice: these go later than they came.
+    """
+    evaluation = _Evaluation((*rules, *beside), window, standing)
     server = window.latest.server
+    outcomes = [outcome for rule in rules if server in rule.file.applies for outcome in evaluation.outcomes(rule)]
+    found = [each for each in outcomes if isinstance(each, Recommendation)]
+    found.sort(key=lambda r: (-r.severity.rank, -r.confidence, r.rule, sorted(r.subject.items())))
+    made, suppressed, overruled = resolve(found, suppressions, datetime.fromtimestamp(window.latest.at, UTC).date())
     return Advice(
         server=f"{server.flavour} {server.version_text}",
         at=window.latest.at,
         watched_seconds=round(window.seconds, 3),
-        recommendations=tuple(recommendations),
-        blind=tuple(sorted(blind, key=lambda b: (b.rule, b.lacks))),
+        recommendations=made,
+        blind=tuple(sorted({b for b in outcomes if isinstance(b, Blind)}, key=lambda b: (b.rule, b.lacks, b.reason))),
+        failed=tuple(sorted({f for f in outcomes if isinstance(f, Failed)}, key=lambda f: (f.rule, f.reason))),
+        suppressed=suppressed,
+        overruled=overruled,
     )
 
 
-def _evaluate(rule: Rule, window: Window, known: facts.Facts, model: Model) -> Iterator[Recommendation | Blind]:
-    lacking = list(_lacking(rule, window))
-    if lacking:
-        yield from lacking
-        return
-    for item in [None] if rule.file.for_each is None else known.lists[rule.file.for_each]:
-        outcome = _outcome(rule, model, _values(rule, known, item), item)
-        if outcome is not None:
-            yield outcome
+class _Evaluation:
+    """The rules over one window, with what they share: facts, the fitted model, the slices."""
 
+    def __init__(self, known: Sequence[Rule], window: Window, standing: frozenset[str]) -> None:
+        self._window, self._standing = window, standing
+        self._needed_by = needed_by(known, window)
+        self._facts = facts.facts(window, self._needed_by)
+        self._model = Model(window, self._facts)  # fitted once a rule asks it
+        self._sliced: list[facts.Facts] | None = None
 
-def _outcome(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation | Blind | None:
-    try:
+    def outcomes(self, rule: Rule) -> Iterator[Outcome]:
+        """What a rule says of everything that it looks at, within its time."""
+        lacking = list(_lacking(rule, self._window))
+        if lacking:
+            yield from lacking
+            return
+        items: Sequence[Any] = [None]
+        if rule.file.for_each is not None:
+            items = self._facts.lists[rule.file.for_each]
+        began = time.perf_counter()
+        self._model.until = began + rule.file.budget_seconds
+        for number, item in enumerate(items):
+            if number and time.perf_counter() - began > rule.file.budget_seconds:
+                reason = (
+                    f"{number} of {len(items)} took its {rule.file.budget_seconds:g} s: the others were not looked at"
+                )
+                yield Blind(rule=rule.id, lacks="time", reason=reason)
+                return
+            outcome = self._outcome(rule, item)
+            if outcome is not None:
+                yield outcome
+
+    def _outcome(self, rule: Rule, item: Any) -> Outcome | None:
+        values = values_of(rule, self._facts, item)
         try:
-            return _recommendation(rule, model, values, item) if _fires(rule, model, values, item) else None
+            try:
+                if not self._fires(rule, values, item):
+                    return None
+                return make(rule, self._model, values, item)
+            except Missing as missing:
+                name = _root(rule, values, missing.name)
+                return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}")
+            except Unanswerable as unanswerable:
+                return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one rule, the others have their say
+            what = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
+            return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}")
+
+    def _fires(self, rule: Rule, values: Values, item: Any) -> bool:
+        """Whether the rule holds, and for long enough.
+
+        The model is asked only where everything else says so. What it chose joins the values.
+        """
+        chosen = rule.file.choose
+        try:
+            holds = _holds(rule, values)
         except Missing as missing:
-            name = _root(rule, values, missing.name)
-            return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}")
-        except Unanswerable as unanswerable:
-            return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable))
-    except EvaluationError as error:
-        return Blind(rule=rule.id, lacks="evaluation", reason=f"the rule failed{_of(item)}: {error}")
+            if chosen is None or missing.name not in choice.VOCABULARY:
+                raise
+            holds = True
+        if not holds or not self._lasts(rule, item):
+            return False
+        if chosen is None:
+            return True
+        try:
+            at_most = None if rule.at_most is None else float(rule.at_most(values))
+        except Missing as bound:
+            return _holds_unbounded(rule, values, bound)
+        values |= facts.named(choice.GROUP, choice.choose(self._model, chosen.setting, item, at_most))
+        return _holds(rule, values)
+
+    def _lasts(self, rule: Rule, item: Any) -> bool:
+        """Whether the lasting condition held in enough slices of the window; those that do not know it don't count."""
+        if rule.file.lasting is None:
+            return True
+        held, known = lasting(rule, self._slices(), item)
+        stands = fingerprint(rule.id, item.subject if item else {}) in self._standing
+        share = rule.file.lasting.until if stands else rule.file.lasting.share
+        return held >= share * known
+
+    def _slices(self) -> list[facts.Facts]:
+        if self._sliced is None:
+            self._sliced = [facts.facts(part, self._needed_by) for part in slices(self._window)]
+        return self._sliced
+
+
+def needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
+    """By section of a snapshot, the rules for this server that need it."""
+    applying = [rule for rule in rules if window.latest.server in rule.file.applies]
+    return {
+        section: [rule.id for rule in applying if section in rule.file.needs]
+        for section in {section for rule in applying for section in rule.file.needs}
+    }
+
+
+def lasting(rule: Rule, parts: Sequence[facts.Facts], item: Any) -> tuple[int, int]:
+    """In how many slices the rule's lasting condition holds, and how many know whether it does.
+
+    Args:
+        rule: One with a lasting condition.
+        parts: The facts of each slice.
+        item: What ``for_each`` looks at, as the whole window has it; None without.
+    """
+    held = known = 0
+    for part in parts:
+        same = item
+        if rule.file.for_each is not None:
+            same = next((each for each in part.lists[rule.file.for_each] if each.subject == item.subject), None)
+        if rule.lasting is None or (same is None and item is not None):
+            continue
+        try:
+            held += rule.lasting(values_of(rule, part, same)) is True
+        except (Missing, EvaluationError):
+            continue
+        known += 1
+    return held, known
+
+
+def slices(window: Window) -> Iterator[Window]:
+    """A window cut into up to SLICES parts, each with a snapshot at least at either end, that share their ends."""
+    steps = len(window.snapshots) - 1
+    count = max(1, min(SLICES, steps))
+    marks = [round(steps * number / count) for number in range(count + 1)]
+    for first, last in pairwise(marks):
+        yield Window(window.snapshots[first : last + 1])
 
 
 def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
@@ -97,7 +203,7 @@ def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
         )
 
 
-def _values(rule: Rule, known: facts.Facts, item: Any) -> Values:
+def values_of(rule: Rule, known: facts.Facts, item: Any) -> Values:
     """Everything the rule's expressions may name, its own ``let`` included."""
     values: Values = {f"setting.{name}": value for name, value in known.setting.items()}
     for group in facts.GROUPS:
@@ -128,22 +234,6 @@ def _root(rule: Rule, values: Values, name: str) -> str:
     return name
 
 
-def _fires(rule: Rule, model: Model, values: Values, item: Any) -> bool:
-    """Whether the rule holds; the model is asked only where everything else says so. What it chose joins the values."""
-    if rule.file.choose is None:
-        return _holds(rule, values)
-    try:
-        holds = _holds(rule, values)
-    except Missing as missing:
-        if missing.name not in choice.VOCABULARY:
-            raise
-        holds = True
-    if not holds:
-        return False
-    values |= facts.named(choice.GROUP, choice.choose(model, rule.file.choose.setting, item))
-    return _holds(rule, values)
-
-
 def _holds(rule: Rule, values: Values) -> bool:
     """Whether all of ``when`` hold and none of ``unless``.
 
@@ -162,66 +252,15 @@ def _holds(rule: Rule, values: Values) -> bool:
     return True
 
 
-def _recommendation(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation:
-    file, window, subject = rule.file, model.window, _subject(item)
-    chosen = file.choose
-    return Recommendation(
-        rule=rule.id,
-        severity=file.severity,
-        confidence=file.confidence if chosen is None else round(file.confidence * model.fitted.fit.confidence, 3),
-        fingerprint=fingerprint(rule.id, subject),
-        summary=fill(file.summary, values).strip(),
-        subject=subject,
-        evidence=tuple(
-            Evidence(name=item.name, value=_shown(expression(values)), unit=item.unit, source=item.source)
-            for item, expression in rule.evidence
-        ),
-        changes=tuple(_change(setting, expression, window, values) for setting, expression in rule.change),
-        effect=_effect(rule.effect, values),
-        cost=None if rule.cost is None else _effect(rule.cost, values),
-        alternatives=() if chosen is None else choice.alternatives(model, chosen.setting, item),
-        watched_seconds=round(window.seconds, 3),
-        references=file.references,
-    )
-
-
-def _change(name: str, expression: Expression, window: Window, values: Values) -> Change:
-    setting, to, server = SETTINGS[name], expression(values), window.latest.server
-    if isinstance(to, bool) or not setting.accepts(to):
-        raise EvaluationError(f"{name} does not take {to}")
-    before = values[f"setting.{name}"]
-    if before is None or isinstance(before, bool):
-        raise Missing(f"setting.{name}")
-    return change(name, before, to, dynamic=setting.dynamic_on(server), set_persist=server.set_persist)
-
-
-def _effect(quantity: Quantity, values: Values) -> Effect:
-    item = quantity.item
-    return Effect(
-        quantity=item.quantity,
-        now=None if quantity.now is None else _number(quantity.now(values)),
-        predicted=_number(quantity.predicted(values)),
-        unit=item.unit,
-        model=item.model,
-        error=None if quantity.error is None else _number(quantity.error(values)),
-        read_bytes_saved_per_second=None if quantity.saved is None else _number(quantity.saved(values)),
-    )
-
-
-def _shown(value: Result) -> Number | str:
-    return value if isinstance(value, str) else _number(value)
-
-
-def _number(value: Result) -> Number:
-    number = float(value)
-    if not math.isfinite(number):
-        raise EvaluationError(f"a value is {number}: a division by zero?")
-    return tidy(number)
-
-
-def _subject(item: Any) -> dict[str, str]:
-    return {} if item is None else {"schema": item.schema, "table": item.table}
+def _holds_unbounded(rule: Rule, values: Values, bound: Missing) -> bool:
+    """Whether the rule holds where nothing could be chosen; what then lacks is not the choice but its bound."""
+    try:
+        return _holds(rule, values)
+    except Missing as missing:
+        if missing.name in choice.VOCABULARY:
+            raise bound from None
+        raise
 
 
 def _of(item: Any) -> str:
-    return "" if item is None else f" for {item.schema}.{item.table}"
+    return f" for {'.'.join(item.subject.values())}" if item else ""

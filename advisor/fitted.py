@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from advisor.facts import Facts, Scan
@@ -80,8 +80,13 @@ class Fitted:
         return replace(self.fit.workload, scans=scans)
 
 
-def fitted(window: Window, known: Facts) -> Fitted:
+def fitted(window: Window, known: Facts, check_time: Callable[[], None] = lambda: None) -> Fitted:
     """Fit the model to a window.
+
+    Args:
+        window: What has been watched.
+        known: Its facts.
+        check_time: Called between two simulations; what it raises ends the fit.
 
     Raises:
         Unanswerable: It lacks something.
@@ -113,7 +118,7 @@ def fitted(window: Window, known: Facts) -> Fitted:
         accesses=_accesses(known, scanned, other),
         other_pages=_other_pages(window, scans, other),
     )
-    found = fit(Workload(tuple(parts), _before(known, pool, scanned_pages)), pool, measured)
+    found = fit(Workload(tuple(parts), _before(known, pool, scanned_pages)), pool, measured, check_time)
     return Fitted(server, settings, pool, scans, measured, found, tuple(_notes(found, scans, left_out)))
 
 
@@ -135,7 +140,7 @@ def _needed(name: str, value: float | None) -> float:
 
 def _pool(settings: Mapping[str, float], pages: int, instances: int, server: Server) -> Pool:
     depth = 0
-    if server.at_least(mariadb=(10, 6, 0)):  # before, and on MySQL, pages are evicted one by one where they are needed
+    if server.has("free_list_kept"):  # before, and on MySQL, pages are evicted one by one where they are needed
         depth = int(_needed("setting.innodb_lru_scan_depth", settings.get("innodb_lru_scan_depth")))
         depth = min(depth, pages // instances // 2)
     return Pool(

@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from advisor.settings import SettingValue
-
 Number = int | float
 
 
@@ -53,6 +51,18 @@ class Change(Frozen):
     rollback: tuple[str, ...]
     persist: tuple[str, ...] = Field(description="Empty where the server has no SET PERSIST.")
     config: str = Field(description="The line for the option file's [mysqld] section.")
+    via: str = Field(
+        "SQL", description="Where the change is made: SQL, the option file, or a managed server's own place."
+    )
+    note: str = Field("", description="What to know before making it here.")
+
+
+class Action(Frozen):
+    """Something to do that is no change of a setting: an index to add, a release to move to, a source to open."""
+
+    do: str
+    apply: tuple[str, ...] = Field((), description="Statements that this server accepts as they stand.")
+    rollback: tuple[str, ...] = ()
 
 
 class Effect(Frozen):
@@ -85,8 +95,9 @@ class Recommendation(Frozen):
     summary: str
     subject: Mapping[str, str]
     evidence: tuple[Evidence, ...]
-    changes: tuple[Change, ...]
-    effect: Effect
+    changes: tuple[Change, ...] = ()
+    actions: tuple[Action, ...] = ()
+    effect: Effect | None = Field(None, description="None where the advice is not about a quantity.")
     cost: Effect | None = None
     alternatives: tuple[Alternative, ...] = ()
     watched_seconds: float
@@ -102,6 +113,20 @@ class Blind(Frozen):
     cure: str | None = None
 
 
+class Failed(Frozen):
+    """A rule that broke, which is a finding about the rule: what it says of this server is not known."""
+
+    rule: str
+    reason: str
+
+
+class SetAside(Frozen):
+    """A recommendation that is not made, and why."""
+
+    recommendation: Recommendation
+    reason: str
+
+
 class Advice(Frozen):
     """Everything the rules say about a window."""
 
@@ -110,6 +135,9 @@ class Advice(Frozen):
     watched_seconds: float
     recommendations: tuple[Recommendation, ...]
     blind: tuple[Blind, ...]
+    failed: tuple[Failed, ...] = ()
+    suppressed: tuple[SetAside, ...] = Field((), description="By the configuration.")
+    overruled: tuple[SetAside, ...] = Field((), description="By another recommendation that they contradict.")
 
 
 def fingerprint(rule: str, subject: Mapping[str, str]) -> str:
@@ -123,24 +151,3 @@ def tidy(value: float) -> Number:
     if value == int(value):
         return int(value)
     return float(f"{value:.4g}") if abs(value) < 1000 else round(value)
-
-
-def change(
-    setting: str, before: SettingValue | None, after: SettingValue, *, dynamic: bool, set_persist: bool
-) -> Change:
-    """A change of a setting, with the statements that apply it, undo it and keep it over a restart."""
-
-    def shown(value: SettingValue) -> str:
-        return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(tidy(value))
-
-    config = after if isinstance(after, str) else str(tidy(after))
-    return Change(
-        setting=setting,
-        from_=before if before is None or isinstance(before, str) else tidy(before),
-        to=after if isinstance(after, str) else tidy(after),
-        dynamic=dynamic,
-        apply=(f"SET GLOBAL {setting} = {shown(after)}",) if dynamic else (),
-        rollback=(f"SET GLOBAL {setting} = {shown(before)}",) if dynamic and before is not None else (),
-        persist=(f"SET PERSIST {setting} = {shown(after)}",) if dynamic and set_persist else (),
-        config=f"{setting} = {config}",
-    )

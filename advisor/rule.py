@@ -2,128 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
-
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from typing import NoReturn
 
 from advisor import choice, facts, yamlfile
-from advisor.expressions import Expression, ExpressionError, Vocabulary
+from advisor.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
 from advisor.places import Key, position
-from advisor.recommendation import Severity
+from advisor.rule_file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
 from advisor.settings import SETTINGS
-from advisor.summary import FORMATS, placeholders
+from advisor.summary import FORMATS, TEXT_FORMATS, placeholders
 from advisor.yamlfile import FileError, Source
 from exporter.collectors import COLLECTORS, LIGHT
-from exporter.server import Server, Version, parse_version
 
 SUFFIX = ".yaml"
 CASES_SUFFIX = ".cases.yaml"
 
-
-def _number_as_text(value: object) -> object:
-    return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _checked_version(text: str) -> str:
-    parse_version(text)
-    return text
-
-
-Text = Annotated[str, Field(min_length=1)]
-VersionText = Annotated[Text, AfterValidator(_checked_version)]
-Cel = Annotated[Text, BeforeValidator(_number_as_text)]
-"""An expression; a bare number in the file is one too."""
-
 _Path = tuple[Key, ...]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class VersionRange(_Part):
-    """Versions a rule applies to: ``from`` included, ``below`` not."""
-
-    from_: VersionText | None = Field(None, alias="from")
-    below: VersionText | None = None
-
-    def __contains__(self, version: Version) -> bool:
-        return (self.from_ is None or version >= parse_version(self.from_)) and (
-            self.below is None or version < parse_version(self.below)
-        )
-
-
-class Applies(_Part):
-    """Which servers: a family that is not named is left out. Percona Server and Aurora count as MySQL."""
-
-    mysql: VersionRange | None = None
-    mariadb: VersionRange | None = None
-    not_on: tuple[Literal["percona", "aurora"], ...] = Field((), strict=False)
-
-    def __contains__(self, server: Server) -> bool:
-        versions = self.mariadb if server.mariadb else self.mysql
-        return versions is not None and server.version in versions and server.flavour not in self.not_on
-
-
-class EvidenceItem(_Part):
-    """A named value and where it comes from."""
-
-    name: Text
-    value: Cel
-    unit: str = ""
-    source: Text
-
-
-class ChangeItem(_Part):
-    """A setting and the expression for its new value."""
-
-    setting: Text
-    value: Cel
-
-
-class EffectItem(_Part):
-    """A quantity, what it is now, and what it becomes."""
-
-    quantity: Text
-    now: Cel | None = None
-    predicted: Cel
-    unit: str = ""
-    model: Text | None = None
-    error: Cel | None = None
-    read_bytes_saved_per_second: Cel | None = None
-
-
-class Choose(_Part):
-    """A setting whose value a model chooses, once ``when`` holds: ``choice.value`` and what comes of it."""
-
-    model: Literal["lru"]
-    setting: Literal["innodb_old_blocks_pct", "innodb_old_blocks_time"]
-
-
-class RuleFile(_Part):
-    """The file's shape; the texts of ``let``, ``when``, ``unless`` and all values are CEL."""
-
-    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
-    title: Text
-    severity: Severity = Field(strict=False)
-    confidence: float = Field(ge=0, le=1)
-    applies: Applies
-    needs: tuple[Text, ...] = Field(strict=False, min_length=1)
-    for_each: Text | None = None
-    let: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Cel] = Field(default_factory=dict)
-    when: tuple[Cel, ...] = Field(strict=False, min_length=1)
-    choose: Choose | None = None
-    unless: tuple[Cel, ...] = Field((), strict=False)
-    summary: Text
-    evidence: tuple[EvidenceItem, ...] = Field(strict=False, min_length=1)
-    change: tuple[ChangeItem, ...] = Field(strict=False, min_length=1)
-    effect: EffectItem
-    cost: EffectItem | None = None
-    why: Text
-    references: tuple[Text, ...] = Field(strict=False, min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +28,28 @@ class Quantity:
     """A checked EffectItem."""
 
     item: EffectItem
+    only_if: Expression | None
     now: Expression | None
     predicted: Expression
     error: Expression | None
     saved: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedChange:
+    """A checked ChangeItem."""
+
+    setting: str
+    value: Expression
+    only_if: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAction:
+    """A checked ActionItem."""
+
+    item: ActionItem
+    only_if: Expression | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +61,12 @@ class Rule:
     let: Mapping[str, Expression]
     when: tuple[Expression, ...]
     unless: tuple[Expression, ...]
+    at_most: Expression | None
+    lasting: Expression | None
     evidence: tuple[tuple[EvidenceItem, Expression], ...]
-    change: tuple[tuple[str, Expression], ...]
-    effect: Quantity
+    change: tuple[CheckedChange, ...]
+    action: tuple[CheckedAction, ...]
+    effect: Quantity | None
     cost: Quantity | None
 
     @property
@@ -193,36 +111,58 @@ class _Checker:
 
     def rule(self) -> Rule:
         file = self._file
-        if self._path.name != file.id + SUFFIX:
-            self._refuse(("id",), f"the file of this rule must be named {file.id}{SUFFIX}")
-        sections = {collector.name for collector in (*COLLECTORS, LIGHT)}
-        for number, section in enumerate(file.needs):
-            if section not in sections:
-                self._refuse(("needs", number), f"no section {section}; there are {', '.join(sorted(sections))}")
+        self._check_head()
         let: dict[str, Expression] = {}
         for name, text in file.let.items():
             let[name] = self._expression(("let", name), text, (float, str, bool))
             self._vocabulary = Vocabulary({**self._vocabulary.names, name: let[name].type})
         when = self._conditions("when", file.when)
+        lasting = self._lasting()
+        at_most = None
         if file.choose is not None:
-            if file.for_each != "scans":
-                self._refuse(("choose",), "the model chooses for a scanned table: add for_each: scans")
+            if file.for_each not in (None, "scans"):
+                self._refuse(("choose",), "the model chooses for a scanned table (for_each: scans) or for the server")
+            at_most = self._optional(("choose", "at_most"), file.choose.at_most, float)
             self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
-        self._check_summary()
+        self._check_template(("summary",), file.summary)
         return Rule(
             file=file,
             path=self._path,
             let=let,
             when=when,
             unless=self._conditions("unless", file.unless),
-            evidence=tuple(
-                (item, self._expression(("evidence", number, "value"), item.value, (float, str)))
-                for number, item in enumerate(file.evidence)
-            ),
+            at_most=at_most,
+            lasting=lasting,
+            evidence=tuple(self._evidence(number, item) for number, item in enumerate(file.evidence)),
             change=tuple(self._change(number, item) for number, item in enumerate(file.change)),
-            effect=self._quantity("effect", file.effect),
+            action=tuple(self._action(number, item) for number, item in enumerate(file.action)),
+            effect=None if file.effect is None else self._quantity("effect", file.effect),
             cost=None if file.cost is None else self._quantity("cost", file.cost),
         )
+
+    def _check_head(self) -> None:
+        """What can be told without any expression."""
+        file = self._file
+        if self._path.name != file.id + SUFFIX:
+            self._refuse(("id",), f"the file of this rule must be named {file.id}{SUFFIX}")
+        sections = {collector.name for collector in (*COLLECTORS, LIGHT)}
+        for number, section in enumerate(file.needs):
+            if section not in sections:
+                self._refuse(("needs", number), f"no section {section}; there are {', '.join(sorted(sections))}")
+        if not (file.change or file.action):
+            self._refuse(("id",), "a rule has something to do: add change or action")
+
+    def _lasting(self) -> Expression | None:
+        lasting = self._file.lasting
+        if lasting is None:
+            return None
+        if lasting.until > lasting.share:
+            self._refuse(("lasting", "until"), "must not be more than share")
+        return self._expression(("lasting", "condition"), lasting.condition, (bool,))
+
+    def _evidence(self, number: int, item: EvidenceItem) -> tuple[EvidenceItem, Expression]:
+        self._check_template(("evidence", number, "source"), item.source)
+        return item, self._expression(("evidence", number, "value"), item.value, (float, str))
 
     def _names(self) -> dict[str, type]:
         names = facts.setting_vocabulary()
@@ -237,24 +177,39 @@ class _Checker:
     def _conditions(self, key: str, texts: Sequence[str]) -> tuple[Expression, ...]:
         return tuple(self._expression((key, number), text, (bool,)) for number, text in enumerate(texts))
 
-    def _change(self, number: int, item: ChangeItem) -> tuple[str, Expression]:
+    def _change(self, number: int, item: ChangeItem) -> CheckedChange:
         setting = SETTINGS.get(item.setting)
         if setting is None:
             self._refuse(("change", number, "setting"), f"unknown setting {item.setting}")
-        wanted = float if setting.kind == "number" else str
-        return item.setting, self._expression(("change", number, "value"), item.value, (wanted,))
+        value = self._expression(("change", number, "value"), item.value, (float if setting.kind == "number" else str,))
+        with contextlib.suppress(Missing, EvaluationError):  # a constant can be told now
+            if not setting.accepts(value({})):
+                self._refuse(("change", number, "value"), f"{item.setting} takes {setting.range_on(None)}")
+        return CheckedChange(
+            item.setting,
+            value=value,
+            only_if=self._optional(("change", number, "if"), item.only_if, bool),
+        )
+
+    def _action(self, number: int, item: ActionItem) -> CheckedAction:
+        self._check_template(("action", number, "do"), item.do)
+        for key, templates in (("apply", item.apply), ("rollback", item.rollback)):
+            for each, template in enumerate(templates):
+                self._check_template(("action", number, key, each), template)
+        return CheckedAction(item, only_if=self._optional(("action", number, "if"), item.only_if, bool))
 
     def _quantity(self, key: str, item: EffectItem) -> Quantity:
-        def optional(name: str, text: str | None) -> Expression | None:
-            return None if text is None else self._expression((key, name), text, (float,))
-
         return Quantity(
             item,
-            now=optional("now", item.now),
+            only_if=self._optional((key, "if"), item.only_if, bool),
+            now=self._optional((key, "now"), item.now, float),
             predicted=self._expression((key, "predicted"), item.predicted, (float,)),
-            error=optional("error", item.error),
-            saved=optional("read_bytes_saved_per_second", item.read_bytes_saved_per_second),
+            error=self._optional((key, "error"), item.error, float),
+            saved=self._optional((key, "read_bytes_saved_per_second"), item.read_bytes_saved_per_second, float),
         )
+
+    def _optional(self, path: _Path, text: str | None, wanted: type) -> Expression | None:
+        return None if text is None else self._expression(path, text, (wanted,))
 
     def _expression(self, path: _Path, text: str, wanted: tuple[type, ...]) -> Expression:
         try:
@@ -262,24 +217,25 @@ class _Checker:
         except ExpressionError as error:
             self._refuse(path, str(error), error.line, error.column)
 
-    def _check_summary(self) -> None:
-        summary, begin = self._file.summary, 0
+    def _check_template(self, path: _Path, template: str) -> None:
+        begin = 0
         try:
-            found = placeholders(summary)
+            found = placeholders(template)
         except ValueError as error:
-            self._refuse(("summary",), f"{error}; write {{{{ and }}}} for braces")
+            self._refuse(path, f"{error}; write {{{{ and }}}} for braces")
         for name, spec in found:
             shown = f"{{{name}{spec}}}"
-            begin = max(summary.find(shown, begin), 0)
-            line, column = position(summary, begin)
+            begin = max(template.find(shown, begin), 0)
+            line, column = position(template, begin)
             kind = self._vocabulary.names.get(name)
             if kind is None:
-                self._refuse(("summary",), f"unknown name in {shown}", line, column)
+                self._refuse(path, f"unknown name in {shown}", line, column)
             if spec not in FORMATS:
                 known = ", ".join(f"{{{name}{each}}}" for each in FORMATS)
-                self._refuse(("summary",), f"unknown format {shown}; there are {known}", line, column)
-            if spec and kind is not float:
-                self._refuse(("summary",), f"{shown} is no number: write {{{name}}}", line, column)
+                self._refuse(path, f"unknown format {shown}; there are {known}", line, column)
+            if spec and (kind is str) != (spec in TEXT_FORMATS):
+                what = "no number: write" if kind is str else "no text: write"
+                self._refuse(path, f"{shown} is {what} {{{name}}}", line, column)
 
     def _refuse(self, path: _Path, message: str, line: int = 1, column: int = 1) -> NoReturn:
         raise self._source.error(path, message, line, column)

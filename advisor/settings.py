@@ -1,8 +1,4 @@
-"""The settings that rules may read and advise: their type and what a server accepts.
-
-Ranges and scopes: the reference manuals of MySQL 8.4 and MariaDB ("InnoDB Startup Options and System Variables",
-"InnoDB System Variables"); the tests apply what is advised to real servers.
-"""
+"""The settings that rules may read and advise: their type and what a server accepts, from exporter/knowledge.toml."""
 
 from __future__ import annotations
 
@@ -10,59 +6,86 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from exporter.server import Server, Version
+from exporter import knowledge
+from exporter.server import Server
 
 SettingValue = float | str
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SWITCH = ("OFF", "ON")
+_SWITCHED = {"0": "OFF", "FALSE": "OFF", "1": "ON", "TRUE": "ON"}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A global variable.
+    """A global variable. What is asked without a server is answered for all versions together.
 
     Attributes:
-        kind: ``number`` (whole numbers; bytes, percent, milliseconds … as the server has them) or ``text``
-            (words; ON and OFF among them).
-        dynamic: Whether SET GLOBAL takes effect without a restart.
-        since: The versions of MySQL and MariaDB from which on that is so; None where it always was.
-        minimum, maximum: The range of a number.
-        words: What a text may be; empty where any.
+        name: As in SHOW GLOBAL VARIABLES.
+        known: Its entry in the knowledge file.
     """
 
-    kind: Literal["number", "text"]
-    dynamic: bool
-    minimum: float | None = None
-    maximum: float | None = None
-    words: tuple[str, ...] = ()
-    since: tuple[Version, Version] | None = None
+    name: str
+    known: knowledge.Setting
+
+    @property
+    def kind(self) -> Literal["number", "text"]:
+        """``number`` (whole numbers in ``unit``, as the server has them) or ``text`` (words; ON and OFF among them)."""
+        return self.known.kind
+
+    @property
+    def unit(self) -> knowledge.Unit:
+        """What a number counts; empty for a text or where it counts nothing."""
+        return self.known.unit
+
+    def exists_on(self, server: Server) -> bool:
+        """Whether that server has it."""
+        return self.known.exists.on(server.family, server.version)
 
     def dynamic_on(self, server: Server) -> bool:
         """Whether SET GLOBAL takes effect there without a restart."""
-        return self.dynamic and (self.since is None or server.at_least(mysql=self.since[0], mariadb=self.since[1]))
+        return self.known.dynamic.on(server.family, server.version) is True
 
-    def parse(self, written: SettingValue) -> SettingValue:
-        """The value that a person wrote: numbers may have one of the suffixes K, M, G and T, as in option files.
+    def minimum_on(self, server: Server | None) -> int | None:
+        """The smallest number taken; None where nothing is known."""
+        known = self.known.minimum
+        return min(known.values(), default=None) if server is None else known.on(server.family, server.version)
+
+    def maximum_on(self, server: Server | None) -> int | None:
+        """The largest number taken; None where nothing is known."""
+        known = self.known.maximum
+        return max(known.values(), default=None) if server is None else known.on(server.family, server.version)
+
+    def words_on(self, server: Server | None) -> tuple[str, ...]:
+        """What a text may be; empty for numbers."""
+        known = self.known
+        if server is not None and server.windows and known.windows_words is not None:
+            return known.windows_words
+        if server is not None:
+            return known.words.on(server.family, server.version) or ()
+        return tuple(dict.fromkeys(word for words in known.words.values() for word in words))
+
+    def parse(self, written: SettingValue, server: Server | None = None) -> SettingValue:
+        """The value that a person wrote, as the server prints it.
+
+        Numbers may have one of the suffixes K, M, G and T, as in option files; switches may be 1, 0, TRUE and FALSE
+        too, and words may be in any case.
 
         Raises:
             ValueError: It is no whole number where one is needed, or out of range; the text says what is taken.
         """
-        value = written
-        if self.kind == "number" and isinstance(written, str):
-            found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", written.strip(), re.IGNORECASE)
-            value = float(found[1]) * _SIZES[found[2].upper()] if found else written
-        if not self.accepts(value):
+        value = self._number(written) if self.kind == "number" else self._word(written, self.words_on(server))
+        if not self.accepts(value, server):
             shown = written if isinstance(written, str) else f"{written:g}"
-            raise ValueError(f"{shown} is not {self.range}")
+            raise ValueError(f"{shown} is not {self.range_on(server)}")
         return value
 
-    @property
-    def range(self) -> str:
+    def range_on(self, server: Server | None) -> str:
         """What it takes, in words."""
         if self.kind == "text":
-            return f"one of {', '.join(self.words)}" if self.words else "a text"
-        if self.maximum is not None:
-            return f"a whole number from {self.minimum or 0:.0f} to {self.maximum:.0f}"
-        return f"a whole number from {self.minimum or 0:.0f} on"
+            words = self.words_on(server)
+            return f"one of {', '.join(words)}" if words else "a text"
+        minimum, maximum = self.minimum_on(server) or 0, self.maximum_on(server)
+        return f"a whole number from {minimum} " + ("on" if maximum is None else f"to {maximum}")
 
     def read(self, printed: str | None) -> SettingValue | None:
         """The value from what the server prints; None where there is none or it is no number."""
@@ -73,27 +96,29 @@ class Setting:
         except ValueError:
             return None
 
-    def accepts(self, value: SettingValue) -> bool:
+    def accepts(self, value: SettingValue, server: Server | None = None) -> bool:
         """Whether a server that has the setting takes ``value``."""
         if isinstance(value, str):
-            return self.kind == "text" and (not self.words or value in self.words)
+            words = self.words_on(server)
+            return self.kind == "text" and (not words or value in words)
         if self.kind == "text" or not float(value).is_integer():
             return False
-        return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+        minimum, maximum = self.minimum_on(server), self.maximum_on(server)
+        return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
+
+    def _number(self, written: SettingValue) -> SettingValue:
+        if not isinstance(written, str):
+            return written
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", written.strip(), re.IGNORECASE)
+        return float(found[1]) * _SIZES[found[2].upper()] if found else written
+
+    def _word(self, written: SettingValue, words: tuple[str, ...]) -> SettingValue:
+        if words == _SWITCH:
+            number = written if isinstance(written, str) else f"{written:g}"
+            written = _SWITCHED.get(number.strip().upper(), written)
+        if not isinstance(written, str):
+            return written
+        return next((word for word in words if word.upper() == written.strip().upper()), written)
 
 
-_CHANGE_BUFFERING = ("none", "inserts", "deletes", "changes", "purges", "all")
-
-SETTINGS = {
-    "innodb_buffer_pool_instances": Setting("number", dynamic=False, minimum=1, maximum=64),
-    "innodb_buffer_pool_size": Setting("number", dynamic=True, minimum=5 << 20, since=((5, 7, 5), (10, 2, 2))),
-    "innodb_change_buffer_max_size": Setting("number", dynamic=True, minimum=0, maximum=50),
-    "innodb_change_buffering": Setting("text", dynamic=True, words=_CHANGE_BUFFERING),
-    "innodb_flush_method": Setting("text", dynamic=False),
-    "innodb_lru_scan_depth": Setting("number", dynamic=True, minimum=100),
-    "innodb_old_blocks_pct": Setting("number", dynamic=True, minimum=5, maximum=95),
-    "innodb_old_blocks_time": Setting("number", dynamic=True, minimum=0, maximum=2**32 - 1),
-    "innodb_page_size": Setting("number", dynamic=False),
-    "innodb_parallel_read_threads": Setting("number", dynamic=True, minimum=1, maximum=256),
-    "innodb_read_ahead_threshold": Setting("number", dynamic=True, minimum=0, maximum=64),
-}
+SETTINGS = {name: Setting(name, known) for name, known in knowledge.SETTINGS.items()}

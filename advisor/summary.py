@@ -1,4 +1,4 @@
-"""A rule's one-line summary: the names in its template, and values as people read them."""
+"""A rule's templates, its one-line summary among them: the names in one, and values as people read them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ def _rounded(value: Result) -> str:
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.1f}".removesuffix(".0")
 
 
+def _integer(value: Result) -> str:
+    return f"{float(value):.0f}"
+
+
+def _identifier(value: Result) -> str:
+    return "`" + str(value).replace("`", "``") + "`"
+
+
 def duration(seconds: Result) -> str:
     """Seconds below two minutes, minutes below two hours, else hours."""
     value = float(seconds)
@@ -58,6 +66,11 @@ FORMATS: dict[str, Callable[[Result], str]] = {
     "": str,
     ":bytes": _bytes,
     ":duration": duration,
+    ":identifier": _identifier,
+    ":integer": _integer,
     ":number": _rounded,
 }
-"""How a summary may show a value: as it is, bytes in binary units, seconds as time, or a number for people."""
+"""How a template may show a value: as it is, bytes in binary units, seconds as time, a number for people, a
+name as SQL quotes it, or a whole number as SQL takes it."""
+TEXT_FORMATS = frozenset({":identifier"})
+"""Those of them that take a text."""

@@ -6,17 +6,19 @@ import contextlib
 import difflib
 import logging
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import Field
 
+from advisor import changes
 from advisor.facts import Facts, Scan, facts
 from advisor.fitted import MOST_TABLES, SETTINGS_OF_MODEL, Fitted, Unanswerable, fitted, is_measured, table_name
 from advisor.models import lru
 from advisor.models.scenario import Pass, Pool, Settings
 from advisor.models.workload import HOT, OTHER, UNSEEN, Rates, Workload, passes_of, rates, scenario
-from advisor.recommendation import Change, Frozen, Number, change, tidy
+from advisor.recommendation import Change, Frozen, Number, tidy
 from advisor.settings import SETTINGS, SettingValue
 from advisor.window import Window
 from exporter.server import Server
@@ -118,6 +120,13 @@ class Model:
         self.window, self._known = window, known
         self._fitted: Fitted | None = None
         self._predictions: dict[tuple[tuple[tuple[str, float], ...], float], Prediction] = {}
+        self.until: float | None = None
+        """When whoever asks runs out of time, by ``time.perf_counter``."""
+
+    @property
+    def most_bytes(self) -> float | None:
+        """The largest pool that there is memory for; None where that is not known."""
+        return self._known.pool.most_bytes
 
     @property
     def fitted(self) -> Fitted:
@@ -128,7 +137,7 @@ class Model:
         """
         if self._fitted is None:
             with _answers():
-                self._fitted = fitted(self.window, self._known)
+                self._fitted = fitted(self.window, self._known, self._check_time)
         return self._fitted
 
     def table(self, scan: Scan) -> str:
@@ -153,9 +162,14 @@ class Model:
         """
         key = (tuple(sorted(changes.items())), growth)
         if key not in self._predictions:
+            self._check_time()
             with _answers():
                 self._predictions[key] = _predict(self.fitted, changes, growth)
         return self._predictions[key]
+
+    def _check_time(self) -> None:
+        if self.until is not None and time.perf_counter() > self.until:
+            raise Unanswerable("time", "the model took longer than the rule's time")
 
 
 @contextlib.contextmanager
@@ -197,7 +211,7 @@ def _checked(window: Window, name: str, value: SettingValue) -> float:
         raise Refused(f"the model does not answer for {name}; it does for {', '.join(SETTINGS_OF_MODEL)}")
     if name not in known:
         raise Refused(f"{_name(server)} has no setting {name}")
-    if name == "innodb_lru_scan_depth" and not server.at_least(mariadb=(10, 6, 0)):
+    if name == "innodb_lru_scan_depth" and not server.has("free_list_kept"):
         raise Refused(
             "the model does not answer for innodb_lru_scan_depth here: only MariaDB 10.6+ always keeps a free list"
         )
@@ -210,18 +224,18 @@ def _checked(window: Window, name: str, value: SettingValue) -> float:
     return size_as_set(window, number) if name == "innodb_buffer_pool_size" else number
 
 
-def size_as_set(window: Window, size: float) -> float:
+def size_as_set(window: Window, size: float, *, up: bool = True) -> float:
     """A pool's size as the server makes it of ``size``: up to whole chunks in each instance.
 
     So do MySQL from 5.7.5 and MariaDB from 10.2.2 on; newer releases of MariaDB, which have no chunks, go down to whole
-    MiB (reference manuals; tests/live/test_whatif.py).
+    MiB (reference manuals; tests/live/test_whatif.py). With ``up`` false: the largest such size that is no more.
     """
     latest = window.latest
     chunk = float(latest.setting("innodb_buffer_pool_chunk_size") or 0)
     if not chunk:
         return float(size // _MIB * _MIB)
     step = chunk * len(latest.pools or (None,))
-    return math.ceil(size / step) * step
+    return (math.ceil if up else math.floor)(size / step) * step
 
 
 def _predict(today: Fitted, changes: Mapping[str, float], growth: float) -> Prediction:
@@ -316,12 +330,7 @@ def answer(model: Model, changes: Mapping[str, float], notes: Sequence[str] = ()
 
 def changed(model: Model, name: str, value: float) -> Change:
     """A change of a setting of the model, with the statements for this server."""
-    latest, server = model.window.latest, model.window.latest.server
-    dynamic = SETTINGS[name].dynamic_on(server)
-    largest = latest.setting("innodb_buffer_pool_size_max")  # newer releases of MariaDB
-    if name == "innodb_buffer_pool_size" and largest and value > float(largest):
-        dynamic = False
-    return change(name, model.fitted.settings[name], value, dynamic=dynamic, set_persist=server.set_persist)
+    return changes.change_at(model.window.latest, name, model.fitted.settings[name], value)
 
 
 def _amount(now: float, then: float) -> Amount:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
@@ -52,14 +53,17 @@ class Source(Generic[Shape]):
         return _wrong(self.path, where, f"{'.'.join(map(str, path))}: {message}")
 
 
-def read(path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = frozenset()) -> Source[Shape]:
+def read(
+    path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = frozenset(), *, root: type = Mapping
+) -> Source[Shape]:
     """A file of this shape.
 
     Args:
         path: Where it is.
         shape: What it must be.
-        is_what: The file in words, for one that is no mapping: "a rule file is a mapping with id, …".
+        is_what: The file in words, for one that is none: "a rule file is a mapping with id, …".
         kinds: Tags of the unions in ``shape``, which pydantic names beside the keys on the way to an error.
+        root: What the file as a whole is, a mapping or a list.
 
     Raises:
         FileError: It cannot be read, or anything in it is wrong.
@@ -72,7 +76,9 @@ def read(path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = f
         before = error.object[: error.start].decode("utf-8")
         raise _wrong(path, position(before, len(before)), f"not UTF-8 text: {error.reason}") from None
     try:
-        tree = YAML(typ="rt", pure=True).load(text)
+        yaml = YAML(typ="rt", pure=True)
+        yaml.Constructor = _Constructor
+        tree = yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -84,7 +90,7 @@ def read(path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = f
         raise _wrong(path, (1, 1), f"not YAML: {error}") from None
     except RecursionError:
         raise _wrong(path, (1, 1), "nested too deeply") from None
-    if not isinstance(tree, Mapping):
+    if not isinstance(tree, root):
         raise _wrong(path, (1, 1), is_what)
     try:
         return Source(path, text, shape.model_validate(tree))
@@ -92,6 +98,16 @@ def read(path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = f
         # A key that is unknown is more often a misspelt one than the missing one is forgotten.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise _misshapen(path, Places(text), first, kinds) from None
+
+
+class _Constructor(RoundTripConstructor):
+    """Says where a scalar is that looks like a date or a number and is none, such as 2027-02-30."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - as ruamel has it
+        try:
+            return super().construct_object(node, deep=deep)
+        except ValueError as error:
+            raise MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from error
 
 
 def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:

@@ -106,6 +106,13 @@ def _server(snapshot: Snapshot) -> Iterator[Sample]:
     yield "innodb_server_info", (server.flavour, version, server.version_text, server.comment), 1.0
     if snapshot.status is not None:
         yield "innodb_server_uptime_seconds", (), snapshot.status["uptime"]
+    if (machine := snapshot.machine) is not None:
+        if machine.cores is not None:
+            yield "innodb_server_cores", (machine.cores_source or "",), machine.cores
+        if machine.memory_bytes is not None:
+            yield "innodb_server_memory_bytes", (machine.memory_source or "",), machine.memory_bytes
+        if machine.memory_available_bytes is not None:
+            yield "innodb_server_memory_available_bytes", (), machine.memory_available_bytes
     for setting in ("innodb_buffer_pool_size", "innodb_page_size"):
         value = number(snapshot.setting(setting))
         if value is not None:

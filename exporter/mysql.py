@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import struct
 from typing import Any, Final
 
 # aiomysql asks for the name of the operating system's user when it is imported, and a container's uid may have none.
@@ -19,10 +21,11 @@ from pymysql.constants import CLIENT
 
 from exporter.rows import Rows
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
-from exporter.target import Target, TargetError
+from exporter.target import Peer, Target, TargetError
 
 LOCK_WAIT_SECONDS: Final = 2
 _CONNECT_SECONDS: Final = 10.0
+_CREDENTIALS: Final = struct.Struct("3i")
 
 _PRIVILEGE_ERRORS = frozenset({1044, 1142, 1143, 1227, 1370, 1410})
 _LOGIN_ERRORS = frozenset({1045, 1130, 1251, 1524, 1698, 1820, 1862, 2059, 3118, 3159, 4151})
@@ -218,6 +221,24 @@ class Connection:
         return QueryFailed(f"error {code}: {text}" if code else text)
 
     @property
+    def peer(self) -> Peer:
+        """The ends of the connection; those of a closed one tell nothing."""
+        writer = self._raw._writer  # noqa: SLF001
+        end = None if writer is None else writer.get_extra_info("socket")
+        try:
+            if end is None:
+                return Peer()
+            if end.family == socket.AF_UNIX:
+                # unix(7): process, user and group of the one who called listen(); process 0 is one that is not seen.
+                process, _, _ = _CREDENTIALS.unpack(
+                    end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+                )
+                return Peer(pid=process or None)
+            return Peer(own=end.getsockname()[:2], port=end.getpeername()[1])
+        except (OSError, AttributeError):  # broken meanwhile; SO_PEERCRED is Linux's
+            return Peer()
+
+    @property
     def closed(self) -> bool:
         """Whether the session is over."""
         return bool(self._raw.closed)
@@ -250,9 +271,9 @@ def session_statements(server: Server, statement_seconds: float) -> tuple[str, .
         f"SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}",
         f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}",
     ]
-    if server.at_least(mysql=(5, 7, 8)):
+    if server.has("max_execution_time"):
         statements.append(f"SET SESSION max_execution_time = {round(statement_seconds * 1000)}")  # SELECT only
-    elif server.at_least(mariadb=(10, 1, 1)):
+    elif server.has("max_statement_time"):
         statements.append(f"SET SESSION max_statement_time = {statement_seconds:g}")
     return tuple(statements)
 

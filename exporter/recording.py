@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Self, cast
 from exporter import __version__
 from exporter.assembly import Answer, Assembler
 from exporter.rows import Rows
-from exporter.server import Server, identify
+from exporter.server import Server, identify, identity
 from exporter.snapshot import Snapshot
 
 FORMAT = 1
@@ -90,16 +90,6 @@ class Recorder:
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
         self._lines += 1
-
-
-def identity(server: Server) -> dict[str, str]:
-    """The variables that ``exporter.server.identify`` needs to find the same server."""
-    variables = {
-        "version": server.version_text,
-        "version_comment": server.comment,
-        "performance_schema": "ON" if server.performance_schema else "OFF",
-    }
-    return variables | ({"aurora_version": ""} if server.flavour == "aurora" else {})
 
 
 def replay(path: Path) -> Iterator[Snapshot]:

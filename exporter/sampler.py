@@ -11,15 +11,17 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from exporter import mysql
 from exporter.assembly import Answer, Assembler
 from exporter.collectors import COLLECTORS, LIGHT
-from exporter.collectors.base import Collector, Unavailable
+from exporter.collectors.base import Collector, Here, Local, Unavailable
+from exporter.rows import Rows
 from exporter.server import Server
-from exporter.snapshot import Failure, Snapshot
+from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
 from exporter.target import Target
 
 log = logging.getLogger(__name__)
@@ -63,17 +65,34 @@ class Sampler:
         history_seconds: float = 3600.0,
         statement_seconds: float = 5.0,
         grant_seconds: float = 60.0,
+        machine: ConfiguredMachine | None = None,
         keep: Log | None = None,
         clock: Callable[[], float] = time.time,
+        root: Path = Path("/"),
     ) -> None:
+        """Prepare to watch; nothing is asked before the first collection.
+
+        Args:
+            target: The server.
+            interval: Seconds between two collections, and between two snapshots of the history at least.
+            history_seconds: How far the history goes back.
+            statement_seconds: Limit for a statement.
+            grant_seconds: After so long a source that was refused is asked for in a new session.
+            machine: What the user says of the server's machine.
+            keep: Told of every answer.
+            clock: Unix seconds.
+            root: Where this machine's files begin.
+        """
         self.history: deque[Snapshot] = deque(maxlen=max(2, round(history_seconds / interval) + 1))
         self.problem: mysql.ServerError | None = None
         self._target = target
         self._interval = interval
         self._statement_seconds = statement_seconds
         self._grant_seconds = grant_seconds
+        self._machine = machine or ConfiguredMachine()
         self._keep = keep
         self._clock = clock
+        self._root = root
         self._assembler: Assembler | None = None
         self._main: mysql.Connection | None = None
         self._light: mysql.Connection | None = None
@@ -213,7 +232,26 @@ class Sampler:
                 raise  # the server went away, and with it the worth of what was collected so far
             cure = grant(collector, connection.account) if isinstance(error, mysql.PrivilegeMissing) else None
             return Answer(collector.name, at, _since(began), (), _failure(error), str(error), cure)
+        if collector.local is not None:
+            local = await self._read(connection, collector.local, results, deadline)
+            if isinstance(local, Unavailable):
+                return Answer(collector.name, at, _since(began), (), local.failure, local.reason, local.cure)
+            results = (local,)
         return Answer(collector.name, at, _since(began), results)
+
+    async def _read(
+        self, connection: mysql.Connection, local: Local, results: Sequence[Rows], deadline: float
+    ) -> Rows | Unavailable:
+        """What this machine's files say, with the results of a collector's statements."""
+        assert self._assembler is not None  # noqa: S101 - _session makes it
+        here = Here(connection.peer, self._assembler.snapshot(self._clock()), self._machine, self._root)
+        try:
+            async with asyncio.timeout(deadline):
+                return await asyncio.to_thread(local, results, here)
+        except TimeoutError:
+            return Unavailable("deadline", f"this machine's files were not read within {deadline:g} s")
+        except (OSError, ValueError, LookupError) as error:
+            return Unavailable("failed", f"cannot read this machine's files: {type(error).__name__}: {error}")
 
     def _take(self, answer: Answer) -> None:
         if self._assembler is not None:

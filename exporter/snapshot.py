@@ -9,6 +9,7 @@ from typing import Literal
 from exporter.server import Server
 
 Failure = Literal["absent", "disabled", "privilege", "deadline", "failed", "unreadable"]
+Storage = Literal["ssd", "hdd"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +88,15 @@ class InnodbStatus:
 
     ``change_buffer`` is None where no section was printed: MariaDB 10.6+ prints it only when it is not empty.
     ``pools`` are the individual instances, empty with a single one; ``total`` is their sum, as printed.
+    ``checkpoint_age_bytes`` is the redo log that a recovery would have to read: what was written since the last
+    checkpoint.
     """
 
     total: PoolText | None
     pools: tuple[PoolText, ...]
     change_buffer: ChangeBufferText | None
     truncated: bool
+    checkpoint_age_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +123,20 @@ class CachedIndexes:
 
 @dataclass(frozen=True, slots=True)
 class IndexSize:
-    """mysql.innodb_index_stats of one index, partitions summed; pages, and rows as last estimated."""
+    """mysql.innodb_index_stats of one index, partitions summed.
+
+    Attributes:
+        pages: All of the index.
+        leaf_pages: Those of its lowest level.
+        rows: As last estimated; of a clustered index only.
+        columns: Its own, in order, without those of the clustered key that a secondary index ends with (InnoDB adds
+            them to a non-unique one). None where the statistics name none; empty for GEN_CLUST_INDEX.
+    """
 
     pages: int
     leaf_pages: int
     rows: int | None
+    columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +199,22 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Ddl:
-    """Index builds under way. A part that the server does not report is None.
+    """Index builds, under way and done. A part that the server does not report is None.
 
-    ``stages`` is None where the consumer events_stages_current is off (the default on every server).
+    Attributes:
+        threads: At work now; None without parallel builds.
+        memory_bytes: That they use now; None without parallel builds.
+        stages: Under way; None where the consumer events_stages_current is off (the default on every server).
+        builds: ALTER TABLE and CREATE INDEX statements that ended without an error since the server's start or since
+            its statement statistics were emptied: those that built an index, and all others.
+        build_seconds: Time spent in these statements, those with an error included.
     """
 
     threads: int | None
     memory_bytes: int | None
     stages: tuple[Stage, ...] | None
+    builds: int | None = None
+    build_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +224,55 @@ class FileReads:
     reads: int
     bytes: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Cores, memory and storage of the server's container or machine; never those of the sidecar's own.
+
+    Attributes:
+        cores: That the server can keep busy.
+        cores_source: ``cgroup cpu.max``, ``cgroup cpu.cfs_quota_us``, ``cpu affinity``, ``configuration``, or what the
+            server says it found when it started, which is no CPU quota: ``INNODB_METRICS cpu_n`` (MySQL) or
+            ``thread_pool_size`` (MariaDB).
+        cpu_seconds: CPU time spent of these cores, by whomever: while it grows by less than ``cores`` a second, some
+            are idle. Counts from a start that only the source knows.
+        memory_bytes: That the server and all it shares its limits with can use.
+        memory_source: ``cgroup memory.max``, ``cgroup memory.high``, ``cgroup memory.limit_in_bytes``, ``MemTotal``
+            or ``configuration``.
+        memory_available_bytes: How much of it is still to be had.
+        filesystem: Type of the file system that holds the data folder.
+        device: The whole disks under the data folder by name, such as ``sda, sdb``.
+        device_source: How they were found, or why not.
+        rotational: Whether any of these disks says that it is. Virtual ones often do whatever they are.
+        storage_configured: What the configuration says of the storage.
+        disk_busy_seconds: Time with a request under way since the machine started, as a mean over the disks.
+        disk_queue_seconds: Time spent in requests, each one counted, summed over the disks: its growth a second is
+            how many were under way.
+    """
+
+    cores: float | None = None
+    cores_source: str | None = None
+    cpu_seconds: float | None = None
+    memory_bytes: int | None = None
+    memory_source: str | None = None
+    memory_available_bytes: int | None = None
+    filesystem: str | None = None
+    device: str | None = None
+    device_source: str | None = None
+    rotational: bool | None = None
+    storage_configured: Storage | None = None
+    disk_busy_seconds: float | None = None
+    disk_queue_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredMachine:
+    """What the user says of the server's machine; used where it could not be read."""
+
+    cores: float | None = None
+    memory_bytes: int | None = None
+    storage: Storage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +305,8 @@ class Snapshot:
     data_files: FileReads | None = None
     table_files: Mapping[Table, FileReads] | None = None
     server_time: float | None = None
+    machine: Machine | None = None
+    indexes: Mapping[Index, int] | None = None
 
     def setting(self, name: str) -> str | None:
         """The value of a global variable as the server prints it; None when it has none of that name."""

@@ -33,6 +33,26 @@ SPECS = {
             ("flavour", "version", "version_text", "version_comment"),
         ),
         Spec("innodb_server_uptime_seconds", "gauge", "Time since the server started.", (), "seconds"),
+        Spec(
+            "innodb_server_cores",
+            "gauge",
+            "Cores that the server's container or machine can keep busy, and how that is known.",
+            ("source",),
+        ),
+        Spec(
+            "innodb_server_memory_bytes",
+            "gauge",
+            "Memory of the server's container or machine, and how that is known.",
+            ("source",),
+            "bytes",
+        ),
+        Spec(
+            "innodb_server_memory_available_bytes",
+            "gauge",
+            "Memory of the server's container or machine that is still to be had.",
+            (),
+            "bytes",
+        ),
         Spec("innodb_buffer_pool_size_bytes", "gauge", "innodb_buffer_pool_size.", (), "bytes"),
         Spec("innodb_page_size_bytes", "gauge", "innodb_page_size.", (), "bytes"),
         Spec(

@@ -68,6 +68,21 @@ class Target:
         return context
 
 
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The two ends of a connection, as they tell which process is the server.
+
+    Attributes:
+        own: Address and TCP port of this end; None over a Unix socket.
+        port: The TCP port at the other end.
+        pid: The process at the other end of a Unix socket; None where it cannot be seen from here, and over TCP.
+    """
+
+    own: tuple[str, int] | None = None
+    port: int | None = None
+    pid: int | None = None
+
+
 def from_dsn(dsn: str, base: Target | None = None) -> Target:
     """A target from ``mysql://user@host:port`` or ``mysql://user@/?socket=/path``.
 

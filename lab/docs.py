@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
-from advisor import engine, rule, text
+from advisor import cases, engine, glossary, rule, rule_page, text
 from advisor import metrics as advisor_metrics
+from advisor.rule import Rule
 from advisor.source import Replayed
 from advisor.window import Window
-from exporter import specs
+from exporter import knowledge, specs
+from exporter.collectors import COLLECTORS, LIGHT
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-CAPTURE = ROOT / "tests/captures/mysql-9.7/repeated-scan/recording.jsonl.gz"
-_METRICS = re.compile(r"(<!-- metrics: [^\n]*-->\n).*?(<!-- end -->)", re.DOTALL)
-_ADVICE = re.compile(r"(<!-- advice: [^\n]*-->\n).*?(<!-- end -->)", re.DOTALL)
+PAGES = ROOT / "docs" / "rules"
+WRITING = ROOT / "docs" / "writing-rules.md"
+CAPTURES = ROOT / "tests" / "captures"
+CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
+_PART = re.compile(r"(<!-- (\w+): made by lab/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
+_MADE = "<!-- made by lab/docs.py from rules/: python -m lab.docs -->\n\n"
+
+
+@functools.cache
+def rules() -> tuple[Rule, ...]:
+    """The built-in rules."""
+    return rule.load(ROOT / "rules")
 
 
 def metrics_table() -> str:
@@ -35,18 +48,112 @@ def advice() -> str:
     """What `innodb-advisor advise` prints for the capture of a repeated scan, as a block of text."""
     output = io.StringIO()
     window = Window.of(Replayed(CAPTURE).history, float("inf"))
-    text.print_advice(
-        Console(file=output, width=110, highlight=False), engine.advise(rule.load(ROOT / "rules"), window)
-    )
+    text.print_advice(Console(file=output, width=110, highlight=False), engine.advise(rules(), window))
     lines = [line.rstrip() for line in output.getvalue().splitlines()]
     return "```\n" + "\n".join(lines) + "\n```\n"
 
 
-def readme(source: str) -> str:
-    """The README with its table of metrics and its recommendation as the code makes them."""
-    source = _METRICS.sub(lambda match: match[1] + metrics_table() + match[2], source)
-    return _ADVICE.sub(lambda match: match[1] + advice() + match[2], source)
+def rules_table(folder: str) -> str:
+    """A markdown table of the rules; ``folder`` is where their pages are, seen from the table."""
+    lines = ["| rule | severity | what it finds |", "| --- | --- | --- |"]
+    lines += [f"| [{each.id}]({folder}{each.id}.md) | {each.file.severity} | {each.file.title} |" for each in rules()]
+    return "\n".join(lines) + "\n"
+
+
+def names_tables() -> str:
+    """Every name that expressions may use."""
+    parts = []
+    for group in glossary.groups():
+        where = f", in rules with `for_each: {group.for_each}`" if group.for_each else ""
+        where = ", in rules with `choose`" if group.name == "choice" else where
+        parts.append(
+            f"**`{group.name}`**{where}: {group.about[0].lower()}{group.about[1:]}\n\n{glossary.table(group.names)}\n"
+        )
+    parts.append(
+        f"**`setting`**: global variables as the server prints them.\n\n{glossary.table(glossary.settings())}\n"
+    )
+    return "\n".join(parts)
+
+
+def sections_table() -> str:
+    """The sections that `needs` may name, and what an account needs for them."""
+    lines = ["| section | privilege |", "| --- | --- |"]
+    lines += [f"| `{each.name}` | {each.privilege or 'none'} |" for each in (*COLLECTORS, LIGHT)]
+    return "\n".join(lines) + "\n"
+
+
+def behaviours_table() -> str:
+    """What `applies.has` may name."""
+    lines = ["| behaviour | what it is |", "| --- | --- |"]
+    lines += [f"| `{name}` | {each.what} |" for name, each in sorted(knowledge.BEHAVIOURS.items())]
+    return "\n".join(lines) + "\n"
+
+
+def example(name: str) -> str:
+    """A file of docs/example-rules, as a block."""
+    return f"```yaml\n{(ROOT / 'docs' / 'example-rules' / name).read_text(encoding='utf-8')}```\n"
+
+
+_PARTS: dict[str, Callable[[], str]] = {
+    "metrics": metrics_table,
+    "advice": advice,
+    "rules": lambda: rules_table("docs/rules/"),
+    "names": names_tables,
+    "sections": sections_table,
+    "behaviours": behaviours_table,
+    "rule": lambda: example("reads-keep-missing.yaml"),
+    "cases": lambda: example("reads-keep-missing.cases.yaml"),
+}
+
+
+def with_parts(source: str) -> str:
+    """A text whose marked parts, from ``<!-- <name>: made by lab/docs.py -->`` on, are as the code makes them."""
+    return _PART.sub(lambda found: found[1] + _PARTS[found[2]]() + found[3], source)
+
+
+def documents() -> dict[Path, str]:
+    """Every file that is made here, as a whole or in parts, and what it must hold."""
+    made = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
+    made[PAGES / "README.md"] = _index()
+    for each in rules():
+        made[PAGES / f"{each.id}.md"] = _MADE + rule_page.markdown(each, proofs=[_proof(c) for c in cases.load(each)])
+    return made
+
+
+def stale() -> list[Path]:
+    """Files that are not as they must be, or that no rule has any more."""
+    made = documents()
+    old = [path for path, wanted in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != wanted]
+    return old + [path for path in sorted(PAGES.glob("*")) if path not in made]
+
+
+def links(page: str) -> list[str]:
+    """The files that a page leads to, relative to it."""
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page)
+    return [each for each in targets if "://" not in each]
+
+
+def write() -> None:
+    """Bring all of it up to date."""
+    PAGES.mkdir(exist_ok=True)
+    made = documents()
+    for path in stale():
+        if path in made:
+            path.write_text(made[path], encoding="utf-8")
+        else:
+            path.unlink()
+
+
+def _index() -> str:
+    head = "# The rules\n\nOne page a rule, made from its file in [rules/](../../rules). How to write your own: "
+    return f"{_MADE}{head}[writing-rules.md](../writing-rules.md).\n\n{rules_table('')}"
+
+
+def _proof(case: cases.Case) -> str:
+    capture = case.recording.resolve().parent.relative_to(CAPTURES)
+    altered = f" (altered: {case.altered.said})" if case.altered else ""
+    return f"{case.name}: [{capture}](../../tests/captures/{capture}/note.yaml){altered}"
 
 
 if __name__ == "__main__":
-    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
+    write()

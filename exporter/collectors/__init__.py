@@ -6,9 +6,11 @@ from exporter.collectors import (
     data_files,
     ddl,
     index_sizes,
+    indexes,
     innodb_metrics,
     innodb_status,
     instrumentation,
+    machine,
     parallel_readers,
     pools,
     server_time,
@@ -33,7 +35,9 @@ COLLECTORS = tuple(
         table_files,
         cached_indexes,
         index_sizes,
+        indexes,
         ddl,
+        machine,
         server_time,
     )
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from exporter.rows import Rows
 from exporter.server import Server
-from exporter.snapshot import Failure
+from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
+from exporter.target import Peer
 
 PICOSECONDS = 1e12
 """In a second: the unit of performance_schema's timers."""
@@ -22,10 +24,11 @@ SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why a server offers nothing to this collector, before anything was asked.
+    """Why there is nothing for this collector, other than that a statement failed.
 
     Attributes:
-        failure: ``absent`` where this server has no such source, ``disabled`` where it is switched off.
+        failure: ``absent`` where this server has no such source, ``disabled`` where it is switched off; the others
+            as in Outcome.
         reason: In words.
         cure: What would help, where anything would.
     """
@@ -35,11 +38,24 @@ class Unavailable:
     cure: str | None = None
 
 
-PERFORMANCE_SCHEMA_OFF = Unavailable(
-    "disabled",
-    "performance_schema is OFF",
-    "add performance_schema = ON to the server's option file and restart it",
-)
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What a collector that reads this machine's files has to know.
+
+    Attributes:
+        peer: The ends of the connection to the server.
+        known: What the collectors before it found.
+        configured: What the user says of the server's machine.
+        root: Where this machine's files begin.
+    """
+
+    peer: Peer
+    known: Snapshot
+    configured: ConfiguredMachine
+    root: Path
+
+
+Local = Callable[[Sequence[Rows], Here], Rows | Unavailable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +70,8 @@ class Collector:
         privilege: What the account needs, as in ``GRANT <privilege> TO …``; None where any account will do.
         every: Seconds between two runs at least; 0 means at every collection.
         instruments: Instruments and consumers of performance_schema that must be on.
+        local: For a source that is no table of the server: from the statements' results, and with the files of this
+            machine, to the rows that are kept and parsed in their place. Runs in a thread.
         each_session: Asked once in every session of the sidecar, which tells about that session alone.
     """
 
@@ -62,6 +80,7 @@ class Collector:
     parse: Callable[[Sequence[Rows]], Any]
     privilege: str | None = None
     every: float = 0.0
+    local: Local | None = None
     each_session: bool = False
     instruments: tuple[str, ...] = ()
 
@@ -73,4 +92,14 @@ def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:
 
 def with_performance_schema(*statements: str) -> Callable[[Server], tuple[str, ...] | Unavailable]:
     """Statements that read performance_schema, the same for every server that has it switched on."""
-    return lambda server: statements if server.performance_schema else PERFORMANCE_SCHEMA_OFF
+    return lambda server: statements if server.performance_schema else performance_schema_off(server)
+
+
+def performance_schema_off(server: Server) -> Unavailable:
+    """That the server has no performance_schema to read now, and where it is switched on."""
+    cure = "add performance_schema = ON to the server's option file and restart it"
+    if server.managed is not None:
+        cure = (
+            "switch performance_schema on in the service's parameter group, server parameters or flags and restart it"
+        )
+    return Unavailable("disabled", "performance_schema is OFF", cure)

@@ -1,10 +1,10 @@
-"""Index builds under way (MySQL 8.0.27+ in parallel): threads, stages and memory."""
+"""Index builds: those done, and of parallel ones under way (MySQL 8.0.27+) the threads, stages and memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import PERFORMANCE_SCHEMA_OFF, Collector, Unavailable
+from exporter.collectors.base import PICOSECONDS, Collector, Unavailable, performance_schema_off
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Ddl, Stage
@@ -21,25 +21,43 @@ STAGES_SQL = (
 )
 
 
+# No row where the server does not count both: 0 would not be true. Counted for 5.6 as well (seen).
+BUILDS_SQL = (
+    "SELECT SUM(e.COUNT_STAR - e.SUM_ERRORS) AS builds, SUM(e.SUM_TIMER_WAIT) AS picoseconds"
+    " FROM performance_schema.events_statements_summary_global_by_event_name e"
+    " JOIN performance_schema.setup_instruments i ON i.NAME = e.EVENT_NAME AND i.ENABLED = 'YES' AND i.TIMED = 'YES'"
+    " WHERE e.EVENT_NAME IN ('statement/sql/alter_table', 'statement/sql/create_index') HAVING COUNT(*) = 2"
+)
+
+
 def queries(server: Server) -> tuple[str, ...] | Unavailable:
-    """Threads and memory where the build is parallel; stages with work units since MySQL 5.7."""
-    if not server.parallel_ddl:
-        return Unavailable("absent", "parallel index builds came with MySQL 8.0.27; MariaDB has none")
+    """The builds that were done; threads, memory and stages where the build is parallel."""
     if not server.performance_schema:
-        return PERFORMANCE_SCHEMA_OFF
-    return THREADS_SQL, MEMORY_SQL, CONSUMER_SQL, STAGES_SQL
+        return performance_schema_off(server)
+    return (BUILDS_SQL, THREADS_SQL, MEMORY_SQL, CONSUMER_SQL, STAGES_SQL) if server.parallel_ddl else (BUILDS_SQL,)
 
 
 def parse(results: Sequence[Rows]) -> Ddl:
-    """What is being built now."""
-    threads, memory, consumer, stages = results
-    watched = any(text(row["enabled"]).upper() == "YES" for row in consumer)
-    used = memory.rows[0][0]
+    """What is being built now, and what was."""
+    by_column = {rows.columns[0]: rows for rows in results}
+    if not by_column.keys() & {"builds", "threads"}:  # recordings of before have no builds
+        raise ValueError(f"neither builds nor threads in {sorted(by_column)}")
+    threads, used = _first(by_column.get("threads")), _first(by_column.get("bytes"))
+    builds, picoseconds = _first(by_column.get("builds")), _first(by_column.get("builds"), 1)
+    watched = any(text(row["enabled"]).upper() == "YES" for row in by_column.get("enabled", ()))
     return Ddl(
-        threads=count(threads.rows[0][0]),
-        memory_bytes=None if used is None else count(used),
-        stages=_stages(stages) if watched else None,
+        threads=threads,
+        memory_bytes=used,
+        stages=_stages(by_column["event_name"]) if watched else None,
+        builds=builds,
+        build_seconds=None if picoseconds is None else picoseconds / PICOSECONDS,
     )
+
+
+def _first(rows: Rows | None, column: int = 0) -> int | None:
+    """A number of the first row; None where there is no row, or no number in it."""
+    value = rows.rows[0][column] if rows is not None and rows.rows else None
+    return None if value is None else count(value)
 
 
 def _stages(rows: Rows) -> tuple[Stage, ...]:

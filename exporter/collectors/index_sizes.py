@@ -1,8 +1,9 @@
-"""mysql.innodb_index_stats: pages of each index and rows of each table, as InnoDB's persistent statistics say."""
+"""mysql.innodb_index_stats: pages and columns of each index, rows of each table, as InnoDB's statistics say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from exporter.collectors.base import TOP, Collector, fixed
 from exporter.collectors.names import logical_table
@@ -14,14 +15,18 @@ SQL = (
     " MAX(CASE WHEN stat_name = 'size' THEN stat_value END) AS pages,"
     " MAX(CASE WHEN stat_name = 'n_leaf_pages' THEN stat_value END) AS leaf_pages,"
     " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN stat_value END) AS distinct_keys,"
-    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN sample_size END) AS sampled_pages"
+    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN sample_size END) AS sampled_pages,"
+    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN CONCAT(stat_name, ' ', stat_description) END) AS longest_prefix"
     " FROM mysql.innodb_index_stats WHERE database_name <> 'mysql'"
     " GROUP BY database_name, table_name, index_name"
 )
+_ROW_ID = "DB_ROW_ID"
+_CLUSTERED = ("PRIMARY", "GEN_CLUST_INDEX")
 
 
 def parse(results: Sequence[Rows]) -> IndexSizes:
     """Partitions summed; the largest indexes by name, with all indexes of a table that has one among them."""
+    keys = _keys(results[0])
     sizes: dict[Index, IndexSize] = {}
     for row in results[0]:
         if row["pages"] is None:
@@ -33,11 +38,38 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
             pages=before.pages + count(row["pages"]),
             leaf_pages=before.leaf_pages + count(row["leaf_pages"] or 0),
             rows=None if before.rows is None or rows is None else before.rows + rows,
+            columns=_columns(index, keys),
         )
     ranked = sorted(sizes, key=lambda index: -sizes[index].pages)
     tables = {(index.schema, index.table) for index in ranked[:TOP]}
     kept = {index: sizes[index] for index in ranked if (index.schema, index.table) in tables}
     return IndexSizes(kept, sum(size.pages for index, size in sizes.items() if index not in kept))
+
+
+def _keys(rows: Rows) -> dict[Index, tuple[str, ...]]:
+    """Every column that InnoDB orders an index by, as the description of its longest n_diff_pfx names them."""
+    found = {}
+    for row in rows:
+        _, _, columns = text(row.get("longest_prefix")).partition(" ")  # a recording of before has none
+        if columns:
+            index = Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
+            found[index] = tuple(columns.split(","))
+    return found
+
+
+def _columns(index: Index, keys: Mapping[Index, tuple[str, ...]]) -> tuple[str, ...] | None:
+    """The index's own columns, without those of the clustered key that InnoDB adds where they are missing."""
+    key = keys.get(index)
+    if key is None:
+        return None
+    if index.clustered:
+        return tuple(column for column in key if column != _ROW_ID)
+    clustered = next((keys[other] for name in _CLUSTERED if (other := replace(index, index=name)) in keys), ())
+    for length in range(1, len(key)):
+        own = key[:length]
+        if key[length:] == tuple(column for column in clustered if column not in own):
+            return own
+    return key
 
 
 def _rows(row: dict[str, Value]) -> int | None:

@@ -1,4 +1,4 @@
-"""SHOW ENGINE INNODB STATUS: the buffer pool and the change buffer, in every text form that servers print.
+"""SHOW ENGINE INNODB STATUS: buffer pool, change buffer and checkpoint, in every text form that servers print.
 
 Forms (see tests/captures): MySQL 5.6–9.7 and MariaDB 10.5 always print ``Ibuf: size …`` under INSERT BUFFER AND
 ADAPTIVE HASH INDEX. MariaDB 10.6–10.11 print a section INSERT BUFFER, without the prefix, and only when the
@@ -60,6 +60,7 @@ def parse_text(status: str) -> InnodbStatus:
             sections.get("INSERT BUFFER AND ADAPTIVE HASH INDEX", sections.get("INSERT BUFFER", ""))
         ),
         truncated=_END not in status,
+        checkpoint_age_bytes=_checkpoint_age(sections.get("LOG", "")),
     )
 
 
@@ -90,6 +91,11 @@ def _pool(section: str) -> PoolText:
 def _labelled(section: str, label: str) -> int | None:
     found = re.search(rf"^{label} +(\d+)\n", section, re.MULTILINE)
     return int(found[1]) if found else None
+
+
+def _checkpoint_age(section: str) -> int | None:
+    written, checkpoint = _labelled(section, "Log sequence number"), _labelled(section, "Last checkpoint at")
+    return None if written is None or checkpoint is None else written - checkpoint
 
 
 def _change_buffer(section: str) -> ChangeBufferText | None:

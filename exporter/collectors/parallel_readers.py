@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import PERFORMANCE_SCHEMA_OFF, Collector, Unavailable
+from exporter.collectors.base import Collector, Unavailable, performance_schema_off
 from exporter.rows import Rows, count
 from exporter.server import Server
 from exporter.snapshot import ParallelReaders
@@ -18,7 +18,7 @@ def queries(server: Server) -> tuple[str, ...] | Unavailable:
     """The one light statement."""
     if not server.parallel_read:
         return Unavailable("absent", "parallel clustered index reads came with MySQL 8.0.14; MariaDB has none")
-    return (SQL,) if server.performance_schema else PERFORMANCE_SCHEMA_OFF
+    return (SQL,) if server.performance_schema else performance_schema_off(server)
 
 
 def parse(results: Sequence[Rows]) -> int:

@@ -14,12 +14,12 @@ from exporter.snapshot import FileReads, Table
 SQL = (
     "SELECT FILE_NAME AS file_name, COUNT_READ AS read_count, SUM_NUMBER_OF_BYTES_READ AS bytes,"
     " SUM_TIMER_READ AS picoseconds, @@datadir AS datadir FROM performance_schema.file_summary_by_instance"
-    f" WHERE EVENT_NAME = '{INSTRUMENT}' AND COUNT_READ > 0 AND FILE_NAME LIKE '%.ibd'"
+    f" WHERE EVENT_NAME = '{INSTRUMENT}' AND COUNT_STAR > 0 AND FILE_NAME LIKE '%.ibd'"
 )
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
-    """Reads since the file was first opened, by table, partitions summed."""
+    """Reads since the file was first opened, by table, partitions summed; 0 for one that was only written or opened."""
     found: dict[Table, FileReads] = {}
     for row in results[0]:
         path = PurePath(text(row["file_name"]))

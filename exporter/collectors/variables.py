@@ -1,4 +1,8 @@
-"""Global variables: the settings, and what the machine tells through them."""
+"""Global variables: the settings, and what tells of the machine and of who runs the server.
+
+Managed servers are told by some of them: Aurora by aurora_version, RDS by a basedir under /rdsdbbin, Azure by
+aad_auth_only; cloudsql_iam_authentication is a flag of Cloud SQL.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,13 @@ from exporter.collectors.base import Collector, fixed
 from exporter.rows import Rows, text
 
 SQL = (
-    "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'innodb%' OR Variable_name IN ("
-    "'aurora_version', 'datadir', 'hostname', 'long_query_time', 'max_connections', 'performance_schema', "
-    "'port', 'read_only', 'super_read_only', 'version', 'version_comment', 'version_compile_machine', "
-    "'version_compile_os')"
+    "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'innodb%' OR Variable_name LIKE 'aad%'"
+    " OR Variable_name LIKE 'azure%' OR Variable_name LIKE 'cloudsql%' OR Variable_name LIKE 'rds%'"
+    " OR Variable_name IN ("
+    "'aurora_version', 'basedir', 'datadir', 'group_replication_group_name', 'hostname', 'license', 'long_query_time', "
+    "'max_connections', 'performance_schema', 'pid_file', 'port', 'read_only', 'socket', 'super_read_only', "
+    "'thread_handling', 'thread_pool_size', 'version', 'version_comment', 'version_compile_machine', "
+    "'version_compile_os', 'wsrep_on')"
 )
 
 

@@ -78,6 +78,65 @@ def fits_old_sublist(snapshots: Snapshots, table: Table) -> Numbers:
     return _read_once(snapshots, table)
 
 
+def exceeds_pool(snapshots: Snapshots, table: Table) -> Numbers:
+    """The pool doesn't hold the table, and each pass reads it."""
+    pages, read = table_pages(snapshots, table), pages_read(snapshots)
+    size = sum(pool.size_pages for pool in snapshots[-1].pools or ())
+    require(pages > size, f"{pages} pages fit a pool of {size}")
+    require(min(read) >= MOST * pages, f"passes read {read} of {pages} pages")
+    return _passes(snapshots, table)
+
+
+def fits_pool(snapshots: Snapshots, table: Table) -> Numbers:
+    """The pool holds the table, and no pass reads it."""
+    pages, read = table_pages(snapshots, table), pages_read(snapshots)
+    require(max(read) <= HARDLY * pages, f"passes read {read} of {pages} pages")
+    return _passes(snapshots, table)
+
+
+def kept(snapshots: Snapshots, table: Table) -> Numbers:
+    """The first passes read the table, which the old sublist doesn't hold, and the last ones don't."""
+    pages, read = _larger_than_old_sublist(snapshots, table, most=0.7), pages_read(snapshots)
+    require(read[0] >= MOST * pages, f"the first pass read {read[0]} of {pages} pages")
+    require(max(read[-3:]) <= HARDLY * pages, f"passes read {read} of {pages} pages")
+    return _passes(snapshots, table)
+
+
+def promoted(snapshots: Snapshots, table: Table, hot: Table) -> Numbers:
+    """Each pass makes as many pages young as the table has, and the hot set is read anew after it."""
+    pages, young = table_pages(snapshots, table), made_young(snapshots)
+    require(min(young) >= MOST * pages, f"{young} of {pages} pages were made young")
+    read = pages_read(snapshots)
+    require(min(read) >= pages + MOST * table_pages(snapshots, hot), f"rounds read {read} pages")
+    return {"table_pages": pages, "pages_read": read, "made_young": young}
+
+
+def not_promoted(snapshots: Snapshots, hot: Table) -> Numbers:
+    """Hardly a page is made young, and hardly one of the hot set is read."""
+    young, pages = made_young(snapshots), table_pages(snapshots, hot)
+    require(max(young) <= 0.1 * pages, f"{young} pages were made young")
+    files = [(snapshot.table_files or {}).get(hot) for snapshot in (snapshots[0], snapshots[-1])]
+    read = [file.reads for file in files if file is not None]
+    require((max(read) - min(read)) / len(young) <= 0.1 * pages, f"the hot set's file was read: {read}")
+    return {"hot_pages": pages, "pages_read": pages_read(snapshots), "made_young": young}
+
+
+def lookups_read(snapshots: Snapshots) -> Numbers:
+    """A pool that is full reads pages all the time."""
+    read = pages_read(snapshots)
+    require(free_pages(snapshots[-1]) < 200, f"{free_pages(snapshots[-1])} pages are free")
+    require(min(read) >= 200, f"rounds read {read} pages")
+    return {"pages_read": read}
+
+
+def lookups_do_not_read(snapshots: Snapshots) -> Numbers:
+    """Hardly a page is read."""
+    read, gets = pages_read(snapshots), [sum(pool.gets for pool in each.pools or ()) for each in snapshots]
+    require(max(read) <= 100, f"rounds read {read} pages")
+    require(gets[-1] - gets[0] >= 1000, "hardly a page was asked for")
+    return {"pages_read": read}
+
+
 def parallel_reads(snapshots: Snapshots, table: Table) -> Numbers:
     """Each COUNT(*) reads the table, by parallel readers that the light samples saw."""
     numbers = read_each_pass(snapshots, table)
@@ -145,6 +204,12 @@ def pages_read(snapshots: Snapshots) -> list[int]:
     return [after - before for before, after in pairwise(totals)]
 
 
+def made_young(snapshots: Snapshots) -> list[int]:
+    """Pages that were made young between each snapshot and the next."""
+    totals = [sum(pool.made_young for pool in snapshot.pools or ()) for snapshot in snapshots]
+    return [after - before for before, after in pairwise(totals)]
+
+
 def table_pages(snapshots: Snapshots, table: Table) -> int:
     """Leaf pages of the clustered index as statistics say.
 
@@ -178,11 +243,11 @@ def ibuf_delta(snapshots: Snapshots, counter: str) -> int:
     return last - first
 
 
-def _larger_than_old_sublist(snapshots: Snapshots, table: Table) -> int:
+def _larger_than_old_sublist(snapshots: Snapshots, table: Table, most: float = 0.6) -> int:
     pages = table_pages(snapshots, table)
     last = snapshots[-1]
     size = sum(pool.size_pages for pool in last.pools or ())
-    require(old_target_pages(last) < pages < 0.6 * size, f"{pages} pages in a pool of {size}")
+    require(old_target_pages(last) < pages < most * size, f"{pages} pages in a pool of {size}")
     return pages
 
 

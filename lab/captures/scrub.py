@@ -13,10 +13,14 @@ from exporter.assembly import Answer
 from exporter.recording import Recorder
 from exporter.rows import Rows, Value
 from lab import cache
-from lab.servers import Server
+from lab.servers import Server, programs
 
+BASEDIR = "/usr"
 DATADIR, TMPDIR, HOSTNAME = "/var/lib/mysql", "/tmp", "db1"  # noqa: S108 - written, never opened
-SAID = f"data folder to {DATADIR}, temporary folder to {TMPDIR}, host name to {HOSTNAME}; nothing else"
+SAID = (
+    f"program folder to {BASEDIR}, data folder to {DATADIR}, temporary folder to {TMPDIR}, host name to {HOSTNAME}; "
+    "nothing else"
+)
 
 
 class Leak(Exception):
@@ -33,7 +37,11 @@ class Scrubbed(Recorder):
             OSError: It cannot be written.
         """
         super().__init__(path)
-        self._folders = {str(server.datadir): DATADIR, str(server.socket.parent): TMPDIR}  # one is in the other
+        self._folders = {
+            str(programs.find(server.name).base): BASEDIR,
+            str(server.datadir): DATADIR,
+            str(server.socket.parent): TMPDIR,  # the data folder is in it
+        }
         self._host = re.compile(rf"\b{re.escape(socket.gethostname())}\b")
 
     def answer(self, answer: Answer) -> None:

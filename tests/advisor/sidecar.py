@@ -13,10 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from prometheus_client.parser import text_string_to_metric_families as parse_classic
+from ruamel.yaml import YAML
 
-from tests.advisor.building import REPOSITORY
+from tests.advisor.building import REPOSITORY, plain_rule
 
-OWN = ("INNODB_ADVISOR_DSN", "INNODB_ADVISOR_PASSWORD", "DSN", "DEFAULTS_FILE")
+OWN = (
+    "INNODB_ADVISOR_DSN",
+    "INNODB_ADVISOR_PASSWORD",
+    "INNODB_ADVISOR_CONFIG",
+    "INNODB_ADVISOR_RULES",
+    "DSN",
+    "DEFAULTS_FILE",
+)
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -38,6 +47,59 @@ def wait_for(what: Callable[[], Any], seconds: float = 15.0) -> Any:
             return found
         assert time.monotonic() < deadline, f"not within {seconds:g} s"
         time.sleep(0.05)
+
+
+def write_rule(folder: Path, **keys: Any) -> Path:
+    """A rule file with these keys over those of a plain one, which fires on everything."""
+    content = plain_rule(**{"proved": ["not at all"], **keys})
+    path = folder / f"{content['id']}.yaml"
+    with path.open("w") as file:
+        YAML().dump(dict(content), file)
+    return path
+
+
+UNLIKE: Mapping[str, Mapping[str, Any]] = {
+    "overruling": {"severity": "critical", "change": [{"setting": "innodb_old_blocks_pct", "value": 90}]},
+    "only-an-action": {
+        "change": [],
+        "action": [{"do": "Add an index", "apply": ["CREATE INDEX a ON t (a)"], "rollback": ["DROP INDEX a ON t"]}],
+        "effect": None,
+    },
+    "breaking": {"evidence": [{"name": "none", "value": "1.0 / 0.0", "source": "nowhere"}]},
+    "unwanted": {"severity": "info", "change": [{"setting": "innodb_old_blocks_time", "value": 0}]},
+    "only-on-the-moon": {"applies": {"mysql": {"from": "99.0"}}},
+}
+"""Rules of which each ends in another way, where ``unwanted`` is suppressed."""
+
+
+def write_unlike(folder: Path) -> Path:
+    """A folder of them."""
+    folder.mkdir(parents=True)
+    for rule_id, keys in UNLIKE.items():
+        write_rule(folder, id=rule_id, **keys)
+    return folder
+
+
+def problem(response: httpx.Response) -> tuple[int, str]:
+    """Status and detail of an error, which must be problem+json (RFC 9457) and nothing else."""
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert set(body) == {"type", "title", "status", "detail"}
+    assert body["type"] == "about:blank"
+    assert body["status"] == response.status_code
+    assert body["title"]
+    assert not re.search(r"Traceback|File \"|\.py\b", response.text)
+    return response.status_code, body["detail"]
+
+
+def values(
+    text: str, parse: Callable[[str], Any] = parse_classic
+) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Samples by name and labels; none may be there twice."""
+    samples = [sample for family in parse(text) for sample in family.samples]
+    found = {(sample.name, frozenset(sample.labels.items())): float(sample.value) for sample in samples}
+    assert len(found) == len(samples)
+    return found
 
 
 class Sidecar:
@@ -67,6 +129,9 @@ class Sidecar:
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return httpx.get(self.url + path, timeout=30, **options)
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        return httpx.post(self.url + path, timeout=30, **options)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:

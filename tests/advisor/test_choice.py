@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from advisor import choice
-from advisor.choice import EQUAL, GROWTH, Choice
+from advisor.choice import ENOUGH, EQUAL, GROWTH, Choice
 from advisor.facts import Scan, facts
 from advisor.fitted import MOST_TABLES, Unanswerable
 from advisor.recommendation import Recommendation
 from advisor.whatif import Model
 from advisor.window import Window
-from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Table
+from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Machine, Table
 from tests.advisor.building import ROWS, advised, captured, pool, scanned
 
 PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
@@ -51,7 +52,8 @@ def test_it_says_what_the_table_reads_then_and_what_is_left_to_others() -> None:
     assert found.error < 0.02
     assert found.cost_predicted == pytest.approx(16_382 - 9_258, abs=30)
     assert found.cost_now > found.cost_predicted
-    assert found.saved > 6_000
+    assert found.saved == pytest.approx(found.read_now - found.read_predicted, abs=0.01)
+    assert found.saved > 4_000
 
 
 def test_a_cached_table_needs_no_change() -> None:
@@ -108,6 +110,8 @@ def test_one_choice_holds_for_all_tables() -> None:
 def test_a_table_that_no_setting_holds_gets_no_advice() -> None:
     window = three_passes({"a": 20_000})
     [found] = [choice.choose(model_of(window)[0], PCT, scan) for scan in model_of(window)[1]]
+    assert found.predicted is not None
+    assert found.now is not None
     assert found.predicted > 0.5 * found.now
     assert scan_advice(window) == []
 
@@ -122,6 +126,7 @@ def test_a_hot_set_that_would_lose_more_than_the_scan_saves_is_not_harmed() -> N
 def test_a_scan_that_reads_more_than_a_hot_set_could_is_held_all_the_same() -> None:
     often = three_passes({"a": 11_400}, every=2.0, gets=50_000)
     [found] = scan_advice(often)
+    assert found.effect is not None
     assert found.effect.predicted < 0.01 * 11_400
 
 
@@ -153,6 +158,47 @@ def test_more_tables_than_the_model_takes_are_said() -> None:
     model, scans = model_of(window)
     with pytest.raises(Unanswerable, match=f"the model takes the {MOST_TABLES} tables"):
         choice.choose(model, PCT, scans[-1])
+
+
+POOL = "innodb_buffer_pool_size"
+HOT_SET = "mysql-9.7/hot-set-exceeds-pool"
+MIB = 2.0**20
+
+
+def test_the_pool_is_the_smallest_that_saves_next_to_all_that_the_largest_would() -> None:
+    model, _ = model_of(captured(HOT_SET))
+    value = choice.best(model, POOL)
+
+    def reads(size: float) -> float:
+        return model.predict({} if size == 48 * MIB else {POOL: size}, GROWTH).rates.read
+
+    enough = ENOUGH * reads(48 * MIB)  # the largest reads nothing
+    assert value == 64 * MIB
+    assert reads(value) <= enough < reads(value - 8 * MIB)  # the server takes steps of 8 MiB
+
+
+def test_no_pool_is_larger_than_it_may_be() -> None:
+    model, _ = model_of(captured(HOT_SET))
+    assert choice.best(model, POOL, 63 * MIB) == 56 * MIB
+    assert choice.best(model, POOL, 50 * MIB) == 48 * MIB
+    assert choice.best(model, POOL, 40 * MIB) == 48 * MIB
+
+
+def test_a_choice_for_the_server_counts_the_reads_of_all() -> None:
+    model, _ = model_of(captured(HOT_SET))
+    found = choice.choose(model, POOL, None, 56 * MIB)
+    assert (found.now, found.predicted) == (None, None)
+    assert found.read_now == pytest.approx(model.fitted.measured.other, rel=0.01)
+    assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
+
+
+@pytest.mark.parametrize(("available", "size"), [(400, 384 * MIB), (100, None)])
+def test_no_alternative_needs_memory_that_is_not_there(available: int, size: float | None) -> None:
+    window = captured("mysql-9.7/repeated-scan")
+    machine = Machine(memory_available_bytes=available * 2**20)
+    model, [scan] = model_of(Window(tuple(replace(each, machine=machine) for each in window.snapshots)))
+    found = {each.change.setting: each.change.to for each in choice.alternatives(model, PCT, scan)}
+    assert found.get(POOL) == size
 
 
 def test_the_model_is_asked_once_for_the_same() -> None:

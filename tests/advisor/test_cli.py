@@ -22,18 +22,21 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from advisor import rule
 from advisor.cli import main
 from advisor.recommendation import Advice
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import replay
+from exporter.server import identify
 from lab.servers import Server
-from tests.advisor.building import REPOSITORY, advised, capture, captured
+from tests.advisor.building import REPOSITORY, RULES_FOLDER, advised, capture, captured
 from tests.advisor.sidecar import command as command_line
 from tests.advisor.sidecar import environment, wait_for
 
-COMMANDS = ("serve", "advise", "record", "check", "whatif", "lru")
+COMMANDS = ("serve", "advise", "record", "check", "whatif", "lru", "rules list", "rules show", "rules test")
 PASSWORD = "correct-horse-9"
 SCAN = capture("mysql-9.7/repeated-scan")
+RULES = rule.load(RULES_FOLDER)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -42,7 +45,7 @@ StartServer = Callable[..., Server]
 
 def here(*arguments: object) -> Result:
     """The command in this process, for what ends before it talks to anyone."""
-    unset = {"INNODB_ADVISOR_DSN": None, "INNODB_ADVISOR_PASSWORD": None}
+    unset = dict.fromkeys(f"INNODB_ADVISOR_{name}" for name in ("DSN", "PASSWORD", "CONFIG", "RULES"))
     return CliRunner(env=unset).invoke(main, [str(each) for each in arguments])
 
 
@@ -62,7 +65,16 @@ def refused(done: Result | subprocess.CompletedProcess[str]) -> str:
 # Help
 
 
-@pytest.mark.parametrize("command", [(), *((each,) for each in COMMANDS)])
+def named(command: str) -> click.Command:
+    """The command behind a name of COMMANDS."""
+    found: click.Command = main
+    for name in command.split():
+        assert isinstance(found, click.Group)
+        found = found.commands[name]
+    return found
+
+
+@pytest.mark.parametrize("command", [(), ("rules",), *(tuple(each.split()) for each in COMMANDS)])
 def test_help_shows_examples_that_stand_on_lines_of_their_own_and_the_exit_codes(command: tuple[str, ...]) -> None:
     done = here(*command, "--help")
     assert done.exit_code == 0
@@ -76,19 +88,20 @@ def test_help_shows_examples_that_stand_on_lines_of_their_own_and_the_exit_codes
 def test_every_option_says_what_it_is_for(command: str) -> None:
     assert [
         option.name
-        for option in main.commands[command].params
+        for option in named(command).params
         if isinstance(option, click.Option) and not option.help and not option.show_default
     ] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_help_are_commands_that_are_understood(command: str) -> None:
-    examples = re.findall(r"^ +innodb-advisor (.+)$", here(command, "--help").stdout, re.MULTILINE)
+    names = command.split()
+    examples = re.findall(r"^ +innodb-advisor (.+)$", here(*names, "--help").stdout, re.MULTILINE)
     assert examples
     for example in examples:
-        name, *arguments = example.partition("||")[0].split()
-        assert name == command
-        main.commands[command].make_context(command, arguments)
+        arguments = example.partition("||")[0].split()
+        assert arguments[: len(names)] == names
+        named(command).make_context(command, arguments[len(names) :])
 
 
 def test_the_version_is_the_packages() -> None:
@@ -101,16 +114,18 @@ def test_the_version_is_the_packages() -> None:
 def test_advice_as_text(run: Run) -> None:
     done = run("advise", "--recording", SCAN)
     assert (done.returncode, done.stderr) == (0, "")
-    [found] = advised(captured("mysql-9.7/repeated-scan")).recommendations
-    assert f"warning  {found.summary}\n" in done.stdout
-    assert f"  apply       {found.changes[0].apply[0]};" in done.stdout
+    for found in advised(captured("mysql-9.7/repeated-scan")).recommendations:
+        assert f"{found.severity}  {found.summary}\n" in done.stdout
+        for change in found.changes:
+            assert all(f"  apply       {statement};" in done.stdout for statement in change.apply)
 
 
 def test_advice_as_json_is_the_contract_and_nothing_else() -> None:
     done = here("advise", "--recording", SCAN, "--format", "json")
     assert done.exit_code == 0
     assert Advice.model_validate_json(done.stdout) == advised(captured("mysql-9.7/repeated-scan"))
-    assert json.loads(done.stdout)["recommendations"][0]["changes"][0]["from"] == 37
+    changes = [change for found in json.loads(done.stdout)["recommendations"] for change in found["changes"]]
+    assert {change["from"] for change in changes if change["setting"] == "innodb_old_blocks_pct"} == {37}
 
 
 def test_advice_as_markdown() -> None:
@@ -120,19 +135,19 @@ def test_advice_as_markdown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "severity", "code"),
+    ("name", "rule_id", "severity", "code"),
     [
-        ("mysql-9.7/repeated-scan", "info", 1),
-        ("mysql-9.7/repeated-scan", "warning", 1),
-        ("mysql-9.7/repeated-scan", "critical", 0),
-        ("mysql-9.7/change-buffer-single-merges", "warning", 0),
-        ("mysql-9.7/change-buffer-single-merges", "info", 1),
-        ("mysql-9.7/idle", "info", 0),
-        ("mariadb-11.8/idle", "info", 0),
+        ("mysql-9.7/repeated-scan", "scan-exceeds-old-sublist", "info", 1),
+        ("mysql-9.7/repeated-scan", "scan-exceeds-old-sublist", "warning", 1),
+        ("mysql-9.7/repeated-scan", "scan-exceeds-old-sublist", "critical", 0),
+        ("mysql-9.7/change-buffer-single-merges", "change-buffering-without-benefit", "warning", 0),
+        ("mysql-9.7/change-buffer-single-merges", "change-buffering-without-benefit", "info", 1),
+        ("mysql-9.7/idle", "scan-exceeds-old-sublist", "info", 0),
     ],
 )
-def test_fail_on_ends_in_1_when_advice_is_as_severe(name: str, severity: str, code: int) -> None:
-    done = here("advise", "--recording", capture(name), "--fail-on", severity)
+def test_fail_on_ends_in_1_when_advice_is_as_severe(name: str, rule_id: str, severity: str, code: int) -> None:
+    others = [("--suppress", each.id) for each in RULES if each.id != rule_id]
+    done = here("advise", "--recording", capture(name), "--fail-on", severity, *itertools.chain(*others))
     assert done.exit_code == code
     assert done.stderr == ""
 
@@ -181,6 +196,20 @@ def test_a_recording_without_privileges_names_the_grants(name: str, grants: list
         (["serve", "--recording", SCAN, "--interval", "5m"], "Invalid value for '--interval': '5m' is longer than 60s"),
         (["serve", "--recording", SCAN, "--listen", "9747"], "Invalid value for '--listen': '9747' is not an address"),
         (["serve", "--recording", SCAN, "--lisen", ":1"], "No such option '--lisen'."),
+        (
+            ["advise", "--recording", SCAN, "--memory", "lots"],
+            "Invalid value for '--memory': lots is not a size such as",
+        ),
+        (["advise", "--recording", SCAN, "--cores", "nan"], "--cores needs a number such as 8"),
+        (["advise", "--recording", SCAN, "--suppress", ""], "--suppress needs a rule or the fingerprint of a"),
+        (["serve", "--recording", SCAN, "--cores", "0"], "Invalid value for '--cores': 0.0 is not in the range x>0"),
+        (["serve", "--recording", SCAN, "--storage", "tape"], "Invalid value for '--storage': 'tape' is not one of"),
+        (["rules", "show"], "Missing argument 'ID'"),
+        (["rules", "show", "absent"], "there is no rule absent; there are "),
+        (["rules", "test", "--rule", "absent"], "there is no rule absent"),
+        (["rules", "test", "absent"], "absent: cannot read the rules: No such file or directory"),
+        (["rules", "list", "--rules", "absent"], "absent: cannot read the rules: No such file or directory"),
+        (["advise", "--recording", SCAN, "--config", "absent"], "absent: cannot read it: No such file or directory"),
         (["advice"], "No such command 'advice'. Did you mean 'advise'?"),
         (["check", "extra", "--recording", SCAN], "Got unexpected extra argument (extra)"),
     ],
@@ -381,7 +410,7 @@ def test_check_says_what_can_be_read_on_every_server(server: Server, run: Run) -
     assert list(marks) == [each.name for each in (*COLLECTORS, LIGHT)]
     assert (marks["pools"], marks["status"]) == ("ok", "ok")
     assert marks["table_scans"] == ("ok" if mysql else "no")
-    assert marks["ddl"] == ("ok" if server.name == "mysql-9.7" else "–")
+    assert marks["cached_indexes"] == ("ok" if server.name == "mysql-9.7" else "–")
 
 
 def test_check_says_the_same_to_programs(server: Server, run: Run) -> None:
@@ -393,12 +422,13 @@ def test_check_says_the_same_to_programs(server: Server, run: Run) -> None:
     assert found["account"].startswith("root@")
     sources = {each["source"]: each for each in found["sources"]}
     assert list(sources) == [each.name for each in (*COLLECTORS, LIGHT)]
+    identified = identify({"version": found["server"].partition(" ")[2]})
     assert sources["pools"] == {
         "source": "pools",
         "ok": True,
         "reason": "",
         "cure": None,
-        "needed_by": ["scan-exceeds-old-sublist"],
+        "needed_by": [each.id for each in RULES if "pools" in each.file.needs and identified in each.file.applies],
     }
     assert sources["table_scans"]["ok"] is mysql
     if not mysql:
@@ -606,7 +636,7 @@ def test_watching_lasts_as_long_as_asked_for(server: Server, run: Run) -> None:
     assert time.monotonic() - began < 8
     advice = Advice.model_validate_json(done.stdout)
     assert advice.watched_seconds == pytest.approx(2.0, abs=0.5)
-    assert advice.blind == ()
+    assert not {each.lacks for each in advice.blind} & {"window", *(each.name for each in (*COLLECTORS, LIGHT))}
     assert done.stderr == ""
 
 
@@ -630,7 +660,7 @@ def test_a_terminal_of_another_character_set_gets_what_it_can_show(run: Run) -> 
     done = run("check", "--recording", capture("mariadb-11.8/idle"), env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 1
     assert done.stderr == ""
-    assert re.search(r"^ddl +\? +parallel index builds", done.stdout, re.MULTILINE)
+    assert re.search(r"^cached_indexes +\? +INNODB_CACHED_INDEXES came", done.stdout, re.MULTILINE)
 
 
 def test_nothing_is_written_into_the_repository_or_the_home(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from advisor.config import Address, Duration, Interval, Where
+from advisor.config import Address, Duration, Interval, Size, Where
 from exporter.target import TargetError
 
 
@@ -47,6 +47,17 @@ def test_an_address_is_host_and_port(text: str, address: tuple[str, int]) -> Non
 def test_no_address_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not an address such as"):
         Address().convert(text, None, None)
+
+
+@pytest.mark.parametrize(("text", "size"), [("16G", 16 << 30), ("512 MiB", 512 << 20), ("4194304", 4 << 20)])
+def test_a_size_is_in_bytes(text: str, size: int) -> None:
+    assert Size().convert(text, None, None) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "16", "-1G", "G", "16X", "1e9", "nan"])
+def test_no_size_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a size such as 16G"):
+        Size().convert(text, None, None)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from advisor.recommendation import Advice, Recommendation, Severity, change, fingerprint, tidy
+from advisor.recommendation import Advice, Recommendation, Severity, fingerprint, tidy
 from tests.advisor.building import advised, captured
 
 # design.md, "The recommendation"; effect and cost may say more than the example there.
@@ -20,13 +20,14 @@ SHAPE = {
     "subject": dict,
     "evidence": list,
     "changes": list,
+    "actions": list,
     "effect": dict,
     "cost": dict,
     "alternatives": list,
     "watched_seconds": float,
     "references": list,
 }
-CHANGE = {"setting", "from", "to", "dynamic", "apply", "rollback", "persist", "config"}
+CHANGE = {"setting", "from", "to", "dynamic", "apply", "rollback", "persist", "config", "via", "note"}
 
 
 def test_the_fingerprint_depends_on_rule_and_subject_only() -> None:
@@ -41,7 +42,7 @@ def test_the_fingerprint_depends_on_rule_and_subject_only() -> None:
 def test_the_fingerprint_of_a_table_is_the_same_on_every_server() -> None:
     found = [advised(captured(f"{name}/repeated-scan")).recommendations for name in ("mysql-9.7", "mysql-5.6")]
     assert len({each[0].fingerprint for each in found}) == 1
-    assert len({each[0].effect.now for each in found}) == 2
+    assert len({each[0].effect.now for each in found if each[0].effect}) == 2
 
 
 def test_the_json_has_the_shape_of_the_contract() -> None:
@@ -73,36 +74,6 @@ def test_what_the_contract_does_not_know_is_refused() -> None:
         Recommendation.model_validate(found.model_dump() | {"surprise": 1})
     with pytest.raises(ValidationError):
         Recommendation.model_validate(found.model_dump() | {"confidence": 1.5})
-
-
-def test_a_number_is_written_bare_and_a_word_in_quotes() -> None:
-    number = change("innodb_old_blocks_pct", 37.0, 60.0, dynamic=True, set_persist=True)
-    word = change("innodb_change_buffering", "all", "none", dynamic=True, set_persist=True)
-    assert number.apply == ("SET GLOBAL innodb_old_blocks_pct = 60",)
-    assert (number.from_, number.to) == (37, 60)
-    assert word.apply == ("SET GLOBAL innodb_change_buffering = 'none'",)
-    assert word.rollback == ("SET GLOBAL innodb_change_buffering = 'all'",)
-    assert word.persist == ("SET PERSIST innodb_change_buffering = 'none'",)
-    assert word.config == "innodb_change_buffering = none"
-
-
-def test_a_quote_in_a_word_is_doubled() -> None:
-    assert change("x", "it's", "a'b", dynamic=True, set_persist=False).apply == ("SET GLOBAL x = 'a''b'",)
-
-
-def test_large_numbers_are_written_to_the_last_digit() -> None:
-    changed = change("innodb_buffer_pool_size", 134_217_728.0, 5_368_709_121.0, dynamic=True, set_persist=False)
-    assert changed.apply == ("SET GLOBAL innodb_buffer_pool_size = 5368709121",)
-
-
-def test_set_persist_is_written_only_where_the_server_has_it() -> None:
-    assert change("x", 1.0, 2.0, dynamic=True, set_persist=False).persist == ()
-
-
-def test_a_setting_that_only_a_restart_changes_has_no_statements() -> None:
-    changed = change("innodb_page_size", 16_384.0, 4_096.0, dynamic=False, set_persist=True)
-    assert (changed.apply, changed.rollback, changed.persist) == ((), (), ())
-    assert changed.config == "innodb_page_size = 4096"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from advisor import rule
 from advisor.expressions import Result
 from advisor.recommendation import Severity
+from advisor.rule_file import Applies
 from advisor.summary import fill, placeholders
 from advisor.yamlfile import FileError
 from exporter.server import identify
@@ -47,7 +49,10 @@ evidence:
     value: scan.schema
     source: a table
 change:
-  - {setting: innodb_old_blocks_pct, value: choice.value}
+  - {setting: innodb_old_blocks_pct, value: choice.value, if: pool.pages > 0.0}
+action:
+  - do: look at {scan.table}
+    apply: ["ANALYZE TABLE {scan.schema:identifier}.{scan.table:identifier}"]
 effect:
   quantity: pages read per pass
   now: scan.pages_read_per_pass
@@ -130,7 +135,7 @@ MISTAKES = {
         "lru, setting: innodb_old_blocks_pct}",
         "lru, setting: innodb_flush_method}",
         "innodb_flush_method}",
-        "choose.setting: Input should be 'innodb_old_blocks_pct' or 'innodb_old_blocks_time'",
+        "choose.setting: Input should be 'innodb_old_blocks_pct', 'innodb_old_blocks_time' or",
     ),
     "misspelt part of a choice": (
         "choice.value ==",
@@ -187,9 +192,9 @@ MISTAKES = {
         "effect.now: this is a text; a number is needed",
     ),
     "text for a number setting": (
-        "value: choice.value}",
-        "value: \"'none'\"}",
-        "\"'none'\"}",
+        "value: choice.value, if",
+        "value: \"'none'\", if",
+        "\"'none'\", if",
         "change.0.value: this is a text; a number is needed",
     ),
     "syntax error": ("scan.passes >= 2.0", "scan.passes >=", "", "when.0: Syntax error: mismatched input '<EOF>'"),
@@ -219,6 +224,18 @@ MISTAKES = {
         "innodb_old_block_pct, value",
         "change.0.setting: unknown setting innodb_old_block_pct",
     ),
+    "a number that the setting never takes": (
+        "value: choice.value",
+        "value: 96",
+        "96, if",
+        "change.0.value: innodb_old_blocks_pct takes a whole number from 5 to 95",
+    ),
+    "a word that the setting never takes": (
+        "innodb_old_blocks_pct, value: choice.value",
+        "innodb_random_read_ahead, value: \"'YES'\"",
+        "\"'YES'\", if",
+        "change.0.value: innodb_random_read_ahead takes one of OFF, ON",
+    ),
     "unknown section": (
         "needs: [pools, variables]",
         "needs: [pools, variabels]",
@@ -226,7 +243,55 @@ MISTAKES = {
         "needs.1: no section variabels; there are cached_indexes, ",
     ),
     "unknown list": ("for_each: scans", "for_each: scnas", "scnas", "for_each: no list scnas; there are scans"),
-    "unknown flavour": ("[aurora]", "[auror]", "auror]", "applies.not_on.0: Input should be 'percona' or 'aurora'"),
+    "unknown flavour": ("[aurora]", "[auror]", "auror]", "applies.not_on.0: Input should be 'percona', 'aurora'"),
+    "unknown behaviour": (
+        "  not_on: [aurora]",
+        "  has: [paralel_read]",
+        "paralel_read]",
+        "applies.has.0: no behaviour paralel_read; did you mean parallel_read?",
+    ),
+    "number for a change's condition": (
+        "if: pool.pages > 0.0",
+        "if: pool.pages",
+        "pool.pages}",
+        "change.0.if: this is a number; true or false is needed",
+    ),
+    "unknown name in an action": (
+        "look at {scan.table}",
+        "look at {scan.tabel}",
+        "{scan.tabel}",
+        "action.0.do: unknown name in {scan.tabel}",
+    ),
+    "unknown name in a statement": (
+        ".{scan.table:identifier}",
+        ".{scan.tabel:identifier}",
+        "{scan.tabel:identifier}",
+        "action.0.apply.0: unknown name in {scan.tabel:identifier}",
+    ),
+    "a number as an identifier": (
+        ".{scan.table:identifier}",
+        ".{scan.pages:identifier}",
+        "{scan.pages:identifier}",
+        "action.0.apply.0: {scan.pages:identifier} is no text: write {scan.pages}",
+    ),
+    "a finding that would go before it comes": (
+        "unless:\n",
+        "lasting: {condition: scan.passes > 1.0, share: 0.3, until: 0.6}\nunless:\n",
+        "0.6}",
+        "lasting.until: must not be more than share",
+    ),
+    "a number that lasts": (
+        "unless:\n",
+        "lasting: {condition: scan.passes}\nunless:\n",
+        "scan.passes}",
+        "lasting.condition: this is a number; true or false is needed",
+    ),
+    "a bound that is a text": (
+        "innodb_old_blocks_pct}\nunless",
+        "innodb_old_blocks_pct, at_most: scan.table}\nunless",
+        "scan.table}",
+        "choose.at_most: this is a text; a number is needed",
+    ),
     "no version": ('from: "5.6"', 'from: "five"', '"five",', "applies.mysql.from: not a server version: 'five'"),
     "version as a number": ('from: "10.5"', "from: 10.5", "10.5}", "applies.mariadb.from: must be a text"),
     "broken flow": ("[pools, variables]", "[pools, variables", ": scans", "expected ',' or ']', but got ':'"),
@@ -322,16 +387,34 @@ def test_a_mistake_is_refused_where_it_is(tmp_path: Path, what: str) -> None:
     assert "\n" not in message
 
 
-def test_a_choice_without_a_table_to_choose_for_is_refused(tmp_path: Path) -> None:
-    plain = (
-        GOOD.replace("for_each: scans\n", "").replace("scan.schema", "'x'").replace("scan.table", "window.seconds")
-        .replace("scan.bytes:bytes", "window.seconds").replace("scan.passes:number", "window.seconds")
-        .replace("{'x'}", "{window.seconds}").replace("scan.pages_read_per_pass", "1.0")
-        .replace("scan.passes", "1.0").replace("scan.pages", "1.0")
-    )  # fmt: skip
-    _, rest, message = refusal(tmp_path, plain)
+def test_a_choice_for_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    other = GOOD.replace("for_each: scans", "for_each: blind_spots")
+    for name in ("scan.schema", "scan.table"):
+        other = other.replace(name, "blind_spot.sources")
+    for name in ("scan.pages_read_per_pass", "scan.passes", "scan.pages", "scan.bytes"):
+        other = other.replace(name, "blind_spot.count")
+    _, rest, message = refusal(tmp_path, other)
     assert rest.startswith("{model: lru")
-    assert message == "choose: the model chooses for a scanned table: add for_each: scans"
+    assert message == "choose: the model chooses for a scanned table (for_each: scans) or for the server"
+
+
+def test_a_rule_with_nothing_to_do_is_refused(tmp_path: Path) -> None:
+    begin, end = GOOD.index("change:"), GOOD.index("effect:")
+    _, _, message = refusal(tmp_path, GOOD[:begin] + GOOD[end:])
+    assert message == "id: a rule has something to do: add change or action"
+
+
+@pytest.mark.parametrize(
+    ("applies", "on", "not_on"),
+    [
+        ({"has": ["parallel_read"]}, ["8.0.14", "9.7.4", "26.7.0"], ["8.0.13", "5.6.24", "11.8.6-MariaDB"]),
+        ({"has": ["parallel_read"], "mysql": {"below": "8.4"}}, ["8.0.14"], ["8.4.0"]),
+        ({"has": ["change_buffer"], "mariadb": {"from": "10.6"}}, ["10.11.6-MariaDB"], ["10.5.23-MariaDB", "9.7.4"]),
+    ],
+)
+def test_a_rule_applies_to_servers_of_some_behaviour(applies: dict[str, Any], on: list[str], not_on: list[str]) -> None:
+    rule_applies = Applies.model_validate(applies)
+    assert [version for version in (*on, *not_on) if server(version) in rule_applies] == on
 
 
 def test_the_place_is_line_and_column_from_one(tmp_path: Path) -> None:

@@ -1,14 +1,11 @@
-"""What is known of a setting is what servers say and accept."""
+"""What people and servers write of a setting is understood; tests/live/test_changes.py asks the servers themselves."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-import pymysql
 import pytest
 
 from advisor.settings import SETTINGS, SettingValue
-from lab.servers import Server
+from exporter.server import identify
 from tests.advisor.building import server as server_of
 
 
@@ -57,6 +54,13 @@ def test_only_a_value_of_its_kind_and_range_is_accepted(name: str, value: Settin
         ("innodb_buffer_pool_size", 134_217_728, 2.0**27),
         ("innodb_old_blocks_pct", "80", 80.0),
         ("innodb_change_buffering", "none", "none"),
+        ("innodb_change_buffering", " ALL ", "all"),
+        ("innodb_flush_method", "o_direct", "O_DIRECT"),
+        ("innodb_random_read_ahead", "on", "ON"),
+        ("innodb_random_read_ahead", "true", "ON"),
+        ("innodb_random_read_ahead", "0", "OFF"),
+        ("innodb_random_read_ahead", 1, "ON"),
+        ("innodb_random_read_ahead", 0.0, "OFF"),
     ],
 )
 def test_what_a_person_writes_is_understood(name: str, written: SettingValue, value: SettingValue) -> None:
@@ -70,9 +74,13 @@ def test_what_a_person_writes_is_understood(name: str, written: SettingValue, va
         ("innodb_old_blocks_pct", 4.5, "4.5 is not a whole number from 5 to 95"),
         ("innodb_old_blocks_pct", "1e1", "1e1 is not a whole number from 5 to 95"),
         ("innodb_old_blocks_pct", "", " is not a whole number from 5 to 95"),
-        ("innodb_lru_scan_depth", "1", "1 is not a whole number from 100 on"),
+        ("innodb_lru_scan_depth", "1", "1 is not a whole number from 100 to 4294967295"),
+        ("innodb_buffer_pool_size", "1K", "1K is not a whole number from 5242880 on"),
+        ("innodb_random_read_ahead", "yes", "yes is not one of OFF, ON"),
+        ("innodb_random_read_ahead", 2, "2 is not one of OFF, ON"),
+        ("innodb_change_buffering", "1", "1 is not one of none, inserts, deletes, changes, purges, all"),
         ("innodb_change_buffering", "some", "some is not one of none, inserts, deletes, changes, purges, all"),
-        ("innodb_flush_method", 1.0, "1 is not a text"),
+        ("innodb_change_buffering", 1.0, "1 is not one of none, inserts, deletes, changes, purges, all"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_what_would_be(name: str, written: SettingValue, said: str) -> None:
@@ -92,25 +100,29 @@ def test_a_pool_is_resized_without_a_restart_from_some_version_on(version: str, 
     assert not SETTINGS["innodb_page_size"].dynamic_on(server_of(version))
 
 
-def test_a_server_agrees_on_which_settings_are_dynamic_and_takes_their_extremes(server: Server) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL VARIABLES LIKE 'innodb%'")
-        before = dict(cursor.fetchall())
-        checked = 0
-        for name, setting in SETTINGS.items():
-            if name not in before or name == "innodb_buffer_pool_size":  # resizing is slow, and not for 5.6
-                continue
-            extremes = [setting.minimum, setting.maximum] if setting.kind == "number" else setting.words
-            for value in (each for each in extremes if each is not None):
-                shown = f"'{value}'" if isinstance(value, str) else str(int(value))
-                taken = False
-                with suppress(pymysql.MySQLError):
-                    cursor.execute(f"SET GLOBAL {name} = {shown}")
-                    cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
-                    taken = setting.read(cursor.fetchall()[0][1]) == (value if isinstance(value, str) else float(value))
-                assert taken == setting.dynamic, f"{name} = {shown}"
-                checked += 1
-            if setting.dynamic:
-                old = before[name] if setting.kind == "number" else f"'{before[name]}'"
-                cursor.execute(f"SET GLOBAL {name} = {old}")
-    assert checked >= 7
+@pytest.mark.parametrize(
+    ("version", "present"),
+    [("8.0.13", False), ("8.0.14", True), ("26.7.0", True), ("11.8.6-MariaDB", False)],
+)
+def test_a_setting_exists_in_some_versions(version: str, *, present: bool) -> None:
+    assert SETTINGS["innodb_parallel_read_threads"].exists_on(server_of(version)) == present
+    assert SETTINGS["innodb_old_blocks_pct"].exists_on(server_of(version))
+
+
+def test_what_is_taken_depends_on_the_server() -> None:
+    capacity, shutdown = SETTINGS["innodb_redo_log_capacity"], SETTINGS["innodb_fast_shutdown"]
+    large = 2.0**38
+    assert capacity.accepts(large)
+    assert capacity.accepts(large, server_of("8.0.34"))
+    assert not capacity.accepts(large, server_of("8.0.30"))
+    assert capacity.range_on(server_of("8.0.30")) == "a whole number from 8388608 to 137438953472"
+    assert shutdown.parse("3", server_of("11.8.6-MariaDB")) == 3.0
+    with pytest.raises(ValueError, match="3 is not a whole number from 0 to 2"):
+        shutdown.parse("3", server_of("9.7.4"))
+
+
+def test_windows_has_words_of_its_own() -> None:
+    windows = identify({"version": "8.4.5", "version_compile_os": "Win64"})
+    assert SETTINGS["innodb_flush_method"].accepts("O_DIRECT", server_of("8.4.5"))
+    assert not SETTINGS["innodb_flush_method"].accepts("O_DIRECT", windows)
+    assert SETTINGS["innodb_flush_method"].accepts("unbuffered", windows)

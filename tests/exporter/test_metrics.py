@@ -17,7 +17,7 @@ from exporter.collectors.innodb_status import parse_text as parse_status
 from exporter.metrics import SETTINGS, families
 from exporter.midpoint import TOLERANCE, old_target
 from exporter.sampler import Sampler
-from exporter.snapshot import Snapshot, Stage
+from exporter.snapshot import Machine, Snapshot, Stage
 from exporter.specs import SPECS, Spec
 from exporter.target import from_dsn
 from lab import workloads
@@ -276,7 +276,10 @@ def test_every_value_is_the_servers_own(look: Look) -> None:
     for name in MOVING:
         for labels, value in look.metrics[name].items():
             assert look.before[name][labels] - 1e-6 <= value <= look.after[name][labels] + 1e-6, name
-    elsewhere = {  # in the tests below
+    elsewhere = {  # in the tests below, and in those of the machine
+        "innodb_server_cores",
+        "innodb_server_memory_bytes",
+        "innodb_server_memory_available_bytes",
         "innodb_server_info",
         "innodb_server_uptime_seconds",
         "innodb_index_resident_pages",
@@ -426,6 +429,7 @@ SECTION_OF = {
     "data_files": {"innodb_data_file_reads_total", "innodb_data_file_read_seconds_total"},
     "table_files": {"innodb_table_file_read_bytes_total"},
     "server_time": {"innodb_exporter_collector_server_seconds_total"},
+    "machine": {"innodb_server_cores", "innodb_server_memory_bytes", "innodb_server_memory_available_bytes"},
 }
 """What may go when a section is not known."""
 
@@ -459,6 +463,17 @@ def test_stages_of_an_alter_are_exposed(look: Look) -> None:
         ("alter table (insert)", "completed"): 7,
         ("alter table (insert)", "estimated"): 10,
     }
+
+
+def test_the_servers_machine_is_exposed_with_how_it_is_known(look: Look) -> None:
+    section = Machine(cores=1.5, cores_source="cgroup cpu.max", memory_bytes=7, memory_source="configuration")
+    metrics = exposed(replace(look.snapshot, machine=section))
+    assert metrics["innodb_server_cores"] == {("cgroup cpu.max",): 1.5}
+    assert metrics["innodb_server_memory_bytes"] == {("configuration",): 7}
+    assert "innodb_server_memory_available_bytes" not in metrics
+    bare = exposed(replace(look.snapshot, machine=Machine(device="sda", memory_available_bytes=0)))
+    assert bare["innodb_server_memory_available_bytes"] == {(): 0}
+    assert not {"innodb_server_cores", "innodb_server_memory_bytes"} & set(bare)
 
 
 # The exposition

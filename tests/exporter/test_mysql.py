@@ -26,7 +26,7 @@ from exporter.mysql import (
 )
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.target import Target, from_dsn
+from exporter.target import Peer, Target, from_dsn
 from lab.servers import NAMES, Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -53,6 +53,21 @@ async def test_it_knows_the_server_and_the_account(server: Server) -> None:
     async with connected(server) as connection:
         assert connection.server.version_text == server.version
         assert connection.account == "root@localhost"
+
+
+async def test_it_knows_both_ends_of_the_connection(server: Server, ask: Ask) -> None:
+    async with connected(server) as connection:
+        peer = connection.peer
+        number = await value(connection, "SELECT CONNECTION_ID()")
+        [(client,)] = ask(server, f"SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = {number}")
+        assert peer.own is not None
+        assert client == f"localhost:{peer.own[1]}"
+        assert (peer.own[0], peer.port, peer.pid) == ("127.0.0.1", server.port, None)
+        connection.abort()
+        await asyncio.sleep(0.05)
+        assert connection.peer == Peer()
+    async with connected(Target(socket=str(server.socket))) as connection:
+        assert connection.peer == Peer(pid=server.pid)
 
 
 async def test_a_result_is_rows(server: Server) -> None:

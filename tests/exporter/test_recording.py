@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exporter.assembly import Answer
 from exporter.collectors import COLLECTORS
-from exporter.recording import Recorder, RecordingError, identity, replay
+from exporter.recording import Recorder, RecordingError, replay
 from exporter.rows import Rows
 from exporter.sampler import Sampler
 from exporter.server import identify
@@ -97,19 +97,6 @@ def test_the_same_answers_make_the_same_file(path: Path) -> None:
     before = path.read_bytes()
     record(path)
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"version": "9.7.4-2", "version_comment": "(Debian)", "performance_schema": "ON"},
-        {"version": "8.0.39-30", "version_comment": "Percona Server (GPL)", "performance_schema": "OFF"},
-        {"version": "8.0.28", "version_comment": "Source distribution", "aurora_version": "3.04.0"},
-        {"version": "5.5.5-10.11.19-MariaDB", "version_comment": "Debian n/a"},
-    ],
-)
-def test_a_server_is_identified_again_from_what_is_kept(variables: dict[str, str]) -> None:
-    assert identify(identity(identify(variables))) == identify(variables)
 
 
 def test_a_recording_without_a_collection_has_no_snapshots(path: Path) -> None:

@@ -25,6 +25,7 @@ StartServer = Callable[..., Server]
 one = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
 NEEDS_PERFORMANCE_SCHEMA = {
     "instrumentation",
+    "ddl",
     "table_scans",
     "count_statements",
     "data_files",
@@ -90,7 +91,7 @@ async def test_every_source_of_a_server_is_collected(watched: Server, watch: Wat
     assert failures(snapshot) == {}
     absent = {name for name, outcome in snapshot.outcomes.items() if outcome.failure == "absent"}
     expected = {"mysql-9.7": set[str]()}
-    assert absent == expected.get(watched.name, {"cached_indexes", "ddl", "parallel_readers"})
+    assert absent == expected.get(watched.name, {"cached_indexes", "parallel_readers"})
     for name in set(snapshot.outcomes) - absent:
         assert getattr(snapshot, name) is not None, name
     for name in absent:
@@ -102,7 +103,7 @@ async def test_what_needs_performance_schema_is_disabled_where_that_is_off(
 ) -> None:
     for name in ("mysql-9.7", "mariadb-10.11"):
         snapshot = await watch(start_server(name, performance_schema="OFF")).collect()
-        also = {"ddl", "parallel_readers"} if name == "mysql-9.7" else set()
+        also = {"parallel_readers"} if name == "mysql-9.7" else set()
         assert failures(snapshot) == dict.fromkeys(NEEDS_PERFORMANCE_SCHEMA | also, "disabled")
         for section in NEEDS_PERFORMANCE_SCHEMA | also:
             assert getattr(snapshot, section) is None

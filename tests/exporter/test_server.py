@@ -3,8 +3,11 @@ from typing import Any
 
 import pytest
 
-from exporter.server import IDENTITY_SQL, Flavour, Version, identify, parse_version
+from exporter.knowledge import BEHAVIOURS, SETTINGS
+from exporter.server import IDENTITY_SQL, Flavour, Managed, Version, identify, identity, parse_version
 from lab.servers import Server as RealServer
+
+GROUP = "8a94f357-aab4-11df-86ab-c80aa9429562"
 
 
 @pytest.mark.parametrize(
@@ -37,11 +40,14 @@ def test_a_text_without_a_version_is_refused(version_text: str) -> None:
         parse_version(version_text)
 
 
-def test_versions_that_follow_the_calendar_are_newer_than_the_ones_before() -> None:
-    server = identify({"version": "26.7.0"})
+@pytest.mark.parametrize("version_text", ["26.7", "26.7.0", "26.10.3-commercial", "27.1.0-1.debian"])
+def test_versions_that_follow_the_calendar_are_newer_than_the_ones_before(version_text: str) -> None:
+    latest, server = identify({"version": "9.7.4"}), identify({"version": version_text})
     assert server.at_least(mysql=(9, 7, 0))
-    assert server.parallel_read
-    assert server.parallel_ddl
+    assert {name for name in BEHAVIOURS if server.has(name)} == {name for name in BEHAVIOURS if latest.has(name)}
+    assert [known.default.on("mysql", server.version) for known in SETTINGS.values()] == [
+        known.default.on("mysql", latest.version) for known in SETTINGS.values()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,58 @@ def test_versions_that_follow_the_calendar_are_newer_than_the_ones_before() -> N
 def test_the_flavour_is_found(variables: dict[str, str], flavour: Flavour) -> None:
     assert identify(variables).flavour == flavour
     assert identify(variables).mariadb == (flavour == "mariadb")
+
+
+MANAGED: list[tuple[dict[str, str], Managed | None]] = [
+    ({"version": "8.0.36"}, None),
+    ({"version": "8.0.36", "basedir": "/usr/"}, None),
+    ({"version": "8.0.36", "basedir": "/rdsdbbin/mysql-8.0.36.R2/"}, "rds"),
+    ({"version": "10.11.8-MariaDB-log", "basedir": "/rdsdbbin/mariadb-10.11.8.R2/"}, "rds"),
+    (
+        {"version": "8.0.36", "basedir": "/rdsdbbin/oscar-8.0.mysql_aurora.3.08.0/", "aurora_version": "3.08.0"},
+        "aurora",
+    ),
+    ({"version": "5.7.mysql_aurora.2.11.1", "aurora_version": "2.11.1"}, "aurora"),
+    ({"version": "8.0.32", "aad_auth_only": "OFF"}, "azure"),
+    ({"version": "5.7.25-google-log"}, "cloudsql"),
+    ({"version": "8.0.31-google", "cloudsql_iam_authentication": "ON"}, "cloudsql"),
+]
+
+
+@pytest.mark.parametrize(("variables", "managed"), MANAGED)
+def test_a_cloud_service_is_recognised(variables: dict[str, str], managed: Managed | None) -> None:
+    assert identify(variables).managed == managed
+
+
+@pytest.mark.parametrize(
+    ("variables", "member"),
+    [({}, False), ({"group_replication_group_name": ""}, False), ({"group_replication_group_name": GROUP}, True)],
+)
+def test_a_member_of_a_group_is_recognised_by_its_group(variables: dict[str, str], *, member: bool) -> None:
+    assert identify({"version": "9.7.4", **variables}).group_replication is member
+
+
+@pytest.mark.parametrize(
+    ("system", "windows"), [("Linux", False), ("debian-linux-gnu", False), ("Win64", True), ("", False)]
+)
+def test_windows_is_recognised(system: str, *, windows: bool) -> None:
+    assert identify({"version": "9.7.4", "version_compile_os": system}).windows is windows
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        *(variables for variables, _ in MANAGED),
+        {"version": "9.7.4-2", "version_comment": "(Debian)", "performance_schema": "ON"},
+        {"version": "8.0.39-30", "version_comment": "Percona Server (GPL)", "version_compile_os": "Win64"},
+        {"version": "5.5.5-10.11.19-MariaDB", "version_comment": "Debian n/a"},
+        {"version": "8.4.5", "group_replication_group_name": GROUP},
+    ],
+)
+def test_a_server_is_identified_again_from_what_is_kept_of_it(variables: dict[str, str]) -> None:
+    kept = identity(identify(variables))
+    assert identify(kept) == identify(variables)
+    assert GROUP not in kept.values()  # nor anything else that only its owner knows
 
 
 @pytest.mark.parametrize("variables", [{}, {"version": ""}, {"version_comment": "MySQL 8.0.39"}])
@@ -99,6 +157,41 @@ def test_what_a_server_can_follows_from_its_version(version_text: str, able: set
     assert {name for name in CAPABILITIES if getattr(server, name)} == able
 
 
+@pytest.mark.parametrize(
+    ("behaviour", "on", "not_on"),
+    [
+        ("parallel_read_stall", ["8.0.14", "8.0.25"], ["8.0.13", "8.0.26", "8.4.0", "10.5.23-MariaDB"]),
+        ("count_star_takes_clustered_index", ["8.0.17", "8.0.36", "8.3.0"], ["8.0.16", "8.0.37", "8.4.0", "9.7.4"]),
+        ("scan_never_promotes", ["8.0.17", "9.7.4"], ["8.0.16", "11.8.6-MariaDB"]),
+        ("change_buffer_corruption", ["10.5.23-MariaDB", "10.11.18-MariaDB"], ["11.0.2-MariaDB", "8.0.36"]),
+        ("count_star_in_table_io", ["11.0.1-MariaDB"], ["10.11.18-MariaDB", "9.7.4"]),
+        ("free_list_kept", ["10.6.0-MariaDB", "11.8.6-MariaDB"], ["10.5.23-MariaDB", "9.7.4"]),
+    ],
+)
+def test_a_behaviour_is_that_of_its_versions(behaviour: str, on: list[str], not_on: list[str]) -> None:
+    assert all(identify({"version": version}).has(behaviour) for version in on)
+    assert not any(identify({"version": version}).has(behaviour) for version in not_on)
+
+
+def test_the_stall_ended_earlier_on_windows() -> None:
+    def stalls(version: str, system: str) -> bool:
+        return identify({"version": version, "version_compile_os": system}).has("parallel_read_stall")
+
+    assert stalls("8.0.23", "Win64")
+    assert not stalls("8.0.24", "Win64")
+    assert stalls("8.0.24", "Linux")
+
+
+def test_a_flavour_may_lack_what_its_family_has() -> None:
+    assert identify({"version": "8.0.36"}).change_buffer
+    assert not identify({"version": "8.0.36", "aurora_version": "3.08.0"}).change_buffer
+
+
+def test_a_behaviour_that_nobody_knows_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(KeyError):
+        identify({"version": "9.7.4"}).has("parallel_reads")
+
+
 def test_a_floor_for_the_other_family_only_is_never_reached() -> None:
     assert not identify({"version": "9.7.4"}).at_least(mariadb=(10, 5, 0))
     assert not identify({"version": "10.11.19-MariaDB"}).at_least(mysql=(5, 6, 0))
@@ -110,6 +203,7 @@ def test_a_real_server_is_recognised(server: RealServer, ask: Callable[..., list
     assert found.flavour == flavour
     assert "{}.{}".format(*found.version[:2]) == series
     assert found.performance_schema == (flavour == "mysql")
+    assert (found.managed, found.group_replication, found.windows) == (None, False, False)
 
 
 def test_real_servers_have_what_their_versions_promise(

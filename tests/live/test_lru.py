@@ -50,11 +50,14 @@ POINTS = [
     ("mysql-5.6", "hot-set"),
     ("mariadb-10.11", "hot-set-flips"),
 ]
+LONG = {("mariadb-10.5", "filled-pool"), ("mariadb-10.11", "hot-set-flips")}
+"""Those that take long, or are much like another: only ``pytest -m long`` plays them."""
 
 
 def of(cases: list[tuple[str, str]]) -> pytest.MarkDecorator:
     """A test's argument ``played``: each case is the name of a server and that of a scenario."""
-    return pytest.mark.parametrize("played", cases, indirect=True, ids=["-".join(case) for case in cases])
+    named = [pytest.param(case, id="-".join(case), marks=[pytest.mark.long] * (case in LONG)) for case in cases]
+    return pytest.mark.parametrize("played", named, indirect=True)
 
 
 @pytest.fixture(scope="module")

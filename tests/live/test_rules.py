@@ -1,27 +1,58 @@
-"""The rules on real servers: each fires where it should, its own SQL helps as predicted, and it falls silent."""
+"""The rules of scans and of the pool's size on real servers: their own SQL helps as predicted, folklore's does not."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-import pymysql
 import pytest
 
-from advisor.recommendation import Advice, Recommendation
+from advisor import engine
+from advisor.recommendation import Advice, Change, Recommendation
+from advisor.whatif import what_if
+from advisor.window import Window
+from exporter.sampler import Sampler
+from exporter.target import from_dsn
 from lab.servers import Server
-from lab.workloads import SCHEMA, count, insert_rows, look_up, make_indexed_table, make_table, scan
+from lab.workloads import SCHEMA, look_up, make_table, scan
+from tests.live.conftest import RULES
 
-SCAN_RULE, MERGE_RULE = "scan-exceeds-old-sublist", "change-buffering-without-benefit"
-PAGES = 2_700
+OLD_SUBLIST, POOL, TIME_ZERO = "scan-exceeds-old-sublist", "scan-exceeds-buffer-pool", "old-blocks-time-zero"
+TOO_SMALL, BLIND_SPOT = "buffer-pool-too-small", "blind-spot"
+PAGES, HOT_PAGES = 2_700, 600
+OLD_BLOCKS_TIME, PAUSE = "200", 0.3  # ms, and a little more in seconds: scaled down with the tables
 Start = Callable[..., Server]
 Watch = Callable[[Server, Callable[[], None], int], Advice]
-Query = Callable[["pymysql.Connection[Any]", str], None]
 
 
 def by_rule(advice: Advice, rule: str) -> list[Recommendation]:
     return [found for found in advice.recommendations if found.rule == rule]
+
+
+def watched(server: Server, work: Callable[[], None], times: int, user: str = "root") -> Window:
+    """Do a piece of work so many times, collecting before and after each."""
+
+    async def look() -> Window:
+        sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=1.0)
+        try:
+            await sampler.collect()
+            for _ in range(times):
+                await asyncio.to_thread(work)
+                await sampler.collect()
+            return Window.of(sampler.history, longest=3600)
+        finally:
+            await sampler.close()
+
+    return asyncio.run(look())
+
+
+def said(window: Window, rule: str) -> list[Recommendation]:
+    """What one rule says; the others are only known."""
+    advice = engine.advise([each for each in RULES if each.id == rule], window, beside=RULES)
+    assert not advice.failed
+    return by_rule(advice, rule)
 
 
 def execute(server: Server, *statements: str) -> None:
@@ -30,159 +61,255 @@ def execute(server: Server, *statements: str) -> None:
             cursor.execute(statement)
 
 
+def resize(server: Server, change: Change) -> None:
+    """As the change says; the server goes on resizing after the statement."""
+    execute(server, *change.apply)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and pool_bytes(server) != change.to:
+        time.sleep(0.1)
+    assert pool_bytes(server) == change.to
+    time.sleep(0.5)
+
+
+def pool_bytes(server: Server) -> int:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@innodb_buffer_pool_size")
+        return int(cursor.fetchall()[0][0])
+
+
 def pages_read(server: Server) -> int:
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS")
         return int(cursor.fetchall()[0][0])
 
 
-def filled(start_server: Start, name: str) -> Server:
-    """A 64 MiB pool, 4,096 pages, that holds a table larger than its old sublist, and then not another one beside it.
+def read_by(server: Server, work: Callable[[], None], times: int = 1) -> float:
+    """Pages that it reads each time."""
+    before = pages_read(server)
+    for _ in range(times):
+        work()
+    return (pages_read(server) - before) / times
+
+
+def cold(start_server: Start, name: str, tables: dict[str, int], **options: str) -> Server:
+    """A server with these tables, of so many pages, and nothing of them in its pool, 64 MiB or 4,096 pages.
 
     innodb_lru_scan_depth is scaled down with the pool: at its default of 1,024 the page cleaner would keep a
     quarter of this one free.
     """
-    options = {"innodb-buffer-pool-size": "64M", "innodb-lru-scan-depth": "100", "performance-schema": "ON"}
-    server = start_server(name, **options)
+    defaults = {
+        "innodb-buffer-pool-size": "64M",
+        "innodb-lru-scan-depth": "100",
+        "innodb-old-blocks-time": OLD_BLOCKS_TIME,
+        "performance-schema": "ON",
+    }
+    server = start_server(name, **(defaults | options))
     with server.connect() as connection:
-        make_table(connection, "orders", PAGES)
-        make_table(connection, "archive", 3_000)
+        for table, pages in tables.items():
+            make_table(connection, table, pages)
     # Else MariaDB, once it is up again, purges what the load left behind and so reads the tables.
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart()
-    with server.connect() as connection:
-        scan(connection, "archive")
     return server
 
 
-@pytest.mark.parametrize(
-    ("name", "query"),
-    [("mysql-9.7", scan), ("mysql-5.6", scan), ("mariadb-10.5", scan), ("mysql-9.7", count), ("mysql-5.6", count)],
-)
-def test_following_the_scan_rule_ends_the_reads(start_server: Start, watch: Watch, name: str, query: Query) -> None:
-    server = filled(start_server, name)
-
+def scanning(server: Server, table: str, pause: float = PAUSE) -> Callable[[], None]:
     def one_pass() -> None:
         with server.connect() as connection:
-            query(connection, "orders")
-        time.sleep(1.1)  # innodb_old_blocks_time
+            scan(connection, table)
+        time.sleep(pause)
 
+    return one_pass
+
+
+def fill(server: Server, table: str = "archive") -> None:
+    with server.connect() as connection:
+        scan(connection, table)
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mysql-5.6", "mariadb-10.5"])
+def test_following_the_scan_rule_ends_the_reads(start_server: Start, name: str) -> None:
+    server = cold(start_server, name, {"orders": PAGES, "archive": 3_000})
+    one_pass = scanning(server, "orders")
+    if name == "mysql-9.7":  # free pages hold the table: folklore would raise the setting all the same
+        assert said(watched(server, scanning(server, "orders", 0.1), 3), OLD_SUBLIST) == []
+        server.restart()
+    fill(server)
     one_pass()
-    [found] = by_rule(watch(server, one_pass, 3), SCAN_RULE)
+    [found] = said(watched(server, one_pass, 3), OLD_SUBLIST)
     assert found.subject == {"schema": SCHEMA, "table": "orders"}
-    assert found.effect.now is not None
-    before = pages_read(server)
-    one_pass()
-    assert found.effect.now == pytest.approx(pages_read(server) - before, rel=0.1)
+    assert found.effect is not None
+    assert found.effect.now == pytest.approx(read_by(server, one_pass), rel=0.1)
 
     [change] = found.changes
     execute(server, *change.apply)
-    one_pass()
-    one_pass()
+    read_by(server, one_pass, 2)
     before = pages_read(server)
-    advice = watch(server, one_pass, 3)
-    assert by_rule(advice, SCAN_RULE) == []
+    assert said(watched(server, one_pass, 3), OLD_SUBLIST) == []
     assert (pages_read(server) - before) / 3 < 0.01 * PAGES
-
     execute(server, *change.rollback)
-    assert change.to != change.from_
 
 
-def test_a_scan_that_free_pages_hold_gets_no_advice(start_server: Start, watch: Watch) -> None:
-    server = start_server("mysql-9.7", **{"innodb-buffer-pool-size": "64M"})
-    with server.connect() as connection:
-        make_table(connection, "orders", PAGES)
-    server.restart()
-
-    def one_pass() -> None:
-        with server.connect() as connection:
-            scan(connection, "orders")
-
-    assert by_rule(watch(server, one_pass, 3), SCAN_RULE) == []
-
-
-def test_a_scan_beside_reads_that_leave_it_no_room_gets_no_advice(start_server: Start, watch: Watch) -> None:
+def test_a_scan_beside_reads_that_leave_it_no_room_gets_no_advice(start_server: Start) -> None:
     """Folklore raises innodb_old_blocks_pct, in vain where more is read between two scans than the pool holds."""
-    server = filled(start_server, "mysql-9.7")
-    with server.connect() as connection:
-        make_table(connection, "items", 9_000)
+    server = cold(start_server, "mysql-9.7", {"orders": PAGES, "archive": 3_000, "items": 9_000})
+    fill(server)
+    just_scan = scanning(server, "orders", 0.0)
 
     def one_pass() -> None:
+        just_scan()
         with server.connect() as connection:
-            scan(connection, "orders")
             look_up(connection, "items", 9_000, 3_000)
-        time.sleep(1.1)
-
-    def missed() -> float:
-        before = pages_read(server)
-        with server.connect() as connection:
-            scan(connection, "orders")
-        return pages_read(server) - before
+        time.sleep(PAUSE)
 
     one_pass()
-    assert by_rule(watch(server, one_pass, 3), SCAN_RULE) == []
+    assert said(watched(server, one_pass, 2), OLD_SUBLIST) == []
     execute(server, "SET GLOBAL innodb_old_blocks_pct = 80")
+    read_by(server, one_pass, 2)
+    assert read_by(server, just_scan) > 0.9 * PAGES
+
+
+GROWING = {
+    "mysql-9.7": {"innodb-buffer-pool-chunk-size": "8M"},
+    "mariadb-10.11": {"innodb-buffer-pool-size-max": "256M"},
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_a_pool_that_holds_the_table_ends_the_reads_and_a_larger_old_sublist_does_not(
+    start_server: Start, name: str
+) -> None:
+    tables = {"orders": 3_600, "archive": 3_400}
+    server = cold(start_server, name, tables, **GROWING[name], **{"innodb-buffer-pool-size": "48M"})
+    one_pass = scanning(server, "orders", 0.2)
+    fill(server)
+    one_pass()
+    [found] = said(watched(server, one_pass, 3), POOL)
+    assert found.effect is not None
+    assert found.effect.predicted == 0
+    assert found.effect.now == pytest.approx(3_600, rel=0.1)
+
+    execute(server, "SET GLOBAL innodb_old_blocks_pct = 95")  # folklore
+    read_by(server, one_pass, 2)
+    assert read_by(server, one_pass) > 0.9 * 3_600
+    execute(server, "SET GLOBAL innodb_old_blocks_pct = 37")
+
+    [change] = found.changes
+    resize(server, change)
+    fill(server)
+    read_by(server, one_pass, 2)
+    assert read_by(server, one_pass) < 0.01 * 3_600
+    assert said(watched(server, one_pass, 2), POOL) == []
+    execute(server, *change.rollback)
+
+
+ZERO = {"innodb-old-blocks-time": "0", "innodb-buffer-pool-size": "32M"}
+
+
+def test_scans_leave_the_hot_set_alone_after_the_time_zero_rule(start_server: Start) -> None:
+    tables = {"archive": 2_500, "items": HOT_PAGES}
+    server = cold(start_server, "mysql-9.7", tables, **ZERO)
+
+    def lookups() -> None:
+        with server.connect() as connection:
+            look_up(connection, "items", HOT_PAGES, 1_800)
+
+    def one_round() -> None:
+        fill(server)
+        lookups()
+
+    read_by(server, one_round, 3)
+    window = watched(server, one_round, 3)
+    [found] = said(window, TIME_ZERO)
+    assert found.effect is not None
+    [change] = found.changes
+    assert change.to == 1_000
+
+    execute(server, *change.apply)
     for _ in range(3):
-        one_pass()
-    assert missed() > 0.9 * PAGES
+        one_round()
+        time.sleep(PAUSE)
+    round_seconds = window.seconds / 3
+    assert read_by(server, one_round, 3) == pytest.approx(found.effect.predicted * round_seconds, rel=0.1)
+    fill(server)
+    assert read_by(server, lookups) < 0.05 * HOT_PAGES
+    assert said(watched(server, one_round, 2), TIME_ZERO) == []
+    execute(server, *change.rollback)
 
 
-def test_an_instrument_that_is_off_makes_the_rule_blind_and_not_silent(start_server: Start, watch: Watch) -> None:
+def test_a_time_of_zero_that_keeps_a_scanned_table_cached_is_left_alone(start_server: Start) -> None:
+    pages = PAGES // 2
+    server = cold(start_server, "mysql-9.7", {"orders": pages, "archive": 1_500}, **ZERO)
+    one_pass = scanning(server, "orders", 0.1)
+    fill(server)
+    read_by(server, one_pass, 2)
+    assert said(watched(server, one_pass, 3), TIME_ZERO) == []
+    assert read_by(server, one_pass) < 0.01 * pages
+
+    server.restart({"innodb-old-blocks-time": OLD_BLOCKS_TIME})  # folklore
+    fill(server)
+    one_pass = scanning(server, "orders")
+    read_by(server, one_pass, 2)
+    assert read_by(server, one_pass) > 0.5 * pages
+
+
+def test_a_pool_that_holds_the_hot_set_reads_what_was_predicted(start_server: Start) -> None:
+    pages = 4_000  # some 200 pages of the server itself, which the fit takes for the hot set's, are little beside them
+    options = {"innodb-buffer-pool-size": "48M", "innodb-buffer-pool-chunk-size": "2M"}
+    server = cold(start_server, "mysql-9.7", {"items": pages}, **options)
+
+    def lookups(times: int = 2_400) -> None:
+        with server.connect() as connection:
+            look_up(connection, "items", pages, times)
+
+    lookups(20_000)  # from empty: until its reads no longer fall
+    before = pages_read(server)
+    window = watched(server, lookups, 4)
+    measured, seconds = (pages_read(server) - before) / 4, window.seconds / 4
+    [found] = said(window, TOO_SMALL)
+    assert found.effect is not None
+    halfway = what_if(window, {"innodb_buffer_pool_size": "56M"})
+
+    for change, predicted in (
+        (halfway.changes[0], halfway.pages_read_per_second.then),
+        (found.changes[0], found.effect.predicted),
+    ):
+        resize(server, change)
+        lookups(8_000)
+        assert read_by(server, lookups, 3) == pytest.approx(predicted * seconds, abs=0.2 * measured)
+    assert 0.2 * measured < halfway.pages_read_per_second.then * seconds < 0.8 * measured
+    assert said(watched(server, lookups, 2), TOO_SMALL) == []
+    execute(server, *found.changes[0].rollback)
+
+
+def test_what_is_shut_is_a_blind_spot_with_the_statements_that_open_it(start_server: Start) -> None:
     server = start_server("mysql-9.7")
-    execute(
-        server,
-        "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = 'wait/io/table/sql/handler'",
-    )
-    advice = watch(server, lambda: None, 1)
-    [blind] = [each for each in advice.blind if each.lacks == "table_scans"]
-    execute(server, str(blind.cure))
-    assert watch(server, lambda: None, 1).blind == ()
+    off = "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = 'wait/io/table/sql/handler'"
+    execute(server, off, "CREATE USER nobody@'%'")
+
+    def spots(user: str) -> list[Recommendation]:
+        return said(watched(server, lambda: None, 1, user), BLIND_SPOT)
+
+    def follow(found: Sequence[Recommendation]) -> list[str]:
+        """Their statements; those that take them back."""
+        actions = [action for each in found for action in each.actions]
+        execute(server, *(statement for action in actions for statement in action.apply))
+        return [statement for action in actions for statement in action.rollback]
+
+    privileges = follow(spots("nobody"))
+    assert len(privileges) >= 3
+    [instrument] = follow(spots("nobody"))
+    assert instrument == off
+    assert spots("nobody") == []
+    execute(server, *privileges, instrument)
+    assert len(spots("nobody")) == len(privileges)
+    assert len(spots("root")) == 1
 
 
 def test_mariadb_without_performance_schema_is_blind_and_says_so(start_server: Start, watch: Watch) -> None:
     server = start_server("mariadb-11.8")
-    blind = {(b.rule, b.lacks): b for b in watch(server, lambda: None, 1).blind}
-    assert "performance_schema = ON" in str(blind[SCAN_RULE, "table_scans"].cure)
-
-
-INDEXES = 2
-
-
-def write_load(server: Server, *, read_back: bool) -> Callable[[], None]:
-    def work() -> None:
-        with server.connect() as connection:
-            rows = 500 if read_back else 2_000
-            insert_rows(connection, "events", rows, indexes=INDEXES, read_back=read_back, seed=None)
-
-    return work
-
-
-def events(start_server: Start, name: str, **options: str) -> Server:
-    """Random secondary indexes that are larger than the pool."""
-    server = start_server(name, **{"innodb-buffer-pool-size": "24M", **options})
-    with server.connect() as connection:
-        make_indexed_table(connection, "events", 400_000, indexes=INDEXES)
-    server.restart()
-    return server
-
-
-@pytest.mark.parametrize("name", ["mysql-9.7", "mysql-5.6", "mariadb-10.11"])
-def test_merges_of_one_operation_get_advice_that_ends_them(start_server: Start, watch: Watch, name: str) -> None:
-    server = events(start_server, name, **{"innodb-change-buffering": "all"})
-    [found] = by_rule(watch(server, write_load(server, read_back=True), 3), MERGE_RULE)
-
-    [change] = found.changes
-    execute(server, *change.apply)
-    execute(server, *change.persist)
-    watch(server, write_load(server, read_back=True), 2)  # what was buffered before is merged now
-    advice = watch(server, write_load(server, read_back=True), 2)
-    assert by_rule(advice, MERGE_RULE) == []
-    execute(server, *change.rollback)
-
-
-@pytest.mark.parametrize("name", ["mysql-9.7", "mysql-5.6"])
-def test_change_buffering_that_saves_reads_on_an_ssd_gets_no_advice(
-    start_server: Start, watch: Watch, name: str
-) -> None:
-    server = events(start_server, name)
-    assert by_rule(watch(server, write_load(server, read_back=False), 3), MERGE_RULE) == []
+    advice = watch(server, lambda: None, 1)
+    blind = {(b.rule, b.lacks): b for b in advice.blind}
+    assert "performance_schema = ON" in str(blind[OLD_SUBLIST, "table_scans"].cure)
+    [spot] = by_rule(advice, BLIND_SPOT)
+    assert "performance_schema = ON" in spot.actions[0].do

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pymysql.err import ProgrammingError
 
 from exporter.collectors import ddl
 from exporter.rows import Rows
@@ -28,18 +29,40 @@ def parsed(threads: int, used: int | None, enabled: str, *stages: tuple[object, 
     )
 
 
+def builds(*row: int) -> Rows:
+    return Rows.of(["builds", "picoseconds"], [row] if row else [])
+
+
 @pytest.mark.parametrize(
     ("version", "performance_schema", "failure"),
     [
-        ("8.0.26", "ON", "absent"),
-        ("8.0.27", "ON", None),
         ("8.0.27", "OFF", "disabled"),
-        ("11.8.6-MariaDB", "ON", "absent"),
+        ("11.8.6-MariaDB", "OFF", "disabled"),
+        ("8.0.27", "ON", None),
+        ("8.0.26", "ON", None),
+        ("11.8.6-MariaDB", "ON", None),
     ],
 )
-def test_it_is_asked_where_builds_are_parallel(version: str, performance_schema: str, failure: str | None) -> None:
+def test_it_is_asked_where_there_is_a_performance_schema(
+    version: str, performance_schema: str, failure: str | None
+) -> None:
     server = identify({"version": version, "performance_schema": performance_schema})
     assert getattr(ddl.queries(server), "failure", None) == failure
+
+
+def test_without_parallel_builds_those_done_are_known() -> None:
+    assert ddl.queries(identify({"version": "8.0.26", "performance_schema": "ON"})) == (ddl.BUILDS_SQL,)
+    assert ddl.parse([builds(7, 2_500_000_000_000)]) == Ddl(None, None, None, 7, 2.5)
+
+
+def test_builds_that_are_not_counted_are_not_known() -> None:
+    assert ddl.parse([builds()]) == Ddl(None, None, None, None, None)
+    assert parsed(0, 0, "NO").builds is None  # a recording of before
+
+
+def test_another_answer_is_refused() -> None:
+    with pytest.raises(ValueError, match="neither builds nor threads"):
+        ddl.parse([Rows.of(["a", "b"], [[1, 2]])])
 
 
 def test_stages_are_not_known_while_the_server_does_not_watch_them() -> None:
@@ -61,6 +84,38 @@ def test_a_stage_without_work_units_has_none_done() -> None:
     assert stages == (Stage("alter table (flush)", 0, 0),)
 
 
+async def test_builds_done_are_counted_with_their_time_on_a_real_server(
+    watched: Server, ask: Ask, watch: Callable[..., Sampler]
+) -> None:
+    with watched.connect() as connection:
+        workloads.make_table(connection, "built", 50)
+    sampler = watch(watched)
+    before = (await sampler.collect()).ddl
+    table, failed = f"{workloads.SCHEMA}.built", f"ALTER TABLE {workloads.SCHEMA}.not_there ADD KEY (id)"
+    ask(watched, f"ALTER TABLE {table} ADD KEY a (filler(20))", f"CREATE INDEX b ON {table} (filler(30))")
+    with pytest.raises(ProgrammingError):
+        ask(watched, failed)
+    after = (await sampler.collect()).ddl
+    ask(watched, f"DROP TABLE {table}")
+    assert before is not None
+    assert after is not None
+    assert (after.builds or 0) - (before.builds or 0) == 2
+    assert 0 < (after.build_seconds or 0) - (before.build_seconds or 0) < 60
+
+
+async def test_an_instrument_that_is_off_counts_no_builds(
+    watched: Server, ask: Ask, watch: Callable[..., Sampler]
+) -> None:
+    switch = "UPDATE performance_schema.setup_instruments SET {} = '{}' WHERE NAME = 'statement/sql/create_index'"
+    sampler = watch(watched)
+    for column in ("ENABLED", "TIMED"):
+        ask(watched, switch.format(column, "NO"))
+        without = (await sampler.collect()).ddl
+        ask(watched, switch.format(column, "YES"))
+        assert without is not None
+        assert (without.builds, without.build_seconds) == (None, None)
+
+
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask, watch: Callable[..., Sampler]) -> None:
     with server.connect() as connection:
@@ -80,7 +135,8 @@ async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask,
         await asyncio.sleep(0.02)
     alter.join()
     ask(server, consumers.format("NO"), f"DROP TABLE {workloads.SCHEMA}.altered")
-    assert unwatched == Ddl(threads=0, memory_bytes=unwatched.memory_bytes if unwatched else None, stages=None)
+    assert unwatched is not None
+    assert (unwatched.threads, unwatched.stages) == (0, None)
     assert max(one.threads or 0 for one in seen if one) > 0
     assert max(one.memory_bytes or 0 for one in seen if one) > 64 * 1024
     stages = {stage.name for one in seen if one for stage in one.stages or ()}

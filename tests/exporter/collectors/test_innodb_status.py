@@ -163,6 +163,32 @@ def test_a_section_that_is_missing_is_not_known(watched: Server, ask: Ask, title
         assert (after.total, after.change_buffer) == (before.total, None)
 
 
+def test_the_checkpoint_is_as_old_as_the_server_says(server: Server, ask: Ask) -> None:
+    """It says so elsewhere too, but for MySQL 5.6: as a status variable (MariaDB), or in two (MySQL 8.0.30+)."""
+
+    def said() -> int | None:
+        status = {name.lower(): value for name, value in ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'")}
+        if "innodb_redo_log_current_lsn" in status:
+            return int(status["innodb_redo_log_current_lsn"]) - int(status["innodb_redo_log_checkpoint_lsn"])
+        return int(status["innodb_checkpoint_age"]) if "innodb_checkpoint_age" in status else None
+
+    for _ in range(ATTEMPTS):
+        before, age, after = said(), parse_text(printed(server, ask)).checkpoint_age_bytes, said()
+        if before == after:
+            assert age is not None
+            assert age >= 0
+            assert before in (None, age)
+            return
+        time.sleep(0.05)
+    pytest.fail("the server does not come to rest")
+
+
+def test_a_text_without_a_log_section_tells_no_checkpoint(server: Server, ask: Ask) -> None:
+    text = printed(server, ask)
+    assert parse_text(text.replace("\nLOG\n", "\nLOOG\n")).checkpoint_age_bytes is None
+    assert parse_text(text.replace("Last checkpoint at", "Last checkpoint by")).checkpoint_age_bytes is None
+
+
 def test_what_clients_write_into_their_statements_is_not_believed(watched: Server, ask: Ask) -> None:
     lie = (
         "----------------------\nBUFFER POOL AND MEMORY\n----------------------\nBuffer pool size   1\n"

@@ -47,3 +47,22 @@ def test_every_number_of_innodb_is_taken_from_a_real_server(
     names = {name.lower() for name, value in ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'") if value.isdigit()}
     assert names <= set(found)
     assert {"uptime", "questions", "threads_running", "threads_connected", "aborted_connects"} <= set(found)
+
+
+def test_rows_changed_are_counted_on_a_real_server(
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+) -> None:
+    ask(server, "CREATE DATABASE IF NOT EXISTS counted", "CREATE TABLE counted.t (a INT PRIMARY KEY) ENGINE=InnoDB")
+    before = status.parse([fetch(server, status.SQL)])
+    ask(
+        server,
+        "INSERT INTO counted.t VALUES (1), (2), (3)",
+        "UPDATE counted.t SET a = 4 WHERE a = 3",
+        "DELETE FROM counted.t WHERE a = 2",
+    )
+    after = status.parse([fetch(server, status.SQL)])
+    ask(server, "DROP DATABASE counted")
+    grown = [after[name] - before[name] for name in ("handler_write", "handler_update", "handler_delete")]
+    assert (grown[0] >= 3, grown[1] >= 1, grown[2] >= 1) == (True, True, True)
+    # MariaDB counts these no longer.
+    assert ("innodb_rows_inserted" in after) == (server.name in ("mysql-9.7", "mysql-5.6", "mariadb-10.5"))

@@ -1,0 +1,173 @@
+"""What stands behind the endpoints: the source that is watched, the rules in force, and the advice they gave last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import HTTPException
+from prometheus_client.core import Metric
+
+from advisor import engine
+from advisor import metrics as advice_metrics
+from advisor.recommendation import Advice, Recommendation
+from advisor.rulebook import InForce, Rulebook, warn_of_unknown
+from advisor.settings import SettingValue
+from advisor.source import Source, window
+from advisor.whatif import WhatIf, what_if
+from advisor.yamlfile import FileError
+from exporter import metrics
+from exporter.mysql import ServerError
+from exporter.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+FRESH_SECONDS = 1.0
+"""Scrapes within this time of each other get the same collection."""
+LONGEST_WINDOW = 3600.0
+WINDOWS = 4
+"""Of so many, advice is kept: always the one for /metrics, and others for those who look."""
+COLLECTION_PATIENCE = 5.0
+"""Seconds that a scrape waits for a collection: Prometheus gives up after 10 by default, and a server may hang."""
+PATIENCE = 1.0
+"""Seconds that a scrape waits for new advice."""
+_REST = 9.0
+"""Times as long as working out advice took, until it is worked out anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Advice, what it was made of and by, and when there may be new (the monotonic clock)."""
+
+    advice: Advice
+    snapshot: Snapshot
+    by: InForce
+    rested: float
+
+    @property
+    def findings(self) -> frozenset[str]:
+        """The fingerprints of all that it found, set aside or not."""
+        return frozenset(found.fingerprint for found in everything(self.advice))
+
+
+def everything(advice: Advice) -> Iterator[Recommendation]:
+    """The recommendations that are made, and those that are set aside."""
+    yield from advice.recommendations
+    for aside in (*advice.suppressed, *advice.overruled):
+        yield aside.recommendation
+
+
+class App:
+    """The parts behind the endpoints."""
+
+    def __init__(self, source: Source, book: Rulebook) -> None:
+        self.source = source
+        self.book = book
+        self._given: dict[float, _Given] = {}  # by window
+        self._coming: asyncio.Task[Advice | None] | None = None
+        self._thinking = asyncio.Lock()  # one model at a time: it takes a core
+
+    async def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
+        """What the rules say; None while there is nothing to look at.
+
+        Worked out once for a snapshot, and no more often than leaves a core idle for nine tenths of the time; anew when
+        other rules are in force.
+        """
+        async with self._thinking:
+            seen = window(self.source, longest)
+            if seen is None:
+                return None
+            last, in_force = self._given.get(longest), self.book.state
+            if last and last.by is in_force and (last.snapshot is seen.latest or time.monotonic() < last.rested):
+                return last.advice
+            began = time.monotonic()
+            advice = await asyncio.to_thread(
+                engine.advise,
+                in_force.rules,
+                seen,
+                suppressions=in_force.suppressions,
+                standing=last.findings if last else frozenset(),
+            )
+            now = time.monotonic()
+            self._given.pop(longest, None)
+            self._given[longest] = _Given(advice, seen.latest, in_force, now + _REST * (now - began))
+            while len(self._given) > WINDOWS:
+                del self._given[next(each for each in self._given if each != LONGEST_WINDOW)]
+            return advice
+
+    async def fresh_advice(self, longest: float) -> Advice:
+        """What the rules say of a window that ends now.
+
+        Raises:
+            HTTPException: 503; nothing can be seen of the server.
+        """
+        await self.look()
+        advice = await self.advice(longest)
+        if advice is None:
+            raise self.unseen
+        return advice
+
+    async def what_if(self, changes: Mapping[str, SettingValue], longest: float) -> WhatIf:
+        """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
+        await self.look()
+        async with self._thinking:
+            seen = window(self.source, longest)
+            if seen is None:
+                raise self.unseen
+            return await asyncio.to_thread(what_if, seen, changes)
+
+    async def reload(self) -> None:
+        """Read the rules anew. Raises FileError; then the old ones stay in force."""
+        try:
+            await asyncio.to_thread(self.book.reload)
+        except FileError as error:
+            log.warning("not loaded, the old rules stay in force: %s", error)
+            raise
+        log.info("loaded %d rules and %d suppressions", len(self.book.rules), len(self.book.suppressions))
+        warn_of_unknown(self.book)
+
+    async def look(self) -> None:
+        """Collect, unless that was done a moment ago or takes its time; a server that is away is ``unseen``."""
+        with contextlib.suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(COLLECTION_PATIENCE):
+                await self.source.collect(max_age=FRESH_SECONDS)
+
+    @property
+    def unseen(self) -> HTTPException:
+        """503: why nothing is known of the server."""
+        problem = self.source.problem
+        return HTTPException(
+            HTTPStatus.SERVICE_UNAVAILABLE, str(problem) if problem else "nothing has been collected yet"
+        )
+
+    async def families(self) -> list[Metric]:
+        """Everything for /metrics; with the last snapshot where a new one takes its time."""
+        snapshot: Snapshot | None = None
+        try:
+            async with asyncio.timeout(COLLECTION_PATIENCE):
+                snapshot = await self.source.collect(max_age=FRESH_SECONDS)
+        except TimeoutError:
+            snapshot = self.source.latest
+        except ServerError:
+            pass  # innodb_up says so
+        return [*metrics.families(snapshot), *advice_metrics.families(await self._advice_by_now(), self.book)]
+
+    async def _advice_by_now(self) -> Advice | None:
+        """The advice, or the last one where the model takes its time: no scrape waits for it, nor fails with it.
+
+        None while the server is away: what was advised then says nothing of now.
+        """
+        if self.source.latest is None:
+            return None
+        if self._coming is None or self._coming.done():
+            self._coming = asyncio.create_task(self.advice())
+        await asyncio.wait({self._coming}, timeout=PATIENCE)
+        if self._coming.done() and self._coming.exception() is not None:
+            log.error("no advice: %s", self._coming.exception())
+        last = self._given.get(LONGEST_WINDOW)
+        return last.advice if last else None

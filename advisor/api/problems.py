@@ -1,0 +1,108 @@
+"""Errors as RFC 9457 has them: application/problem+json, and a sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import types
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+_UNEXPECTED = "an unexpected error; the sidecar's log has the details"
+_WORDS = {
+    "extra_forbidden": "is not known here",
+    "missing": "is missing",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "string_type": "must be a text",
+    "dict_type": "must be an object of names and values",
+    "model_attributes_type": "must be a JSON object, sent as application/json",
+}
+"""What pydantic finds, in the words of an answer: they follow the name of what was sent."""
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str = Field(examples=["about:blank"])
+    title: str = Field(examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(description="What is wrong, and where it can be said, what to do.")
+
+
+def documented(examples: Mapping[int, str] = types.MappingProxyType({})) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of the problems of an endpoint, by status, from an example of the detail of each."""
+
+    def shown(status: int, detail: str) -> dict[str, Any]:
+        return {MEDIA_TYPE: {"schema": Problem.model_json_schema(), "example": _body(status, detail)}}
+
+    found: dict[int | str, dict[str, Any]] = {
+        status: {"description": HTTPStatus(status).phrase, "content": shown(status, detail)}
+        for status, detail in examples.items()
+    }
+    found["default"] = {"description": "Any other problem", "content": shown(500, _UNEXPECTED)}
+    return found
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The names that were perhaps meant, else all: ``did you mean x?`` or ``there are x, y``."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
+
+
+def install(app: FastAPI) -> None:
+    """Every error of the application becomes a problem."""
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _body(status: int, detail: str) -> dict[str, Any]:
+    text = detail.encode("utf-8", "replace").decode()  # it may name what was sent, and that may be no text
+    return Problem(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=text).model_dump()
+
+
+def _response(status: int, detail: str) -> JSONResponse:
+    return JSONResponse(_body(status, detail), status, media_type=MEDIA_TYPE)
+
+
+async def _http_problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    response = _response(error.status_code, error.detail)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    return _response(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors()))
+
+
+def _sentence(errors: Iterable[Mapping[str, Any]]) -> str:
+    """The first thing wrong; an unknown key before a missing one, which is more often the same one misspelt."""
+    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")
+    if first["type"] == "json_invalid":
+        return f"the body is not JSON: {first['ctx']['error']}"
+    where, *path = map(str, first["loc"])
+    words = _WORDS.get(first["type"])
+    if words is None:
+        words = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{'.'.join(path) or f'the {where}'} {words}"
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    log.error("unexpected error", exc_info=error)
+    return _response(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED)

@@ -1,0 +1,83 @@
+"""Sources that the server or the account keeps shut, with what opens each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from advisor.window import Window
+from exporter.snapshot import Outcome
+
+_UNDONE = {
+    "GRANT ": (("GRANT ", "REVOKE "), (" TO ", " FROM ")),
+    "UPDATE ": (("SET ENABLED = 'YES'", "SET ENABLED = 'NO'"),),
+}
+"""The statements that cure, and what turns them round."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """Sources that one and the same cure would open.
+
+    Attributes:
+        sources: Names of the sources, with commas.
+        count: How many sources these are.
+        reason: Why the sources are shut, in the words of the first.
+        cure: What opens the sources.
+        statement: Whether the cure is a statement, rather than a line of the option file or of the configuration.
+        undo: The statement that takes the cure back; empty where the cure is none.
+        rules: The rules that are blind without the sources, with commas; empty where none needs them.
+        rule_count: How many rules are blind without the sources.
+    """
+
+    sources: str
+    count: float
+    reason: str
+    cure: str
+    statement: bool
+    undo: str
+    rules: str
+    rule_count: float
+
+    @property
+    def subject(self) -> dict[str, str]:
+        """What a finding is about."""
+        return {"cure": self.cure}
+
+
+def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[BlindSpot]:
+    """One a cure, in the order of the sources' names.
+
+    Args:
+        window: Its newest snapshot counts.
+        needed_by: By source, the rules that need it.
+    """
+    shut: dict[str, list[tuple[str, Outcome]]] = {}
+    for name, outcome in sorted(window.latest.outcomes.items()):
+        if outcome.failure and outcome.cure:
+            shut.setdefault(outcome.cure, []).append((name, outcome))
+    found = []
+    for cure, sources in shut.items():
+        rules = sorted({rule for name, _ in sources for rule in needed_by.get(name, ())})
+        found.append(
+            BlindSpot(
+                sources=", ".join(name for name, _ in sources),
+                count=float(len(sources)),
+                reason=sources[0][1].reason,
+                cure=cure,
+                statement=cure.startswith(tuple(_UNDONE)),
+                undo=_undo(cure),
+                rules=", ".join(rules),
+                rule_count=float(len(rules)),
+            )
+        )
+    return found
+
+
+def _undo(cure: str) -> str:
+    turns = next((turns for begin, turns in _UNDONE.items() if cure.startswith(begin)), None)
+    if turns is None:
+        return ""
+    for said, turned in turns:
+        cure = cure.replace(said, turned, 1)
+    return cure

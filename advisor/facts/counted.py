@@ -1,0 +1,105 @@
+"""Tables whose rows were counted as a whole, and the index that COUNT(*) goes through or could go through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.facts.base import ratio
+from advisor.models.index_size import index_pages
+from advisor.window import Window
+from exporter.rows import number
+from exporter.snapshot import Index, IndexSize, Table
+
+_COLUMN_BYTES = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A table that SELECT COUNT(*) without WHERE counted in the window.
+
+    Attributes:
+        schema: Of the table.
+        table: Its name.
+        counts: How often it was counted in the window.
+        counts_per_hour: How often an hour it was counted.
+        seconds: Time that one COUNT(*) of it took.
+        rows: Of the table, as last estimated.
+        pages: Of its clustered index.
+        bytes: Of its clustered index, at innodb_page_size.
+        secondary: Name of its smallest secondary index; empty without one.
+        secondary_pages: Of its smallest secondary index; 0 without one.
+        key: Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not known.
+        key_index_pages: Pages that a secondary index on the primary key's columns would have, each taken for 8 bytes,
+            a BIGINT: less for shorter ones, more for texts.
+        clustered_by_bug: Whether the server counts by the clustered index although a smaller one is there.
+    """
+
+    schema: str
+    table: str
+    counts: float | None = None
+    counts_per_hour: float | None = None
+    seconds: float | None = None
+    rows: float | None = None
+    pages: float | None = None
+    bytes: float | None = None
+    secondary: str | None = None
+    secondary_pages: float | None = None
+    key: str | None = None
+    key_index_pages: float | None = None
+    clustered_by_bug: bool | None = None
+
+    @property
+    def subject(self) -> dict[str, str]:
+        """What a finding is about."""
+        return {"schema": self.schema, "table": self.table}
+
+
+def counted(window: Window) -> list[Counted]:
+    """Every table of known size that was counted in the window, the most counted pages first."""
+    sizes = window.latest.index_sizes
+    if sizes is None:
+        return []
+    found = []
+    for index, size in sizes.sizes.items():
+        table = Table(index.schema, index.table)
+        if index.clustered and table in (window.latest.count_statements or {}):
+            counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions)
+            if counts != 0.0:
+                found.append(_counted(window, index, size, counts))
+    return sorted(found, key=lambda each: (-(each.counts or 0.0) * (each.pages or 0.0), each.schema, each.table))
+
+
+def _counted(window: Window, index: Index, size: IndexSize, counts: float | None) -> Counted:
+    table = Table(index.schema, index.table)
+    page = number(window.latest.setting("innodb_page_size"))
+    rows = None if size.rows is None else float(size.rows)
+    columns = size.columns or ()
+    smallest = _smallest_secondary(window, table)
+    seconds = window.growth(lambda s: s.count_statements, table, lambda c: c.seconds)
+    return Counted(
+        schema=table.schema,
+        table=table.table,
+        counts=counts,
+        counts_per_hour=ratio(None if counts is None else counts * 3600.0, window.seconds),
+        seconds=ratio(seconds, counts),
+        rows=rows,
+        pages=float(size.pages),
+        bytes=None if page is None else size.pages * page,
+        secondary="" if smallest is None else smallest[0].index,
+        secondary_pages=0.0 if smallest is None else float(smallest[1].pages),
+        key=", ".join("`" + column.replace("`", "``") + "`" for column in columns),
+        key_index_pages=(
+            None if rows is None or page is None else index_pages(rows, _COLUMN_BYTES * max(1, len(columns)), page)
+        ),
+        clustered_by_bug=window.latest.server.has("count_star_takes_clustered_index"),
+    )
+
+
+def _smallest_secondary(window: Window, table: Table) -> tuple[Index, IndexSize] | None:
+    sizes = window.latest.index_sizes
+    own = [
+        (index, size)
+        for index, size in (sizes.sizes if sizes else {}).items()
+        if (index.schema, index.table) == (table.schema, table.table) and not index.clustered
+    ]
+    return min(own, key=lambda each: (each[1].pages, each[0].index), default=None)

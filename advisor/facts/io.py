@@ -1,0 +1,155 @@
+"""Reads and writes of data files, read-ahead, flushing and the redo log over the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from advisor.facts.base import over_pools, ratio
+from advisor.window import Window
+from exporter.rows import number
+from exporter.snapshot import Snapshot
+
+_DIRECT = ("O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT", "unbuffered", "async_unbuffered")
+_BUFFERED = ("", "fsync", "fdatasync", "O_DSYNC", "littlesync", "nosync", "normal")
+
+
+@dataclass(frozen=True, slots=True)
+class Io:
+    """Reads and writes of data files over the window.
+
+    Attributes:
+        through_page_cache: Whether reads and writes of data files go through the operating system's page cache.
+        page_cache_setting: Name of the setting that says so: innodb_flush_method, or MariaDB 11's
+            innodb_data_file_buffering.
+        pages_read: Pages that the buffer pool read from data files.
+        pages_written: Pages that the buffer pool wrote to data files.
+        pages_written_per_second: Pages that the buffer pool wrote to data files per second.
+        read_ahead: Pages that linear and random read-ahead read before anything asked for them.
+        random_read_ahead: Pages that random read-ahead read; 0 on MariaDB 11.8, which counts them as linear.
+        read_ahead_evicted: Pages read ahead and evicted without an access: so many at least, as evictions by the page
+            cleaner are not counted. Unknown on MariaDB from 10.6 on, where the page cleaner evicts them all.
+        wasted_share: Part, 0 to 1, of the pages read ahead that were evicted without an access.
+        dirty_pages: Pages of the buffer pool that are not yet written, as a mean over the window.
+        dirty_share: Part, 0 to 1, of the buffer pool that is dirty, as a mean over the window.
+        checkpoint_age_bytes: Redo log written since the last checkpoint, as a mean over the window, in bytes.
+        checkpoint_age_limit_bytes: Age of the checkpoint at which writers wait for pages to be written, in bytes.
+        checkpoint_age_share: Quotient, 0 to 1, of the checkpoint's age and its limit, as a mean over the window.
+        dump_share: Part, 0 to 1, of the LRU list, from its head, that a dump of the buffer pool names.
+    """
+
+    through_page_cache: bool | None = None
+    page_cache_setting: str | None = None
+    pages_read: float | None = None
+    pages_written: float | None = None
+    pages_written_per_second: float | None = None
+    read_ahead: float | None = None
+    random_read_ahead: float | None = None
+    read_ahead_evicted: float | None = None
+    wasted_share: float | None = None
+    dirty_pages: float | None = None
+    dirty_share: float | None = None
+    checkpoint_age_bytes: float | None = None
+    checkpoint_age_limit_bytes: float | None = None
+    checkpoint_age_share: float | None = None
+    dump_share: float | None = None
+
+
+def io(window: Window) -> Io:
+    """From INNODB_BUFFER_POOL_STATS, SHOW GLOBAL STATUS, SHOW ENGINE INNODB STATUS and the settings."""
+    latest = window.latest
+    read_ahead, written = window.delta(read_ahead_pages), window.delta(over_pools("pages_written"))
+    evicted = None
+    if latest.server.has("read_ahead_evictions_counted"):
+        evicted = window.delta(over_pools("read_ahead_evicted"))
+    dirty, age, limit = _mean(window, over_pools("modified_pages")), _mean(window, checkpoint_age), _age_limit(latest)
+    return Io(
+        through_page_cache=through_page_cache(latest),
+        page_cache_setting=_page_cache_setting(latest),
+        pages_read=window.delta(over_pools("pages_read")),
+        pages_written=written,
+        pages_written_per_second=ratio(written, window.seconds),
+        read_ahead=read_ahead,
+        random_read_ahead=window.delta(_random_read_ahead),
+        read_ahead_evicted=evicted,
+        wasted_share=ratio(evicted, read_ahead),
+        dirty_pages=dirty,
+        dirty_share=ratio(dirty, over_pools("size_pages")(latest)),
+        checkpoint_age_bytes=age,
+        checkpoint_age_limit_bytes=limit,
+        checkpoint_age_share=ratio(age, limit),
+        dump_share=_dump_share(latest),
+    )
+
+
+def read_ahead_pages(snapshot: Snapshot) -> float | None:
+    """Pages read ahead since the start; INNODB_BUFFER_POOL_STATS leaves those of random read-ahead out (seen)."""
+    linear, random = over_pools("read_ahead")(snapshot), _random_read_ahead(snapshot)
+    return None if linear is None or random is None else linear + random
+
+
+def through_page_cache(snapshot: Snapshot) -> bool | None:
+    """Whether data files are read and written through the operating system's page cache, as the settings say.
+
+    None where that is not known: other values of innodb_flush_method.
+    """
+    setting = _page_cache_setting(snapshot)
+    value = None if setting is None else snapshot.setting(setting)
+    if setting == "innodb_data_file_buffering":
+        return value in ("ON", "1")
+    if value in _DIRECT:
+        return False
+    return True if value in _BUFFERED else None
+
+
+def _page_cache_setting(snapshot: Snapshot) -> str | None:
+    """The setting that counts: MariaDB 11 still shows the other, whatever this one says (seen on 11.8)."""
+    names = ("innodb_data_file_buffering", "innodb_flush_method")
+    return next((name for name in names if snapshot.setting(name) is not None), None)
+
+
+def _random_read_ahead(snapshot: Snapshot) -> float | None:
+    return (snapshot.status or {}).get("innodb_buffer_pool_read_ahead_rnd")
+
+
+def _mean(window: Window, value: Callable[[Snapshot], float | None]) -> float | None:
+    known = [number for snapshot in window.snapshots if (number := value(snapshot)) is not None]
+    return sum(known) / len(known) if known else None
+
+
+def checkpoint_age(snapshot: Snapshot) -> float | None:
+    """Bytes of redo log written since the last checkpoint.
+
+    From the status where it has them, as they are asked for at each collection.
+    """
+    status = snapshot.status or {}
+    current, checkpoint = (status.get(f"innodb_redo_log_{lsn}_lsn") for lsn in ("current", "checkpoint"))
+    if current is not None and checkpoint is not None:
+        return current - checkpoint
+    if "innodb_checkpoint_age" in status:  # MariaDB
+        return status["innodb_checkpoint_age"]
+    text = snapshot.innodb_status
+    return None if text is None or text.checkpoint_age_bytes is None else float(text.checkpoint_age_bytes)
+
+
+def _age_limit(snapshot: Snapshot) -> float | None:
+    """MariaDB says it; MySQL's are where the age stayed under a load that waited for it, at several sizes of the log.
+
+    0.83 of innodb_redo_log_capacity on 9.7.4, and 0.77 of all log files on 5.6.24.
+    """
+    status = snapshot.status or {}
+    if "innodb_checkpoint_max_age" in status:
+        return status["innodb_checkpoint_max_age"]
+    capacity = status.get("innodb_redo_log_capacity_resized")
+    if capacity:
+        return 0.83 * capacity
+    size, files = (number(snapshot.setting(f"innodb_log_{name}")) for name in ("file_size", "files_in_group"))
+    return None if size is None or files is None else 0.77 * size * files
+
+
+def _dump_share(snapshot: Snapshot) -> float | None:
+    """A server without innodb_buffer_pool_dump_pct dumps all: MySQL 5.6."""
+    if snapshot.variables is None:
+        return None
+    pct = number(snapshot.setting("innodb_buffer_pool_dump_pct"))
+    return 1.0 if pct is None else pct / 100.0

@@ -1,0 +1,177 @@
+"""Tables whose clustered index was scanned as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.facts.base import over_pools, ratio
+from advisor.window import Window
+from exporter.rows import number
+from exporter.snapshot import IndexSize, IndexSizes, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table whose clustered index was scanned as a whole in the window.
+
+    Attributes:
+        schema: The table's schema.
+        table: The table's name.
+        pages: Size of the clustered index, in pages.
+        leaf_pages: Size of the clustered index's leaf level, in pages.
+        bytes: Size of the clustered index on disk, in bytes.
+        passes: Scans in the window; a part of one counts as that part.
+        serial_passes: Scans in the window by the row path.
+        parallel_passes: Scans in the window by parallel readers.
+        counts: Scans in the window by COUNT(*), which parallel readers do where the server has them and more than one
+            is allowed.
+        count_seconds: Seconds that a COUNT(*) took.
+        read_seconds: Seconds that a scan waited for reads of the table's data file.
+        passes_per_hour: Scans per hour.
+        pages_read: Pages read from the table's data file in the window.
+        pages_read_per_pass: Pages read from the table's data file in the window, per scan.
+        pages_read_last_pass: Pages read from the table's data file per scan, over the newest part of the window that
+            holds a whole scan.
+        other_pages_read_per_pass: Pages read for anything else per scan: they come into the old sublist beside the
+            scan's own.
+    """
+
+    schema: str
+    table: str
+    pages: float | None = None
+    leaf_pages: float | None = None
+    bytes: float | None = None
+    passes: float | None = None
+    serial_passes: float | None = None
+    parallel_passes: float | None = None
+    counts: float | None = None
+    count_seconds: float | None = None
+    read_seconds: float | None = None
+    passes_per_hour: float | None = None
+    pages_read: float | None = None
+    pages_read_per_pass: float | None = None
+    pages_read_last_pass: float | None = None
+    other_pages_read_per_pass: float | None = None
+
+    @property
+    def subject(self) -> dict[str, str]:
+        """What a finding is about."""
+        return {"schema": self.schema, "table": self.table}
+
+
+def scans(window: Window) -> list[Scan]:
+    """Every table with a trace of a full scan in the window, the most scanned pages first."""
+    sizes = window.latest.index_sizes
+    if sizes is None:
+        return []
+    sized = {Table(index.schema, index.table): size for index, size in sizes.sizes.items() if index.clustered}
+    found = [scan for table, size in sized.items() if (scan := _scan(window, table, size)) is not None]
+    if not sizes.other_pages:  # else a table without a size may just be one of the small ones
+        found += [
+            Scan(table.schema, table.table)
+            for table in window.latest.table_scans or {}
+            if table not in sized and window.growth(lambda s: s.table_scans, table, float) != 0
+        ]
+    return sorted(found, key=lambda scan: -(scan.passes or 0.0) * (scan.pages or 0.0))
+
+
+def _scan(window: Window, table: Table, size: IndexSize) -> Scan | None:
+    """What is known of the scans of a table; None when there were none."""
+    passes = _passes(window, table, size)
+    if passes is None:
+        return Scan(table.schema, table.table, pages=float(size.pages))
+    fetched, counts = passes
+    total_passes = fetched + counts
+    if not total_passes:
+        return None
+    # InnoDB counts the rows itself from 8.0.14 on, with one thread too: rows_examined does not tell these apart.
+    threads = number(window.latest.setting("innodb_parallel_read_threads"))
+    parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
+    read = _pages_from_file(window, table)
+    all_read = window.delta(over_pools("pages_read"))
+    return Scan(
+        schema=table.schema,
+        table=table.table,
+        pages=float(size.pages),
+        leaf_pages=float(size.leaf_pages),
+        bytes=_bytes(window, table, size),
+        passes=total_passes,
+        serial_passes=total_passes - parallel,
+        parallel_passes=parallel,
+        counts=counts,
+        count_seconds=ratio(window.growth(lambda s: s.count_statements, table, lambda c: c.seconds), counts),
+        read_seconds=ratio(window.growth(lambda s: s.table_files, table, lambda f: f.seconds), total_passes),
+        passes_per_hour=ratio(total_passes * 3600.0, window.seconds),
+        pages_read=read,
+        pages_read_per_pass=ratio(read, total_passes),
+        pages_read_last_pass=_last_pass(window, table, size, total_passes),
+        other_pages_read_per_pass=(
+            None if read is None or all_read is None else max(0.0, all_read - read) / total_passes
+        ),
+    )
+
+
+def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> float | None:
+    """Pages read a pass over the shortest part at the window's end that holds one."""
+
+    def whole(part: Window) -> bool:
+        found = _passes(part, table, size)
+        return found is not None and sum(found) >= 1.0
+
+    last = window if passes < 1.0 else window.tail(whole)
+    return ratio(_pages_from_file(last, table), sum(_passes(last, table, size) or ()))
+
+
+def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:
+    """Scans of the clustered index that table I/O shows, and COUNT(*) of it beside them; None when not known."""
+    fetched = window.growth(lambda s: s.table_scans, table, float)
+    counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions)
+    examined = window.growth(lambda s: s.count_statements, table, lambda c: c.rows_examined)
+    if fetched is None or counts is None or examined is None or size.rows is None:
+        return None
+    if not size.rows:
+        return 0.0, 0.0
+    server = window.latest.server
+    if server.has("count_star_in_table_io"):
+        # Its optimiser takes COUNT(*) for a table scan, so that table I/O shows it too (seen on 11.8, not on 10.11).
+        fetched = max(0.0, fetched - examined)
+    if not _counts_clustered(window, table):
+        counts = 0.0
+    return fetched / size.rows, counts
+
+
+def _counts_clustered(window: Window, table: Table) -> bool:
+    """Whether COUNT(*) of the table reads the clustered index.
+
+    With a secondary index the optimiser counts by that one, unless told otherwise, or where it cannot.
+    """
+    server, sizes = window.latest.server, window.latest.index_sizes
+    if sizes is None:
+        return False
+    if not _has_secondary(sizes, table) or server.has("count_star_takes_clustered_index"):
+        return True
+    statement = (window.latest.count_statements or {}).get(table)
+    return statement is not None and statement.forced_primary == statement.executions
+
+
+def _has_secondary(sizes: IndexSizes, table: Table) -> bool:
+    return any((i.schema, i.table) == (table.schema, table.table) and not i.clustered for i in sizes.sizes)
+
+
+def _pages_from_file(window: Window, table: Table) -> float | None:
+    """InnoDB reads data files page by page, compressed pages at their own size, so that reads are pages.
+
+    None for a table without a file of its own, such as one in a general tablespace: which table was read there is
+    not known.
+    """
+    if table not in (window.latest.table_files or {}):
+        return None
+    return window.growth(lambda s: s.table_files, table, lambda f: f.reads)
+
+
+def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
+    """Bytes of the clustered index on disk, by the size of the pages that were read of it."""
+    files = (window.latest.table_files or {}).get(table)
+    page_bytes = files.bytes / files.reads if files and files.reads else None
+    page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
+    return None if page_bytes is None else size.pages * page_bytes

@@ -1,0 +1,184 @@
+"""Cores and memory that a process can use: the machine's, or less where its affinity or a cgroup says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from exporter.linux import files
+
+_KIB = 1024
+_IDLE_FIELDS = (3, 4)  # idle, iowait
+_BUSY_FIELDS = 8  # the guests' time that follows is in user and nice already (proc_stat(5))
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """Cores that a process can use, and the CPU time spent of them since some start, by itself and by others."""
+
+    cores: float
+    source: str
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that a process and those it shares a limit with can use, and how many of them are still to be had."""
+
+    bytes: int
+    source: str
+    available_bytes: int | None
+
+
+def cpu(root: Path, pid: int) -> Cpu | None:
+    """Cores of a process: of its affinity and of the CPU quotas of its cgroup and those above, the fewest.
+
+    None where the process is in a cgroup that cannot be looked into.
+    """
+    groups = _groups(root, pid, "cpu")
+    allowed = _allowed(root, pid)
+    if groups is None or not allowed:
+        return None
+    quotas = [(quota, place) for place, group in enumerate(groups) if (quota := _quota(group)) is not None]
+    quota, place = min(quotas, default=(float("inf"), 0))
+    if quota < len(allowed):
+        version_2 = (groups[place] / "cpu.max").exists()
+        source = "cgroup cpu.max" if version_2 else "cgroup cpu.cfs_quota_us"
+        return Cpu(quota, source, _used(root, pid, groups, place))
+    return Cpu(float(len(allowed)), "cpu affinity", _busy(root, allowed))
+
+
+def memory(root: Path, pid: int) -> Memory | None:
+    """Memory of a process: the machine's, or the least of the limits of its cgroup and those above.
+
+    None where the process is in a cgroup that cannot be looked into. What is available counts the cgroups' inactive
+    file pages as free: the kernel takes those first.
+    """
+    groups = _groups(root, pid, "memory")
+    machine = files.fields(root / "proc/meminfo")
+    total = _kib(machine.get("MemTotal"))
+    if groups is None or total is None:
+        return None
+    least = (total, "MemTotal")
+    rooms = [_kib(machine.get("MemAvailable"))]
+    for group in groups:
+        for name in ("memory.max", "memory.high", "memory.limit_in_bytes"):
+            limit = files.integer(group / name)
+            if limit is None or limit >= total:
+                continue  # absent, "max", or version 1's largest number
+            least = min(least, (limit, f"cgroup {name}"))
+            rooms.append(_room(group, limit))
+    known = [room for room in rooms if room is not None]
+    return Memory(*least, max(0, min(known)) if len(known) == len(rooms) else None)
+
+
+def _allowed(root: Path, pid: int) -> set[int]:
+    """The CPUs that the process may run on and that are there: the mask may name some that could be plugged in."""
+    allowed = _list(files.fields(root / "proc" / str(pid) / "status").get("Cpus_allowed_list", ""))
+    online = _list(files.text(root / "sys/devices/system/cpu/online") or "")
+    return allowed & online if online else allowed
+
+
+def _list(ranges: str) -> set[int]:
+    """Numbers written as ``0-3,8``."""
+    found: set[int] = set()
+    for part in ranges.strip().split(","):
+        first, _, last = part.partition("-")
+        low, high = files.whole(first), files.whole(last or first)
+        if low is not None and high is not None:
+            found.update(range(low, high + 1))
+    return found
+
+
+def _busy(root: Path, cpus: set[int]) -> float | None:
+    """Seconds that these CPUs were not idle since the machine started."""
+    ticks = 0
+    for line in (files.text(root / "proc/stat") or "").splitlines():
+        name, *spent = line.split()
+        if name.startswith("cpu") and files.whole(name[3:]) in cpus:
+            ticks += sum(int(each) for field, each in enumerate(spent[:_BUSY_FIELDS]) if field not in _IDLE_FIELDS)
+    return ticks / os.sysconf("SC_CLK_TCK") if ticks else None
+
+
+def _quota(group: Path) -> float | None:
+    """Cores that a cgroup may keep busy; None without a limit."""
+    quota, _, period = (files.text(group / "cpu.max") or "").partition(" ")
+    if not period:
+        quota = files.text(group / "cpu.cfs_quota_us") or ""
+        period = files.text(group / "cpu.cfs_period_us") or ""
+    allowed, every = files.whole(quota), files.whole(period)
+    return allowed / every if allowed is not None and every and allowed > 0 else None
+
+
+def _used(root: Path, pid: int, groups: Sequence[Path], place: int) -> float | None:
+    """CPU time of the cgroup at this place in the way up, in seconds."""
+    microseconds = files.whole(files.fields(groups[place] / "cpu.stat").get("usage_usec"))
+    if microseconds is not None:
+        return microseconds / 1e6
+    accounts = _groups(root, pid, "cpuacct") or []
+    nanoseconds = files.integer(accounts[place] / "cpuacct.usage") if len(accounts) == len(groups) else None
+    return None if nanoseconds is None else nanoseconds / 1e9
+
+
+def _room(group: Path, limit: int) -> int | None:
+    """Bytes that a cgroup can still take."""
+    used = files.integer(group / "memory.current")
+    name = "inactive_file"
+    if used is None:
+        used, name = files.integer(group / "memory.usage_in_bytes"), "total_inactive_file"
+    inactive = files.whole(files.fields(group / "memory.stat").get(name))
+    return None if used is None else limit - used + (inactive or 0)
+
+
+def _kib(value: str | None) -> int | None:
+    """A value of /proc/meminfo in bytes."""
+    number = files.whole((value or "").removesuffix("kB").strip())
+    return None if number is None else number * _KIB
+
+
+def _groups(root: Path, pid: int, controller: str) -> list[Path] | None:
+    """The folder of the process's cgroup, and those above it as far as they can be seen.
+
+    Empty where no cgroup is in charge; None where there is one that cannot be looked into. A sidecar in a container of
+    its own sees there its own cgroup only: the server's is then to be seen in the server's own file system.
+    """
+    process = root / "proc" / str(pid)
+    path, version_1 = _membership(process / "cgroup", controller)
+    if path is None:
+        return []
+    for base, mountinfo in ((root, root / "proc/self/mountinfo"), (process / "root", process / "mountinfo")):
+        for mount in files.mounts(mountinfo):
+            of_kind = mount.filesystem == "cgroup" and controller in mount.options
+            if of_kind if version_1 else mount.filesystem == "cgroup2":
+                folders = list(_way_up(files.below(base, mount.point), mount.root, path))
+                if folders:
+                    return folders
+    return None
+
+
+def _membership(cgroup: Path, controller: str) -> tuple[PurePosixPath | None, bool]:
+    """The path of the cgroup that has this controller, and whether it is one of version 1 (cgroups(7))."""
+    unified = None
+    for line in (files.text(cgroup) or "").splitlines():
+        number, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if controller in controllers.split(","):
+            return PurePosixPath(path), True
+        if number == "0" and not controllers:
+            unified = PurePosixPath(path)
+    return unified, False
+
+
+def _way_up(point: Path, mounted: PurePosixPath, path: PurePosixPath) -> Iterator[Path]:
+    """From the folder of the cgroup ``path`` up to where ``mounted`` is; nothing where it lies elsewhere.
+
+    Both are as seen from this process's own cgroup namespace: one outside of it begins with ``/..``.
+    """
+    if not path.is_relative_to(mounted):
+        return
+    parts = path.relative_to(mounted).parts
+    if ".." in parts or not point.joinpath(*parts).is_dir():
+        return
+    for depth in range(len(parts), -1, -1):
+        yield point.joinpath(*parts[:depth])

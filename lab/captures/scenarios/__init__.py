@@ -1,0 +1,19 @@
+"""What the captures are made of: a workload that brings about one phenomenon, and the proof that it did."""
+
+from lab.captures import Capture
+from lab.captures.scenarios import change_buffer, counts, index_builds, io, quiet, scans
+from lab.captures.scenarios.base import Scenario, Step
+
+__all__ = ["CATALOG", "SCENARIOS", "Scenario", "Step"]
+
+_ALL = (
+    *quiet.SCENARIOS,
+    *scans.SCENARIOS,
+    *change_buffer.SCENARIOS,
+    *counts.SCENARIOS,
+    *index_builds.SCENARIOS,
+    *io.SCENARIOS,
+)
+SCENARIOS = {scenario.name: scenario for scenario in _ALL}
+CATALOG = tuple(Capture(server, scenario.name) for scenario in _ALL for server in scenario.options)
+"""Every capture that there should be."""

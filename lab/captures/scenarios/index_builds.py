@@ -1,0 +1,130 @@
+"""Index builds."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pymysql
+
+from exporter.snapshot import Index
+from lab.captures import checks, checks_parallel
+from lab.captures.scenarios.base import DEFAULT_POOL, Scenario, Step, execute, nothing
+from lab.servers import Server
+from lab.workloads import SCHEMA, make_indexed_table
+
+EVENTS = "events"
+NOTES, NOTES_ROWS = "notes", 200_000
+FEW_ROWS = 20_000
+BY_TEXT = Index(SCHEMA, NOTES, "by_text")
+
+
+def make_notes(connection: pymysql.Connection[Any], rows: int) -> None:
+    """A table with a secondary index on a text of 250 bytes in random order, about 66 entries a leaf page."""
+    execute(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    execute(
+        connection,
+        f"CREATE TABLE {SCHEMA}.{NOTES} (id INT NOT NULL PRIMARY KEY,"
+        " text CHAR(250) CHARACTER SET latin1 NOT NULL, other INT NOT NULL) ENGINE=InnoDB",
+    )
+    random_text = "RPAD(LPAD(FLOOR(RAND() * 1000000000), 10, '0'), 250, 'x')"
+    execute(connection, f"INSERT INTO {SCHEMA}.{NOTES} SELECT 1, {random_text}, 0")
+    have = 1
+    while have < rows:
+        more = min(have, rows - have)
+        execute(
+            connection,
+            f"INSERT INTO {SCHEMA}.{NOTES} SELECT id + {have}, {random_text}, 0"
+            f" FROM {SCHEMA}.{NOTES} WHERE id <= {more} ORDER BY id",
+        )
+        have += more
+    execute(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX {BY_TEXT.index} (text)")
+    execute(connection, f"ANALYZE TABLE {SCHEMA}.{NOTES}")
+
+
+def rebuild(connection: pymysql.Connection[Any]) -> None:
+    """Build an index like the one that the table has, and drop it again."""
+    execute(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text, other)")
+    execute(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
+
+
+@contextmanager
+def index_builds(server: Server) -> Iterator[Step]:
+    """ALTER TABLE shop.notes ADD INDEX on a text of 250 bytes, and DROP INDEX, between two collections.
+
+    The table has an index on that text already, of 200,000 entries.
+    """
+    with server.connect() as connection:
+        make_notes(connection, NOTES_ROWS)
+        yield partial(rebuild, connection)
+
+
+@contextmanager
+def small_index_builds(server: Server) -> Iterator[Step]:
+    """As index-builds, of 20,000 entries."""
+    with server.connect() as connection:
+        make_notes(connection, FEW_ROWS)
+        yield partial(rebuild, connection)
+
+
+@contextmanager
+def index_build(server: Server) -> Iterator[Step]:
+    """ALTER TABLE … ADD INDEX of six indexes on 1,000,000 rows, begun after the first two collections.
+
+    The consumer events_stages_current was enabled before.
+    """
+    with server.connect() as connection:
+        make_indexed_table(connection, EVENTS, 1_000_000, indexes=1)
+        execute(
+            connection,
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'",
+        )
+    added = ", ".join(f"ADD INDEX built_{n} (filler(24), k1, id)" for n in range(1, 7))
+
+    def build() -> None:
+        with contextlib.suppress(pymysql.MySQLError), server.connect() as connection:
+            execute(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {added}")
+
+    builder = threading.Thread(target=build, daemon=True)
+    steps = iter((nothing, builder.start))
+
+    def step() -> None:
+        next(steps, nothing)()
+
+    yield step
+    server.kill()  # its data is thrown away in any case: nobody needs to wait for the end of the build
+    builder.join()
+
+
+_FOUR = DEFAULT_POOL | {"innodb-parallel-read-threads": "4", "innodb-ddl-threads": "4"}
+_BUILT = partial(checks_parallel.built, index=BY_TEXT, least_pages=2_500)
+
+SCENARIOS = (
+    Scenario("index-build", {"mysql-9.7": {}}, index_build, checks.building, period=0.8),
+    Scenario("index-builds", {"mysql-9.7": _FOUR}, index_builds, _BUILT, collections=5),
+    Scenario(
+        "index-builds-followed",
+        {"mysql-9.7": _FOUR | {"innodb-ddl-buffer-size": "64M"}},
+        index_builds,
+        _BUILT,
+        collections=5,
+    ),
+    Scenario(
+        "index-builds-many-readers",
+        {"mysql-9.7": DEFAULT_POOL | {"innodb-parallel-read-threads": "32", "innodb-ddl-threads": "32"}},
+        index_builds,
+        _BUILT,
+        collections=5,
+    ),
+    Scenario(
+        "small-index-builds",
+        {"mysql-9.7": _FOUR},
+        small_index_builds,
+        partial(checks_parallel.built, index=BY_TEXT, least_pages=100, most_pages=500),
+        collections=5,
+    ),
+)

@@ -1,0 +1,204 @@
+"""Reads and writes of data files: a warm pool, read-ahead in vain, and flushing that keeps up or does not."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pymysql
+
+from lab.captures import checks_io
+from lab.captures.scenarios.base import LITTLE, Scenario, Step, execute
+from lab.servers import Server
+from lab.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
+
+ORDERS, ARCHIVE = "orders", "archive"
+HOT_PAGES = 2000
+REST = 2.5  # seconds without load, in which MariaDB writes what it put off
+RANGE_PAGES = 65  # a range as long as an extent covers one whole now and then, and begins the next
+
+WARM_POOL = {  # 4,096 pages; the page cleaner's free list is scaled down with it
+    "innodb-buffer-pool-size": "64M",
+    "innodb-lru-scan-depth": "100",
+    "innodb-buffer-pool-dump-at-shutdown": "ON",
+    "innodb-buffer-pool-load-at-startup": "ON",
+}
+WRITTEN_POOL = {"innodb-buffer-pool-size": "128M", "performance-schema": "ON"}
+HARD_DISK = {"innodb-io-capacity": "200", "innodb-io-capacity-max": "2000"}
+LOGS = {
+    "mysql-9.7": {"innodb-redo-log-capacity": "48M"},
+    "mysql-5.6": {"innodb-log-file-size": "24M", "innodb-flush-method": "O_DIRECT"},
+    "mariadb-10.11": {"innodb-log-file-size": "40M"},
+}
+
+
+@contextmanager
+def warm_pool(server: Server) -> Iterator[Step]:
+    """Lookups of single rows on 2,000 pages of shop.orders, 2,000 between two collections, in a full pool of 4,096.
+
+    The pool was filled by a scan of that table, and the pages were made young, before the capture begins.
+    """
+    with server.connect() as connection:
+        fill(connection)
+        yield partial(look_up, connection, ORDERS, HOT_PAGES, 2000)
+
+
+def fill(connection: pymysql.Connection[Any]) -> None:
+    """A table larger than the pool of WARM_POOL, and its first pages young."""
+    make_table(connection, ORDERS, 5000)
+    scan(connection, ORDERS)
+    for half in (range(1, HOT_PAGES // 2), range(HOT_PAGES // 2, HOT_PAGES + 1)):  # the old sublist holds one of them
+        look_up_pages(connection, ORDERS, half)
+        time.sleep(1.1)  # innodb_old_blocks_time
+        look_up_pages(connection, ORDERS, half)
+
+
+@contextmanager
+def short_ranges(server: Server) -> Iterator[Step]:
+    """Ranges of 65 pages at random places of shop.orders, 40 between two collections, in a pool a quarter its size.
+
+    The pool was filled by 40 such ranges before.
+    """
+    with server.connect() as connection:
+        make_table(connection, ORDERS, 6000)
+        ranges = Ranges(6000)
+        ranges(connection)
+        yield partial(ranges, connection)
+
+
+class Ranges:
+    """Reads of RANGE_PAGES pages in the order of the primary key, each at a random place of ORDERS."""
+
+    def __init__(self, pages: int, seed: int = 1) -> None:
+        self._chooser = random.Random(seed)
+        self._rows = pages * ROWS_PER_PAGE
+
+    def __call__(self, connection: pymysql.Connection[Any], times: int = 40) -> None:
+        """The next ones."""
+        rows = RANGE_PAGES * ROWS_PER_PAGE
+        with connection.cursor() as cursor:
+            for _ in range(times):
+                first = self._chooser.randint(1, self._rows - rows)
+                cursor.execute(
+                    f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{ORDERS} WHERE id BETWEEN {first} AND {first + rows - 1}"
+                )
+                cursor.fetchall()
+
+
+def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = ()) -> Iterator[Step]:
+    """Updates of single rows at ``rate`` a second; before that as fast as can be, to fill the redo log.
+
+    ``then`` are statements in between, after which the server rests.
+    """
+    with server.connect() as connection:
+        make_written(connection)
+        with Load(server.connect) as load:
+            load.repeat(update, pause=0)
+            time.sleep(warm_up)
+        for statement in then:
+            execute(connection, statement)
+        time.sleep(REST if then else 0.0)
+        with Load(server.connect) as load:
+            load.repeat(Paced(rate), pause=0)
+            yield partial(look_up, connection, ARCHIVE, 3500, 100)
+
+
+def make_written(connection: pymysql.Connection[Any]) -> None:
+    """ORDERS fits the pool of WRITTEN_POOL; reads of ARCHIVE, which does not beside it, show the disk's latency."""
+    make_table(connection, ARCHIVE, 3500)
+    make_table(connection, ORDERS, 6000)
+
+
+def update(connection: pymysql.Connection[Any], rows: int = 20) -> None:
+    """Update so many rows at random places of ORDERS in one statement."""
+    chosen = ", ".join(str(random.randint(1, 6000 * ROWS_PER_PAGE)) for _ in range(rows))
+    letter = random.choice("abcdef")
+    execute(
+        connection,
+        f"UPDATE {SCHEMA}.{ORDERS} SET filler = CONCAT('{letter}', SUBSTR(filler, 2)) WHERE id IN ({chosen})",
+    )
+
+
+class Paced:
+    """Updates at a steady rate of rows a second, for Load.repeat."""
+
+    def __init__(self, rate: float) -> None:
+        self._gap = 20 / rate
+        self._due = 0.0
+
+    def __call__(self, connection: pymysql.Connection[Any]) -> None:
+        """The next statement, when it is due."""
+        now = time.monotonic()
+        self._due = max(self._due + self._gap, now - 1.0)  # what was missed longer ago is not made up for
+        time.sleep(max(0.0, self._due - now))
+        update(connection)
+
+
+@contextmanager
+def write_pressure(server: Server) -> Iterator[Step]:
+    """Updates of 1,000 rows a second at random places of shop.orders, which fits the pool, and some lookups beside.
+
+    For some seconds before, they were made as fast as can be.
+    """
+    yield from writing(server, rate=1000, warm_up=5.0)
+
+
+@contextmanager
+def write_pressure_followed(server: Server) -> Iterator[Step]:
+    """As write-pressure, after innodb_io_capacity was set to 5,000 and innodb_max_dirty_pages_pct_lwm to 10."""
+    followed = {"io_capacity_max": 10_000, "io_capacity": 5_000, "max_dirty_pages_pct_lwm": 10}
+    statements = [f"SET GLOBAL innodb_{name} = {value}" for name, value in followed.items()]
+    yield from writing(server, rate=1000, warm_up=3.0, then=statements)
+
+
+@contextmanager
+def little_written(server: Server) -> Iterator[Step]:
+    """As write-pressure, 100 rows a second, and none before."""
+    yield from writing(server, rate=100, warm_up=0.0)
+
+
+SCENARIOS = (
+    Scenario(
+        "warm-pool",
+        {"mysql-9.7": WARM_POOL, "mariadb-11.8": WARM_POOL}
+        | {"mysql-5.6": WARM_POOL | {"innodb-buffer-pool-dump-at-shutdown": "OFF"}},
+        warm_pool,
+        checks_io.warm,
+        collections=6,
+    ),
+    Scenario(
+        "read-ahead-wasted",
+        dict.fromkeys(
+            ("mysql-9.7", "mysql-5.6", "mariadb-10.5", "mariadb-10.11"), LITTLE | {"innodb-read-ahead-threshold": "32"}
+        ),
+        short_ranges,
+        checks_io.wasted,
+        collections=6,
+        check_of={"mariadb-10.11": partial(checks_io.wasted, counted=False)},
+    ),
+    Scenario(
+        "write-pressure",
+        {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
+        write_pressure,
+        checks_io.flushing,
+        collections=8,
+    ),
+    Scenario(
+        "write-pressure-followed",
+        {"mariadb-10.11": WRITTEN_POOL | LOGS["mariadb-10.11"]},
+        write_pressure_followed,
+        checks_io.flushing,
+        collections=6,
+    ),
+    Scenario(
+        "little-written",
+        {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
+        little_written,
+        checks_io.flushing,
+        collections=8,
+    ),
+)

@@ -1,0 +1,50 @@
+"""Servers that do nothing, or keep what they do from the sidecar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from lab.captures import checks
+from lab.captures.scenarios.base import Scenario, Step, execute, nothing
+from lab.servers import NAMES, Server
+
+UNPRIVILEGED = "nobody"
+
+
+@contextmanager
+def idle(_server: Server) -> Iterator[Step]:
+    """None: nobody but the sidecar is connected. The settings that the lab changes are at the server's own defaults."""
+    yield nothing
+
+
+@contextmanager
+def unprivileged(server: Server) -> Iterator[Step]:
+    """None. The sidecar's account has no privilege at all (USAGE)."""
+    with server.connect() as connection:
+        execute(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")
+    yield nothing
+
+
+def _own_defaults(server: str) -> Mapping[str, str]:
+    """The server's own defaults of the settings that lab.servers changes and that the advisor may look at."""
+    dump = "OFF" if server == "mysql-5.6" else "ON"
+    return {
+        "innodb-buffer-pool-size": "128M",
+        "innodb-buffer-pool-dump-at-shutdown": dump,
+        "innodb-buffer-pool-load-at-startup": dump,
+        "innodb-flush-log-at-trx-commit": "1",
+    }
+
+
+SCENARIOS = (
+    Scenario("idle", {name: _own_defaults(name) for name in NAMES}, idle, checks.idle, collections=6),
+    Scenario(
+        "unprivileged",
+        {"mysql-9.7": {}, "mariadb-10.11": {"performance-schema": "ON"}},
+        unprivileged,
+        checks.refused,
+        collections=6,
+        user=UNPRIVILEGED,
+    ),
+)

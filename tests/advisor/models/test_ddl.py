@@ -1,0 +1,83 @@
+"""Runs and merge passes of index builds are what MySQL 9.7 wrote to its temporary files."""
+
+import pytest
+
+from advisor.models.ddl import IndexBuild, enough_buffer, merge_passes, sort_buffer_bytes, subtrees, written_bytes
+
+MIB = 1 << 20
+CHAR_120 = IndexBuild(entries=400_000, key_bytes=124, fields=2, subtrees=4)
+CHAR_60 = IndexBuild(entries=400_000, key_bytes=64, fields=2)
+ONE_INT = IndexBuild(entries=400_000, key_bytes=8, fields=2)
+THREE_INTS = IndexBuild(entries=400_000, key_bytes=16, fields=4)
+
+
+@pytest.mark.parametrize(
+    ("share", "left"),
+    [(4 * MIB, 3 * MIB), (MIB, 512 << 10), (512 << 10, 384 << 10), (256 << 10, 192 << 10), (128 << 10, 96 << 10)],
+)
+def test_a_part_of_each_thread_s_share_buffers_its_writing(share: int, left: int) -> None:
+    assert sort_buffer_bytes(share * 4, threads=4) == left
+    assert sort_buffer_bytes(share * 12, threads=4, indexes=3) == left
+
+
+def test_a_small_share_keeps_half_a_page_for_writing_and_never_falls_below_a_page() -> None:
+    assert sort_buffer_bytes(MIB, threads=16) == (64 << 10) - (8 << 10)
+    assert sort_buffer_bytes(MIB, threads=256) == 16 << 10
+
+
+@pytest.mark.parametrize(
+    ("build", "buffer_mib", "threads", "times_written"),
+    [
+        # Measured: bytes written to innodb_temp_file, in times of all entries.
+        (CHAR_120, 1, 4, 7.86),
+        (CHAR_120, 4, 4, 6.86),
+        (CHAR_120, 16, 4, 3.85),
+        (CHAR_120, 64, 4, 1.85),
+        (CHAR_120, 256, 4, 1.0),
+        (CHAR_120, 1, 1, 9.0),
+        (CHAR_120, 64, 1, 2.0),
+        (CHAR_120, 16, 2, 4.0),
+        (CHAR_120, 1, 8, 8.87),
+        (CHAR_60, 1, 1, 8.0),
+        (CHAR_60, 4, 1, 6.0),
+        (CHAR_60, 16, 1, 3.0),
+        (ONE_INT, 1, 1, 7.1),
+        (ONE_INT, 4, 1, 5.0),
+        (ONE_INT, 32, 1, 1.0),
+        (THREE_INTS, 1, 1, 8.0),
+        (THREE_INTS, 8, 1, 4.0),
+    ],
+)
+def test_what_is_written_is_within_a_sixth_of_what_was_measured(
+    build: IndexBuild, buffer_mib: int, threads: int, times_written: float
+) -> None:
+    said = written_bytes(build, buffer_mib * MIB, threads)
+    assert said == pytest.approx(times_written * build.file_bytes, rel=0.17)
+
+
+def test_an_entry_s_bytes_are_those_of_its_columns_and_one_more() -> None:
+    assert [build.file_bytes / build.entries for build in (ONE_INT, CHAR_60, THREE_INTS)] == [9, 65, 17]
+
+
+def test_more_threads_than_subtrees_write_more() -> None:
+    notes = IndexBuild(entries=200_000, key_bytes=258, fields=3, subtrees=4)
+    measured = {2: 398e6, 4: 398e6, 8: 450e6, 16: 505e6, 32: 613e6}
+    for threads, written in measured.items():
+        assert written_bytes(notes, MIB, threads) == pytest.approx(written, rel=0.1)
+
+
+def test_the_root_s_subtrees_are_those_seen() -> None:
+    assert [subtrees(leaf, key_columns=1) for leaf in (1, 1_092, 3_637, 7_274)] == [1, 2, 4, 8]
+
+
+def test_the_smallest_buffer_that_is_enough_is_found() -> None:
+    found = enough_buffer(CHAR_120, threads=4, at_most=1 << 30)
+    assert found == 64 * MIB
+    assert merge_passes(CHAR_120, found, 4) == 1
+    assert merge_passes(CHAR_120, found / 2, 4) > 1
+
+
+def test_what_is_at_most_allowed_bounds_it() -> None:
+    assert enough_buffer(CHAR_120, threads=4, at_most=20 * MIB) == 16 * MIB
+    assert enough_buffer(CHAR_120, threads=4, at_most=1_000) is None
+    assert enough_buffer(IndexBuild(1e10, 500, 4), threads=256, at_most=1 << 40) == (1 << 32) - 1

@@ -1,0 +1,123 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from exporter.collectors import index_sizes, indexes
+from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import Index, IndexSize
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Fetch = Callable[[Server, str], Rows]
+
+SCHEMA = "kinds of"  # a name that InnoDB's dictionary encodes
+NON_UNIQUE, UNIQUE, FULL_TEXT, SPATIAL = 0, 2, 32, 64
+FULL_TEXT_TABLES = "FTS_"
+
+
+@pytest.mark.parametrize(
+    ("version", "table"),
+    [
+        ("5.6.24", "INNODB_SYS_INDEXES"),
+        ("5.7.44", "INNODB_SYS_INDEXES"),
+        ("8.0.11", "INNODB_INDEXES"),
+        ("26.7.0", "INNODB_INDEXES"),
+        ("11.8.6-MariaDB", "INNODB_SYS_INDEXES"),
+    ],
+)
+def test_the_table_has_its_own_name_on_each_server(version: str, table: str) -> None:
+    [sql] = indexes.queries(identify({"version": version}))
+    assert f"information_schema.{table} " in sql
+
+
+def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> None:
+    rows = [
+        ["shop/t#P#p0", "k", 0],
+        ["shop/t#P#p1", "k", 0],
+        ["shop/t#P#p1", "u", 2],
+        ["mysql/innodb_index_stats", "k", 0],
+        ["SYS_FOREIGN", "FOR_IND", 0],
+    ]
+    found = indexes.parse([Rows.of(["TABLE_NAME", "INDEX_NAME", "TYPE"], rows)])
+    assert found == {Index("shop", "t", "k"): 0, Index("shop", "t", "u"): 2}
+
+
+@pytest.fixture(scope="module")
+def kinds(server: Server, ask: Ask) -> Server:
+    """A server with tables that have every kind of index."""
+    ask(
+        server,
+        f"DROP DATABASE IF EXISTS `{SCHEMA}`",
+        f"CREATE DATABASE `{SCHEMA}`",
+        f"USE `{SCHEMA}`",
+        "CREATE TABLE plain (id INT PRIMARY KEY, a INT, b INT, c TEXT, KEY a (a), UNIQUE KEY u (b, a), KEY ai (a, id),"
+        " KEY first (c(10)), FULLTEXT f (c)) ENGINE=InnoDB",
+        "CREATE TABLE wide (a INT, b INT, c INT, PRIMARY KEY (b, a), KEY c (c), KEY ca (c, a), KEY a (a))"
+        " ENGINE=InnoDB",
+        "CREATE TABLE bare (a INT, b INT, KEY b (b, a)) ENGINE=InnoDB",
+        "CREATE TABLE parts (id INT, a INT, KEY a (a), UNIQUE KEY u (id, a)) ENGINE=InnoDB"
+        " PARTITION BY HASH (id) PARTITIONS 2",
+        "ANALYZE TABLE plain, wide, bare, parts",
+    )
+    return server
+
+
+def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: Server, fetch: Fetch) -> None:
+    [sql] = indexes.queries(identify({"version": kinds.version}))
+    found = {
+        (index.table, index.index): kind
+        for index, kind in indexes.parse([fetch(kinds, sql)]).items()
+        if index.schema == SCHEMA and not index.table.upper().startswith(FULL_TEXT_TABLES)
+    }
+    expected = {
+        ("plain", "a"): NON_UNIQUE,
+        ("plain", "ai"): NON_UNIQUE,
+        ("plain", "u"): UNIQUE,
+        ("plain", "first"): NON_UNIQUE,
+        ("plain", "f"): FULL_TEXT,
+        ("plain", "FTS_DOC_ID_INDEX"): UNIQUE,  # InnoDB's own, for a full-text index
+        ("wide", "c"): NON_UNIQUE,
+        ("wide", "ca"): NON_UNIQUE,
+        ("wide", "a"): NON_UNIQUE,
+        ("bare", "b"): NON_UNIQUE,
+        ("parts", "a"): NON_UNIQUE,
+        ("parts", "u"): UNIQUE,
+    }
+    if kinds.name == "mysql-9.7":  # it names no index of a partitioned table
+        expected = {name: kind for name, kind in expected.items() if name[0] != "parts"}
+    assert found == expected
+
+
+def test_the_columns_of_a_real_servers_indexes_are_known(kinds: Server, fetch: Fetch) -> None:
+    found = {
+        (index.table, index.index): size.columns
+        for index, size in index_sizes.parse([fetch(kinds, index_sizes.SQL)]).sizes.items()
+        if index.schema == SCHEMA
+    }
+    assert found == {
+        ("plain", "PRIMARY"): ("id",),
+        ("plain", "a"): ("a",),
+        ("plain", "ai"): ("a",),  # to InnoDB the same as KEY (a)
+        ("plain", "u"): ("b", "a"),
+        ("plain", "first"): ("c",),
+        ("plain", "FTS_DOC_ID_INDEX"): ("FTS_DOC_ID",),
+        ("wide", "PRIMARY"): ("b", "a"),
+        ("wide", "c"): ("c",),
+        ("wide", "ca"): ("c", "a"),
+        ("wide", "a"): ("a",),
+        ("bare", "GEN_CLUST_INDEX"): (),
+        ("bare", "b"): ("b", "a"),
+        ("parts", "GEN_CLUST_INDEX"): (),
+        ("parts", "a"): ("a",),
+        ("parts", "u"): ("id", "a"),
+    }
+
+
+def test_columns_that_statistics_do_not_name_are_not_known() -> None:
+    columns = ["database_name", "table_name", "index_name", "pages", "leaf_pages", "distinct_keys", "sampled_pages"]
+    row: list[Any] = ["s", "t", "k", 3, 2, 1, 1]
+    for names, rows in ((columns, [row]), ([*columns, "longest_prefix"], [[*row, None]])):
+        [size] = index_sizes.parse([Rows.of(names, rows)]).sizes.values()
+        assert size == IndexSize(3, 2, None, None)

@@ -1,0 +1,270 @@
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.collectors import machine
+from exporter.collectors.base import Here, Unavailable
+from exporter.recording import Recorder, replay
+from exporter.rows import Rows
+from exporter.sampler import Sampler
+from exporter.server import identify
+from exporter.snapshot import ConfiguredMachine, Machine, Snapshot
+from exporter.target import Peer, Target, from_dsn
+from lab.servers import Server
+from tests.exporter.trees import Tree
+
+Watch = Callable[..., Sampler]
+StartServer = Callable[..., Server]
+
+GIB = 1 << 30
+NOTHING = ConfiguredMachine()
+SAID = ConfiguredMachine(cores=3.0, memory_bytes=7 * GIB, storage="hdd")
+
+
+def here(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> Here:
+    """Process 42 is at the other end of a Unix socket."""
+    return Here(Peer(pid=42), Snapshot(1.0, identify({"version": "9.7.4"}), "a@b", **known), configured, root)
+
+
+def read(there: Here, *results: Rows) -> Machine:
+    rows = machine.read(results, there)
+    assert isinstance(rows, Rows)
+    return machine.parse([rows])
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """The server as process 42, in a cgroup of 2 cores and 4 GiB, its data on a partition of sda."""
+    tree = Tree(tmp_path)
+    tree.process(42)
+    tree.write("proc/42/cgroup", "0::/db\n")
+    tree.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    for name, text in {
+        "cpu.max": "200000 100000",
+        "cpu.stat": "usage_usec 1500000",
+        "memory.max": f"{4 * GIB}",
+        "memory.current": f"{3 * GIB}",
+        "memory.stat": "inactive_file 4096",
+    }.items():
+        tree.write(f"sys/fs/cgroup/db/{name}", text)
+    tree.write("proc/42/mountinfo", "36 35 8:1 / /data rw - xfs /dev/sda1 rw\n37 35 0:9 / / rw - overlay none rw\n")
+    tree.write("sys/devices/sda/queue/rotational", "1\n")
+    tree.write("sys/devices/sda/stat", "1 2 3 4 5 6 7 8 0 2000 5000\n")
+    tree.write("sys/devices/sda/sda1/partition", "1\n")
+    tree.link("sys/dev/block/8:1", "../../devices/sda/sda1")
+    tree.link("proc/42/cwd", "/data/mysql")
+    return tree
+
+
+TRUE = Machine(
+    cores=2.0,
+    cores_source="cgroup cpu.max",
+    cpu_seconds=1.5,
+    memory_bytes=4 * GIB,
+    memory_source="cgroup memory.max",
+    memory_available_bytes=GIB + 4096,
+    filesystem="xfs",
+    device="sda",
+    device_source="block device of the data folder",
+    rotational=True,
+    disk_busy_seconds=2.0,
+    disk_queue_seconds=5.0,
+)
+
+
+def test_everything_is_read_from_the_servers_process(tree: Tree) -> None:
+    assert read(here(tree.root)) == TRUE
+
+
+def test_what_was_read_is_not_overruled_but_by_its_side(tree: Tree) -> None:
+    found = read(here(tree.root, SAID, innodb_metrics={"cpu_n": 64}), Rows.of(["processors"], [["64"]]))
+    assert found == Machine(**{**{name: getattr(TRUE, name) for name in TRUE.__slots__}, "storage_configured": "hdd"})
+
+
+def test_the_setting_names_the_data_folder_where_the_process_may_not_be_looked_into(tree: Tree) -> None:
+    (tree.root / "proc/42/cwd").unlink()
+    assert read(here(tree.root, variables={"datadir": "/data/mysql/"})).device == "sda"
+    assert read(here(tree.root, variables={"datadir": "/var/lib/mysql/"})).filesystem == "overlay"
+    assert read(here(tree.root)).filesystem is None
+
+
+def test_the_configuration_fills_what_cannot_be_read(tmp_path: Path) -> None:
+    assert read(here(tmp_path, SAID)) == Machine(
+        cores=3.0,
+        cores_source="configuration",
+        memory_bytes=7 * GIB,
+        memory_source="configuration",
+        storage_configured="hdd",
+    )
+    assert read(here(tmp_path, ConfiguredMachine(storage="ssd"))) == Machine(storage_configured="ssd")
+
+
+def test_without_either_the_server_is_asked_for_its_cores(tmp_path: Path) -> None:
+    threads = Rows.of(["processors"], [["6"]])
+    assert read(here(tmp_path), threads) == Machine(cores=6.0, cores_source="thread_pool_size")
+    counted = here(tmp_path, innodb_metrics={"cpu_n": 8})
+    assert read(counted) == Machine(cores=8.0, cores_source="INNODB_METRICS cpu_n")
+    assert read(here(tmp_path, SAID, innodb_metrics={"cpu_n": 8}), threads).cores_source == "configuration"
+
+
+@pytest.mark.parametrize("known", [{}, {"innodb_metrics": {}}, {"innodb_metrics": {"cpu_n": 0}}])
+@pytest.mark.parametrize("results", [(), (Rows.of(["processors"], []),), (Rows.of(["processors"], [["0"]]),)])
+def test_nothing_known_is_absent_with_a_cure(tmp_path: Path, known: dict[str, Any], results: tuple[Rows, ...]) -> None:
+    lack = machine.read(results, here(tmp_path, **known))
+    assert isinstance(lack, Unavailable)
+    assert lack.failure == "absent"
+    assert "cannot be seen from here" in lack.reason
+    assert lack.cure == "name them in the configuration: server: {cores: …, memory: …, storage: …}"
+
+
+@pytest.mark.parametrize("rows", [[], [["weather", "fine"]], [["storage_configured", "tape"]], [["memory_bytes", "x"]]])
+def test_an_answer_that_tells_nothing_is_refused(rows: list[list[Any]]) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        machine.parse([Rows.of(["name", "value"], rows)])
+
+
+# Real servers
+
+
+def open_now(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("over", ["TCP", "a Unix socket"])
+async def test_a_real_server_is_found_through_its_connection(server: Server, watch: Watch, over: str) -> None:
+    target = from_dsn(server.dsn) if over == "TCP" else Target(socket=str(server.socket))
+    found = (await watch(target).collect()).machine
+    assert found is not None
+    assert 0 < (found.cores or 0) <= len(os.sched_getaffinity(server.pid))
+    assert (found.cpu_seconds or 0) > 0
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < (found.memory_available_bytes or 0) < (found.memory_bytes or 0) <= physical
+    assert found.filesystem is not None
+    assert found.device_source is not None
+    # /proc/diskstats names every device, and its tenth number is the time that it was busy.
+    busy = {words[2]: int(words[12]) / 1e3 for words in map(str.split, open_now("/proc/diskstats").splitlines())}
+    if found.device is not None:
+        disks = [busy[name] for name in found.device.split(", ")]
+        assert found.disk_busy_seconds == pytest.approx(sum(disks) / len(disks), abs=2)
+
+
+async def test_cores_are_those_of_the_server_and_not_the_sidecars(start_server: StartServer, watch: Watch) -> None:
+    server = start_server("mariadb-10.11")
+    cpus = os.sched_getaffinity(server.pid)
+    os.sched_setaffinity(server.pid, {min(cpus)})
+    found = (await watch(server).collect()).machine
+    assert found is not None
+    assert found.cores == 1.0
+    async with forwarded(server) as target:  # all that can be known is what the server saw when it started
+        sampler = watch(target)
+        assert (await sampler.collect()).machine == Machine(cores=len(cpus), cores_source="thread_pool_size")
+        await sampler.close()
+
+
+@contextmanager
+def quota(cores: float) -> Iterator[Path]:
+    """A cgroup of version 1 that may keep so many cores busy, where this machine lets one be made."""
+    group = Path("/sys/fs/cgroup/cpu", f"innodb-advisor-test-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError:
+        pytest.skip("no cgroup of version 1 can be made here")
+    try:
+        (group / "cpu.cfs_quota_us").write_text(f"{round(cores * 100_000)}")
+        (group / "cpu.cfs_period_us").write_text("100000")
+        yield group
+    finally:
+        group.rmdir()
+
+
+async def test_a_quota_given_to_a_real_server_while_it_runs_is_seen(start_server: StartServer, watch: Watch) -> None:
+    with quota(0.5) as group:
+        server = start_server("mysql-5.6")
+        (group / "cgroup.procs").write_text(str(server.pid))
+        found = (await watch(server).collect()).machine
+        server.stop()
+    assert found is not None
+    assert (found.cores, found.cores_source) == (0.5, "cgroup cpu.cfs_quota_us")
+
+
+@asynccontextmanager
+async def forwarded(server: Server) -> AsyncIterator[Target]:
+    """The server through a port that another process listens on, as through a tunnel to another machine."""
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there = await asyncio.open_connection(server.host, server.port)
+        await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield Target(port=listener.sockets[0].getsockname()[1])
+    finally:
+        listener.close()
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mysql-5.6"], indirect=True)
+async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: Server, watch: Watch) -> None:
+    async with forwarded(server) as target:
+        bare, told = watch(target), watch(target, machine=SAID)
+        snapshot = await bare.collect()
+        assert snapshot.machine is None
+        assert snapshot.outcomes["machine"].failure == "absent"
+        assert "configuration" in (snapshot.outcomes["machine"].cure or "")
+        assert (await told.collect()).machine == read(here(Path("/nowhere"), SAID))
+        for sampler in (bare, told):
+            await sampler.close()
+
+
+@pytest.mark.parametrize("name", ["mariadb-11.8", "mariadb-10.5"])
+async def test_a_thread_pool_size_that_was_set_tells_no_cores(
+    start_server: StartServer, watch: Watch, name: str
+) -> None:
+    async with forwarded(start_server(name, thread_pool_size=7)) as target:
+        sampler = watch(target)
+        assert (await sampler.collect()).machine is None
+        await sampler.close()
+
+
+async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Watch, tmp_path: Path) -> None:
+    with Recorder(tmp_path / "r.jsonl") as recorder:
+        snapshot = await watch(server, keep=recorder, machine=SAID).collect()
+    [replayed] = replay(tmp_path / "r.jsonl")
+    assert replayed.machine == snapshot.machine
+    assert snapshot.machine is not None
+    assert snapshot.machine.storage_configured == "hdd"
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+async def test_another_machines_files_give_another_machine(server: Server, watch: Watch, tree: Tree) -> None:
+    """The seam that the trees of files above stand on."""
+    assert (await watch(server, root=tree.root).collect()).machine != TRUE  # this connection is not in the tree
+    (tree.root / "proc/42").rename(tree.root / f"proc/{server.pid}")
+    assert (await watch(Target(socket=str(server.socket)), root=tree.root).collect()).machine == TRUE
+
+
+async def test_files_that_hang_end_at_the_deadline_and_cost_no_other_source(
+    server: Server, watch: Watch, tree: Tree
+) -> None:
+    (tree.root / "proc/meminfo").unlink()
+    os.mkfifo(tree.root / "proc/meminfo")  # whoever opens it waits
+    (tree.root / "proc/42").rename(tree.root / f"proc/{server.pid}")
+    sampler = watch(Target(socket=str(server.socket)), root=tree.root, statement_seconds=0.2)
+    snapshot = await sampler.collect()
+    with (tree.root / "proc/meminfo").open("w"):
+        pass  # let it go
+    assert snapshot.machine is None
+    assert snapshot.outcomes["machine"].failure == "deadline"
+    assert snapshot.server_time is not None or not snapshot.server.performance_schema
+    assert snapshot.pools is not None

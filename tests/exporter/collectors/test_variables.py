@@ -1,0 +1,29 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from exporter.collectors import variables
+from exporter.rows import Rows
+from lab.servers import Server
+
+
+def test_names_are_in_lower_case_and_values_as_printed() -> None:
+    rows = Rows.of(["Variable_name", "Value"], [["innodb_old_blocks_pct", "37"], ["wsrep_ON", "OFF"], ["x", None]])
+    assert variables.parse([rows]) == {"innodb_old_blocks_pct": "37", "wsrep_on": "OFF", "x": ""}
+
+
+def test_what_tells_of_the_server_is_taken_from_a_real_one(
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+) -> None:
+    found = variables.parse([fetch(server, variables.SQL)])
+    everything = {name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")}
+    assert {name: everything[name] for name in found} == dict(found)
+    assert {name for name in everything if name.startswith("innodb")} <= set(found)
+    assert (int(found["port"]), Path(found["socket"]), Path(found["datadir"])) == (
+        server.port,
+        server.socket,
+        server.datadir,
+    )
+    assert Path(found["pid_file"]).read_text().strip() == str(server.pid)
+    assert Path(found["basedir"]).is_dir()
+    assert ("thread_pool_size" in found) == server.name.startswith("mariadb")

@@ -1,0 +1,139 @@
+"""The knowledge file is complete and consistent, and a broken one is refused with what is wrong and where."""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from exporter.knowledge import BEHAVIOURS, COMPUTED, PATH, SETTINGS, Family, Ranges, Setting, Version, load
+from lab.servers import NAMES
+
+BEGINNING: Version = (5, 5, 0)
+VERSIONS: list[tuple[Family, Version]] = [
+    *(
+        ("mysql", version)
+        for version in [(5, 6, 24), (5, 7, 44), (8, 0, 13), (8, 0, 42), (8, 4, 5), (9, 7, 4), (26, 7, 0)]
+    ),
+    *(("mariadb", version) for version in [(10, 5, 23), (10, 6, 2), (10, 11, 18), (11, 4, 5), (11, 8, 6), (12, 0, 2)]),
+]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_all_is_said_of_a_setting_wherever_it_exists(name: str) -> None:
+    known = SETTINGS[name]
+    assert any(known.exists.on(*version) for version in VERSIONS)
+    for version in (each for each in VERSIONS if known.exists.on(*each)):
+        assert known.dynamic.on(*version) is not None
+        default = known.default.on(*version)
+        if known.kind == "text":
+            words = known.words.on(*version)
+            assert words
+            assert default in (*words, COMPUTED, "")
+        else:
+            minimum, maximum = known.minimum.on(*version), known.maximum.on(*version)
+            assert minimum is not None
+            assert maximum is None or minimum < maximum
+            # 0 stands for a size that the server chooses
+            assert default == COMPUTED or (isinstance(default, int) and (minimum <= default or default == 0))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_nothing_is_said_of_a_setting_that_does_not_belong_to_its_kind(name: str) -> None:
+    known = SETTINGS[name]
+    if known.kind == "text":
+        assert (known.unit, known.minimum.values(), known.maximum.values()) == ("", (), ())
+    else:
+        assert (known.words.values(), known.windows_words) == ((), None)
+
+
+def test_every_entry_names_where_it_is_written() -> None:
+    references = [known.reference for known in SETTINGS.values()]
+    references += [each for known in BEHAVIOURS.values() for each in known.references]
+    assert all(each.startswith("https://") for each in references)
+    assert all(name in known.reference for name, known in SETTINGS.items())
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_a_behaviour_is_that_of_some_versions_and_not_of_others(name: str) -> None:
+    known = BEHAVIOURS[name]
+    seen = {known.on.on(*version) for version in [*VERSIONS, ("mysql", (8, 0, 20))]}
+    assert seen == {True, False}
+
+
+def test_ranges_do_not_overlap_and_are_not_empty() -> None:
+    told = [known.exists for known in SETTINGS.values()]
+    told += [each for known in BEHAVIOURS.values() for each in (known.on, known.windows) if each is not None]
+    for ranges in told:
+        for of_family in (ranges.mysql, ranges.mariadb):
+            ends = [(each.from_, each.below) for each in of_family]
+            assert all(below is None or start < below for start, below in ends)
+            assert all(below is not None and below <= start for (_, below), (start, _) in pairwise(ends))
+
+
+@pytest.mark.parametrize(
+    ("version", "default"),
+    [
+        (("mysql", (5, 6, 24)), "all"), (("mysql", (8, 0, 42)), "all"), (("mysql", (8, 4, 5)), "none"),
+        (("mysql", (9, 7, 4)), "all"), (("mysql", (26, 7, 0)), "all"), (("mariadb", (10, 5, 14)), "all"),
+        (("mariadb", (10, 5, 15)), "none"), (("mariadb", (10, 6, 6)), "all"), (("mariadb", (10, 6, 7)), "none"),
+        (("mariadb", (10, 9, 0)), "none"),
+    ],
+)  # fmt: skip
+def test_the_newest_floor_at_or_before_a_version_holds(version: tuple[Family, Version], default: str) -> None:
+    assert SETTINGS["innodb_change_buffering"].default.on(*version) == default
+
+
+def test_a_range_includes_its_beginning_and_not_its_end() -> None:
+    ranges = Ranges.model_validate({"mysql": [{"from": "8.0.17", "below": "8.0.37"}, {"from": "8.1", "below": "8.4"}]})
+    inside = [(8, 0, 17), (8, 0, 36), (8, 1, 0), (8, 3, 0)]
+    outside = [(5, 7, 44), (8, 0, 16), (8, 0, 37), (8, 0, 43), (8, 4, 0), (26, 7, 0)]
+    assert all(ranges.on("mysql", version) for version in inside)
+    assert not any(ranges.on("mysql", version) for version in outside)
+    assert not ranges.on("mariadb", (8, 0, 17))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("kind = ", "Invalid value"),
+        ('kind = "numbr"', "settings.x.kind"),
+        ("minimun = 1", "settings.x.minimun"),
+        ('default.mysq = "x"', "settings.x.default.mysq"),
+        ("minimum = 1.5", "settings.x.minimum.mysql"),
+        ('dynamic.mysql = { "8.x" = true }', "settings.x.dynamic"),
+        ('reference = "the manual"', "settings.x.reference"),
+        ('exists.mysql = [{ form = "8.0" }]', "settings.x.exists.mysql.0.form"),
+        ('refused.oracle = "x"', "settings.x.refused.oracle"),
+    ],
+)
+def test_a_broken_file_is_refused_with_what_is_wrong(tmp_path: Path, wrong: str, said: str) -> None:
+    good = {
+        "kind": 'kind = "number"',
+        "dynamic": "dynamic = true",
+        "default": "default = 1",
+        "reference": 'reference = "https://example.org/"',
+    }
+    key = wrong.partition(" ")[0].partition(".")[0]
+    lines = ["[settings.x]", *(line for name, line in good.items() if name != key), wrong, "[behaviours]"]
+    path = tmp_path / "broken.toml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=str(path)) as caught:
+        load(path)
+    assert said in str(caught.value)
+
+
+def test_the_file_says_which_servers_checked_it() -> None:
+    head = PATH.read_text(encoding="utf-8").partition("[")[0]
+    assert all(name.partition("-")[2] in head for name in NAMES)
+    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {"settings", "behaviours"}
+
+
+def test_a_setting_that_says_nothing_of_it_exists_everywhere() -> None:
+    known = Setting.model_validate(
+        {"kind": "number", "dynamic": True, "default": 1, "reference": "https://example.org/"}
+    )
+    assert all(known.exists.on(*version) for version in [*VERSIONS, ("mysql", BEGINNING)])
+    assert known.minimum.on("mysql", BEGINNING) is None
