@@ -231,9 +231,8 @@ def print_checks(out: Console, checks: Sequence[Check]) -> None:
     table = plain_table("source", "", "why", "cure", "rules that need it")
     for check in checks:
         mark = Text("–", "dim") if check.ok is None else Text("ok", "green") if check.ok else Text("no", "red")
-        table.add_row(
-            Text(check.source), mark, Text(check.reason), Text(check.cure or ""), Text(", ".join(check.needed_by))
-        )
+        blinds = ", ".join(check.needed_by) if check.ok is False else ""
+        table.add_row(Text(check.source), mark, Text(check.reason), Text(check.cure or ""), Text(blinds))
     out.print(table)
 
 

@@ -15,6 +15,7 @@ from exporter.target import Peer
 
 PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")
 _ESTABLISHED = "01"
+_LOOKS = 2
 
 
 def find(root: Path, peer: Peer, port: int | None) -> int | None:
@@ -30,12 +31,18 @@ def find(root: Path, peer: Peer, port: int | None) -> int | None:
         return peer.pid if _is_server(root / "proc" / str(peer.pid)) else None
     if peer.own is None:
         return None
-    ports = {peer.port, port}
+    # The kernel's table of connections may lack a line while others come and go.
+    found = (_holder(root, peer.own, {peer.port, port}) for _ in range(_LOOKS))
+    return next((pid for pid in found if pid is not None), None)
+
+
+def _holder(root: Path, client: tuple[str, int], ports: set[int | None]) -> int | None:
+    """The one server's process that holds the other end of the client's connection, or most likely does."""
     sure: list[int] = []
     likely: list[int] = []
     for pid in filter(str.isdecimal, files.names(root / "proc")):
         process = root / "proc" / pid
-        if not _is_server(process) or (end := _end(process, peer.own, ports)) is None:
+        if not _is_server(process) or (end := _end(process, client, ports)) is None:
             continue
         inode, user = end
         held = _sockets(process)

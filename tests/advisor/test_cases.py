@@ -105,7 +105,7 @@ def test_blindness_is_compared() -> None:
 
 
 def test_a_rule_that_breaks_is_a_difference(make_rule: MakeRule) -> None:
-    broken = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": "1.0 / 0.0"}])
+    broken = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": "window.seconds / 0.0"}])
     [said] = [each for each in differences(broken, expect=[]) if each.startswith("the rule")]
     assert said.startswith("the rule: expected works, found the rule failed: ")
 
