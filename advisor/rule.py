@@ -81,14 +81,23 @@ def load(directory: Path) -> tuple[Rule, ...]:
     Raises:
         FileError: The directory cannot be read or is empty of rules, or one of its rules is wrong.
     """
-    try:
-        paths = sorted(path for path in directory.iterdir() if path.name.endswith(SUFFIX))
-    except OSError as error:
-        raise FileError(f"{directory}: cannot read the rules: {error.strerror}") from error
-    rules = tuple(load_file(path) for path in paths if not path.name.endswith(CASES_SUFFIX))
+    rules = tuple(map(load_file, files(directory)))
     if not rules:
         raise FileError(f"{directory}: there is no rule file here (<id>{SUFFIX})")
     return rules
+
+
+def files(directory: Path) -> list[Path]:
+    """The rule files of a directory, by id.
+
+    Raises:
+        FileError: It cannot be read.
+    """
+    try:
+        paths = sorted(directory.iterdir())
+    except OSError as error:
+        raise FileError(f"{directory}: cannot read the rules: {error.strerror}") from error
+    return [path for path in paths if path.name.endswith(SUFFIX) and not path.name.endswith(CASES_SUFFIX)]
 
 
 def load_file(path: Path) -> Rule:

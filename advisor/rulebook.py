@@ -13,7 +13,7 @@ from typing import Literal
 
 from advisor import rule
 from advisor.resolution import Suppression
-from advisor.rule import CASES_SUFFIX, SUFFIX, Rule
+from advisor.rule import Rule
 from advisor.yamlfile import FileError
 
 log = logging.getLogger(__name__)
@@ -139,15 +139,9 @@ def own_rules(directory: Path) -> tuple[Rule, ...]:
     Raises:
         FileError: The directory cannot be read, or one of its rules is wrong.
     """
-    try:
-        paths = sorted(directory.iterdir())
-    except OSError as error:
-        raise FileError(f"{directory}: cannot read the rules: {error.strerror}") from error
     return tuple(
         rule.load_file(path)
-        for path in paths
-        if path.name.endswith(SUFFIX)
-        and not path.name.endswith(CASES_SUFFIX)
-        and not path.name.startswith(".")
+        for path in rule.files(directory)
+        if not path.name.startswith(".")
         and (path.is_file() or not path.exists())  # a link that leads nowhere is a mistake, a pipe would wait for ever
     )

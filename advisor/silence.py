@@ -47,22 +47,26 @@ def explain(rule: Rule, window: Window, beside: Sequence[Rule] = ()) -> Iterator
     if server not in rule.file.applies:
         yield Silence("", f"the rule does not apply to {server.flavour} {server.version_text}", {})
         return
-    known = facts.facts(window, engine.needed_by((rule, *beside), window))
+    needed_by = engine.needed_by((rule, *beside), window)
+    known = facts.facts(window, needed_by)
+    parts = [] if rule.lasting is None else [facts.facts(part, needed_by) for part in engine.slices(window)]
     for_each = rule.file.for_each
     items = [None] if for_each is None else known.lists[for_each]
     if not items:
         yield Silence("", f"there is nothing in {for_each}", {})
     model = Model(window, known)
     for item in items:
-        yield from _of_item(rule, model, window, known, item)
+        yield from _of_item(rule, model, known, parts, item)
 
 
-def _of_item(rule: Rule, model: Model, window: Window, known: facts.Facts, item: Any) -> Iterator[Silence]:
+def _of_item(
+    rule: Rule, model: Model, known: facts.Facts, parts: Sequence[facts.Facts], item: Any
+) -> Iterator[Silence]:
     name = ".".join(item.subject.values()) if item else ""
     values = engine.values_of(rule, known, item)
     found = list(_conditions(rule, name, values))
     if not found and rule.file.lasting is not None:
-        held, slices = engine.lasting(rule, [facts.facts(part) for part in engine.slices(window)], item)
+        held, slices = engine.lasting(rule, parts, item)
         if held < rule.file.lasting.share * slices:
             share = f"{held} of {slices} slices of the window, of which {rule.file.lasting.share:.0%} are needed"
             found.append(Silence(name, f"lasting `{rule.file.lasting.condition}` held in {share}", {}))

@@ -6,6 +6,7 @@ import string
 from collections.abc import Callable, Mapping
 
 from advisor.expressions import Result
+from advisor.recommendation import identifier
 
 
 def placeholders(template: str) -> list[tuple[str, str]]:
@@ -50,10 +51,6 @@ def _integer(value: Result) -> str:
     return f"{float(value):.0f}"
 
 
-def _identifier(value: Result) -> str:
-    return "`" + str(value).replace("`", "``") + "`"
-
-
 def duration(seconds: Result) -> str:
     """Seconds below two minutes, minutes below two hours, else hours."""
     value = float(seconds)
@@ -66,7 +63,7 @@ FORMATS: dict[str, Callable[[Result], str]] = {
     "": str,
     ":bytes": _bytes,
     ":duration": duration,
-    ":identifier": _identifier,
+    ":identifier": lambda name: identifier(str(name)),
     ":integer": _integer,
     ":number": _rounded,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import re
 from collections.abc import Callable
@@ -10,13 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from advisor import cases, engine, glossary, rule, rule_page, text
+from advisor import cases, engine, glossary, rule_page, text
 from advisor import metrics as advisor_metrics
-from advisor.rule import Rule
 from advisor.source import Replayed
 from advisor.window import Window
 from exporter import knowledge, specs
 from exporter.collectors import COLLECTORS, LIGHT
+from lab.watching import rules
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -26,12 +25,6 @@ CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
 _PART = re.compile(r"(<!-- (\w+): made by lab/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 _MADE = "<!-- made by lab/docs.py from rules/: python -m lab.docs -->\n\n"
-
-
-@functools.cache
-def rules() -> tuple[Rule, ...]:
-    """The built-in rules."""
-    return rule.load(ROOT / "rules")
 
 
 def metrics_table() -> str:

@@ -87,12 +87,12 @@ def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) 
         window: What has been watched.
         needed_by: By section of a snapshot, the rules that need it.
     """
-    latest, scanned = window.latest, scans(window)
+    latest, scanned, here = window.latest, scans(window), machine(window)
     return Facts(
         window=Observed(window.seconds, float(len(window.snapshots))),
         setting={name: setting.read(latest.setting(name)) for name, setting in SETTINGS.items()},
         server=server(window),
-        machine=machine(window),
+        machine=here,
         pool=pool(window, scanned),
         ibuf=change_buffer(window),
         io=io(window),
@@ -101,7 +101,7 @@ def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) 
         lists={
             "scans": scanned,
             "counted": counted(window),
-            "parallel_reads": parallel_reads(window, scanned),
+            "parallel_reads": parallel_reads(window, scanned, here),
             "blind_spots": blind_spots(window, needed_by or {}),
         },
     )

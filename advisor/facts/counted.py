@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from advisor.facts.base import ratio
 from advisor.models.index_size import index_pages
+from advisor.recommendation import identifier
 from advisor.window import Window
 from exporter.rows import number
 from exporter.snapshot import Index, IndexSize, Table
@@ -87,7 +88,7 @@ def _counted(window: Window, index: Index, size: IndexSize, counts: float | None
         bytes=None if page is None else size.pages * page,
         secondary="" if smallest is None else smallest[0].index,
         secondary_pages=0.0 if smallest is None else float(smallest[1].pages),
-        key=", ".join("`" + column.replace("`", "``") + "`" for column in columns),
+        key=", ".join(map(identifier, columns)),
         key_index_pages=(
             None if rows is None or page is None else index_pages(rows, _COLUMN_BYTES * max(1, len(columns)), page)
         ),

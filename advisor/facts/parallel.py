@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.facts.base import ratio
-from advisor.facts.machine import machine
+from advisor.facts.machine import Machine
 from advisor.facts.scans import Scan
 from advisor.models.parallel_read import ParallelRead
 from advisor.window import Window
 from exporter.rows import number
-from exporter.snapshot import Machine
 
 _THREADS_PER_CORE = 2.0
 # A random read of an SSD takes 0.1 ms, behind a network up to 1 ms; this long it is a hard disk, or waits in a queue.
@@ -90,25 +89,25 @@ class Read:
         return {"schema": self.schema, "table": self.table}
 
 
-def parallel_reads(window: Window, scanned: Sequence[Scan]) -> list[Read]:
+def parallel_reads(window: Window, scanned: Sequence[Scan], machine: Machine) -> list[Read]:
     """Every table that was scanned by COUNT(*) and by nothing else, on a server that has parallel readers.
 
     Args:
         window: What has been watched.
         scanned: The scans in it.
+        machine: The server's.
     """
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     if threads is None or not window.latest.server.parallel_read:
         return []
-    return [_read(window, scan, threads) for scan in scanned if scan.counts and scan.counts == scan.passes]
+    return [_read(window, scan, threads, machine) for scan in scanned if scan.counts and scan.counts == scan.passes]
 
 
-def _read(window: Window, scan: Scan, threads: float) -> Read:
-    cores = (window.latest.machine or Machine()).cores
+def _read(window: Window, scan: Scan, threads: float, machine: Machine) -> Read:
     waited = scan.read_seconds  # a pass, and all passes are counts
     found = None
-    if scan.count_seconds and waited is not None and cores is not None:
-        found = ParallelRead(scan.count_seconds, threads, waited, cores)
+    if scan.count_seconds and waited is not None and machine.cores is not None:
+        found = ParallelRead(scan.count_seconds, threads, waited, machine.cores)
     read_seconds = ratio(waited, scan.pages_read_per_pass)
     more = None if found is None else found.more_threads(at_most=_THREADS_PER_CORE * found.cores)
     return Read(
@@ -122,17 +121,16 @@ def _read(window: Window, scan: Scan, threads: float) -> Read:
         wait_share=ratio(waited, None if scan.count_seconds is None else scan.count_seconds * threads),
         pages_read=scan.pages_read_per_pass,
         read_seconds=read_seconds,
-        saturated=_saturated(window, read_seconds, None if waited is None else waited * (scan.counts or 0.0)),
+        saturated=_saturated(window, machine, read_seconds, None if waited is None else waited * (scan.counts or 0.0)),
         more_threads=more,
         more_seconds=None if found is None or more is None else found.seconds_with(more),
     )
 
 
-def _saturated(window: Window, read_seconds: float | None, waited: float | None) -> bool | None:
+def _saturated(window: Window, disks: Machine, read_seconds: float | None, waited: float | None) -> bool | None:
     """Whether more threads would only wait longer; None where the reads' time is not known."""
     if read_seconds is None or waited is None:
         return None
-    disks = machine(window)
     # Writes come in bursts with a long queue that is gone at once: only a disk that hardly rests counts.
     busy = disks.disk_busy is not None and disks.disk_busy >= _BUSY
     queued = disks.disk_queue is not None and disks.disk_queue * window.seconds > (1.0 + _OTHERS) * waited

@@ -15,6 +15,8 @@ from exporter.snapshot import BufferPool, FileReads, Index, IndexSize, IndexSize
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RULES_FOLDER = REPOSITORY / "rules"
+RECORDING = "mysql-9.7/repeated-scan"
+"""A capture in which one rule fires."""
 BOOTED = 1_700_000_000.0
 ORDERS = Table("shop", "orders")
 ROWS = 91_200

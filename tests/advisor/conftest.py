@@ -12,8 +12,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from advisor import rule
-from tests.advisor.building import REPOSITORY, plain_rule
-from tests.advisor.sidecar import Sidecar, command, environment
+from tests.advisor.building import RECORDING, REPOSITORY, capture, plain_rule
+from tests.advisor.sidecar import Sidecar, command, environment, write_unlike
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -69,6 +69,24 @@ def spawn() -> Iterator[Spawn]:
             return process
 
         yield spawn_it
+
+
+@pytest.fixture(scope="module")
+def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """A sidecar that replays RECORDING."""
+    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
+    yield sidecar
+    sidecar.kill()
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """One whose rules end in every way there is."""
+    folder = tmp_path_factory.mktemp("sidecar")
+    rules = write_unlike(folder / "rules")
+    sidecar = Sidecar(folder, "--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted")
+    yield sidecar
+    sidecar.kill()
 
 
 @pytest.fixture

@@ -13,38 +13,18 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
 from advisor.recommendation import Advice
-from lab import promtool
-from lab.cache import Unavailable
 from lab.servers import Server
-from tests.advisor.building import capture
-from tests.advisor.sidecar import Sidecar, problem, values, wait_for, write_unlike
-from tests.unavailable import give_up
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.sidecar import Sidecar, problem, values, wait_for
+from tests.unavailable import promtool_says
 
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"}
-RECORDING = "mysql-9.7/repeated-scan"
 PAGES = ("/", "/docs", "/page/page.js", "/page/page.css", "/page/docs.js", "/page/swagger-ui.css")
 ENDPOINTS = (*PAGES, "/metrics", "/advise", "/rules", "/snapshot", "/healthz", "/readyz")
 
 Serve = Callable[..., Sidecar]
 StartServer = Callable[..., Server]
 some_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
-
-
-@pytest.fixture(scope="module")
-def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
-    yield sidecar
-    sidecar.kill()
-
-
-@pytest.fixture(scope="module")
-def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    """One whose rules end in every way there is."""
-    folder = tmp_path_factory.mktemp("sidecar")
-    rules = write_unlike(folder / "rules")
-    sidecar = Sidecar(folder, "--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted")
-    yield sidecar
-    sidecar.kill()
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +57,7 @@ def test_promtool_has_nothing_to_say_of_all_metrics_together(unlike: Sidecar) ->
     assert 'innodb_advisor_rule_failed{rule="breaking"} 1.0' in text
     assert 'innodb_advisor_suppressed{rule="unwanted",subject=""} 1.0' in text
     assert 'setting="",severity="warning"' in text
-    try:
-        said = promtool.check_metrics(text)
-    except Unavailable as error:
-        give_up(f"promtool can't be had here: {error}")
-    assert said == ""
+    assert promtool_says(text) == ""
 
 
 def test_the_snapshot_tells_how_every_collector_went(replaying: Sidecar) -> None:

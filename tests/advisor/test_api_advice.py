@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -19,29 +18,11 @@ from advisor.source import Replayed
 from advisor.whatif import Refused
 from advisor.window import Window
 from exporter.snapshot import Snapshot
-from tests.advisor.building import RULES_FOLDER, advised, capture, captured, snapshot
-from tests.advisor.sidecar import Sidecar, problem, write_unlike
+from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured, snapshot
+from tests.advisor.sidecar import Sidecar, problem
 
-RECORDING = "mysql-9.7/repeated-scan"
 SCAN = "scan-exceeds-old-sublist"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
-
-
-@pytest.fixture(scope="module")
-def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
-    yield sidecar
-    sidecar.kill()
-
-
-@pytest.fixture(scope="module")
-def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    """One whose rules end in every way there is."""
-    folder = tmp_path_factory.mktemp("sidecar")
-    rules = write_unlike(folder / "rules")
-    sidecar = Sidecar(folder, "--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted")
-    yield sidecar
-    sidecar.kill()
 
 
 def advice(sidecar: Sidecar, query: str = "") -> Advice:

@@ -18,32 +18,14 @@ from advisor.recommendation import Advice
 from advisor.whatif import WhatIf, what_if
 from lab import debian
 from lab.cache import Unavailable
-from tests.advisor.building import RULES_FOLDER, advised, capture, captured
-from tests.advisor.sidecar import Sidecar, write_unlike
+from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured
+from tests.advisor.sidecar import Sidecar
 from tests.unavailable import give_up
 
-RECORDING = "mysql-9.7/repeated-scan"
 SCAN = "scan-exceeds-old-sublist"
 POLICY = "default-src 'self'; frame-ancestors 'none'"
 
 Serve = Callable[..., Sidecar]
-
-
-@pytest.fixture(scope="module")
-def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
-    yield sidecar
-    sidecar.kill()
-
-
-@pytest.fixture(scope="module")
-def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    """One whose rules end in every way there is."""
-    folder = tmp_path_factory.mktemp("sidecar")
-    rules = write_unlike(folder / "rules")
-    sidecar = Sidecar(folder, "--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted")
-    yield sidecar
-    sidecar.kill()
 
 
 @pytest.mark.parametrize(

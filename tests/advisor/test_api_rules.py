@@ -6,30 +6,19 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from advisor import rule, rule_page
-from tests.advisor.building import RULES_FOLDER, capture
-from tests.advisor.sidecar import UNLIKE, Sidecar, problem, values, wait_for, write_rule, write_unlike
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.sidecar import UNLIKE, Sidecar, problem, values, wait_for, write_rule
 
-RECORDING = "mysql-9.7/repeated-scan"
 SCAN = "scan-exceeds-old-sublist"
 BUILT_IN = {each.id: each for each in rule.load(RULES_FOLDER)}
 
 Serve = Callable[..., Sidecar]
-
-
-@pytest.fixture(scope="module")
-def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    """One whose rules end in every way there is."""
-    folder = tmp_path_factory.mktemp("sidecar")
-    rules = write_unlike(folder / "rules")
-    sidecar = Sidecar(folder, "--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted")
-    yield sidecar
-    sidecar.kill()
 
 
 def states(sidecar: Sidecar) -> dict[str, dict[str, object]]:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx
 import pytest
 
 from advisor.whatif import WhatIf, what_if
-from tests.advisor.building import capture, captured
+from tests.advisor.building import RECORDING, capture, captured
 from tests.advisor.sidecar import Sidecar, problem
 
-RECORDING = "mysql-9.7/repeated-scan"
 Serve = Callable[..., Sidecar]
-
-
-@pytest.fixture(scope="module")
-def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
-    yield sidecar
-    sidecar.kill()
 
 
 def ask(sidecar: Sidecar, body: object, query: str = "") -> httpx.Response:

@@ -10,6 +10,7 @@ from advisor.configuration import Configuration, ServerMachine
 from advisor.resolution import Suppression
 from advisor.rule_file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
 from lab import docs
+from lab.watching import rules
 
 
 def test_every_page_is_as_the_code_and_the_rules_make_it() -> None:
@@ -24,7 +25,7 @@ def test_the_readme_has_every_metric_and_the_recommendation() -> None:
 
 def test_every_rule_has_a_page_and_is_in_the_index() -> None:
     index = (docs.PAGES / "README.md").read_text(encoding="utf-8")
-    for each in docs.rules():
+    for each in rules():
         assert f"[{each.id}]({each.id}.md)" in index
         assert (docs.PAGES / f"{each.id}.md").read_text(encoding="utf-8").count(f"`{each.id}`")
 
@@ -61,7 +62,7 @@ def test_a_page_that_no_rule_has_any_more_or_that_was_edited_is_stale(
         if path.parent == tmp_path:
             path.write_text(text, encoding="utf-8")
     before = docs.stale()
-    page = tmp_path / f"{docs.rules()[0].id}.md"
+    page = tmp_path / f"{rules()[0].id}.md"
     page.write_text(page.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
     (tmp_path / "gone.md").write_text("# Gone\n", encoding="utf-8")
     assert sorted(docs.stale()) == sorted([*before, page, tmp_path / "gone.md"])

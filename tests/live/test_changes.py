@@ -94,8 +94,13 @@ class Connected:
         return SETTINGS[setting].read(found[0][1] if found else None)
 
     def becomes(self, setting: str, value: SettingValue) -> bool:
-        """Whether a setting has that value, at once or soon: a pool and a redo log take their time."""
-        end = time.monotonic() + (30 if setting in STAND_INS else 0)
+        """
+        Whether a setting has that value, at once or soon: a pool and a redo log take their time.
+
+        MySQL's pool asks again for the pages to give up after 1, 2, 4, 8 and then every 10 s (buf0buf.cc:
+        buf_pool_resize); 30 s were not always enough on a busy machine.
+        """
+        end = time.monotonic() + (120 if setting in STAND_INS else 0)
         while self.read(setting) != value or self._resizing():
             if time.monotonic() >= end:
                 return False

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 
 from advisor import engine
 from advisor.recommendation import Advice, Change, Recommendation
 from advisor.window import Window
-from exporter.sampler import Sampler
-from exporter.target import from_dsn
 from lab.servers import Server
+from lab.watching import asked, by_rule, execute, pages_read, rules, watched
 from lab.workloads import SCHEMA, look_up, make_table, scan
-from tests.live.conftest import RULES
 
 OLD_SUBLIST, POOL, TIME_ZERO = "scan-exceeds-old-sublist", "scan-exceeds-buffer-pool", "old-blocks-time-zero"
 TOO_SMALL, BLIND_SPOT = "buffer-pool-too-small", "blind-spot"
@@ -26,38 +22,11 @@ Start = Callable[..., Server]
 Watch = Callable[[Server, Callable[[], None], int], Advice]
 
 
-def by_rule(advice: Advice, rule: str) -> list[Recommendation]:
-    return [found for found in advice.recommendations if found.rule == rule]
-
-
-def watched(server: Server, work: Callable[[], None], times: int, user: str = "root") -> Window:
-    """Do a piece of work so many times, collecting before and after each."""
-
-    async def look() -> Window:
-        sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=1.0)
-        try:
-            await sampler.collect()
-            for _ in range(times):
-                await asyncio.to_thread(work)
-                await sampler.collect()
-            return Window.of(sampler.history, longest=3600)
-        finally:
-            await sampler.close()
-
-    return asyncio.run(look())
-
-
 def said(window: Window, rule: str) -> list[Recommendation]:
     """What one rule says; the others are only known."""
-    advice = engine.advise([each for each in RULES if each.id == rule], window, beside=RULES)
+    advice = engine.advise([each for each in rules() if each.id == rule], window, beside=rules())
     assert not advice.failed
     return by_rule(advice, rule)
-
-
-def execute(server: Server, *statements: str) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
 
 
 def resize(server: Server, change: Change) -> None:
@@ -71,15 +40,7 @@ def resize(server: Server, change: Change) -> None:
 
 
 def pool_bytes(server: Server) -> int:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT @@innodb_buffer_pool_size")
-        return int(cursor.fetchall()[0][0])
-
-
-def pages_read(server: Server) -> int:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS")
-        return int(cursor.fetchall()[0][0])
+    return int(asked(server, "SELECT @@innodb_buffer_pool_size"))
 
 
 def read_by(server: Server, work: Callable[[], None], times: int = 1) -> float:

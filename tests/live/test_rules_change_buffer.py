@@ -13,9 +13,9 @@ from advisor import engine, rule
 from advisor.recommendation import Recommendation
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table, make_unique
 from lab.servers import Server
+from lab.watching import asked, execute, pages_read, watched
+from lab.watching import rules as known
 from lab.workloads import insert_rows
-from tests.live.conftest import RULES
-from tests.live.test_rules import watched
 
 UNSAFE, WITHOUT_BENEFIT = "change-buffering-unsafe", "change-buffering-without-benefit"
 WOULD_HELP, TOO_SMALL, BACKLOG = "change-buffering-would-help", "change-buffer-too-small", "change-buffer-backlog"
@@ -28,29 +28,16 @@ Start = Callable[..., Server]
 
 def said(server: Server, rules: str | rule.Rule, work: Callable[[], None], times: int) -> list[Recommendation]:
     """What one rule says of a piece of work that is done so many times."""
-    chosen = [each for each in RULES if each.id == rules] if isinstance(rules, str) else [rules]
-    advice = engine.advise(chosen, watched(server, work, times), beside=RULES)
+    chosen = [each for each in known() if each.id == rules] if isinstance(rules, str) else [rules]
+    advice = engine.advise(chosen, watched(server, work, times), beside=known())
     assert not advice.failed
     assert not advice.blind
     return list(advice.recommendations)
 
 
-def execute(server: Server, *statements: str) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
 def counter(server: Server, name: str) -> int:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
-        return int(cursor.fetchall()[0][0])
-
-
-def pages_read(server: Server) -> int:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS")
-        return int(cursor.fetchall()[0][0])
+    sql = f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'"
+    return int(asked(server, sql))
 
 
 def insert(server: Server, rows: int, *, read_back: bool = False) -> None:
@@ -151,7 +138,7 @@ def test_a_larger_buffer_merges_and_drains_as_predicted(start_server: Start, tmp
     assert after / before == pytest.approx(found.effect.predicted / found.effect.now, rel=0.4)
     assert said(server, TOO_SMALL, partial(insert, server, 1_000), 1) == []
 
-    [full_scale] = [each for each in RULES if each.id == BACKLOG]
+    [full_scale] = [each for each in known() if each.id == BACKLOG]
     assert said(server, full_scale, partial(insert, server, 1_000), 1) == []
     # Emptying this buffer takes no time here: the rule's floor is scaled down with it.
     scaled = tmp_path / full_scale.path.name

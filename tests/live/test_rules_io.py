@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pymysql
 import pytest
 
-from advisor import engine, rule
+from advisor import engine
 from advisor.altered import Altered
 from advisor.recommendation import Advice, Change, Recommendation
 from advisor.window import Window
-from exporter.sampler import Sampler
 from exporter.snapshot import ConfiguredMachine, Snapshot
-from exporter.target import from_dsn
 from lab.captures.scenarios import io
 from lab.servers import Server
+from lab.watching import by_rule, execute, rules
+from lab.watching import snapshots as snapshots_of
 from lab.workloads import SCHEMA, Load, look_up, look_up_pages, make_table, scan
 
 pytestmark = pytest.mark.server
-RULES = rule.load(Path(__file__).parents[2] / "rules")
 LONG_UP = Altered.model_validate({"status": {"uptime": 86_400}})
 Start = Callable[..., Server]
 
 
 def watched(server: Server, work: Callable[[], None], times: int = 3) -> tuple[Snapshot, ...]:
     """Snapshots before and after each piece of work; the disk is called an SSD where its latency does not tell."""
-
-    async def look() -> tuple[Snapshot, ...]:
-        sampler = Sampler(from_dsn(server.dsn), interval=1.0, machine=ConfiguredMachine(storage="ssd"))
-        try:
-            await sampler.collect()
-            for _ in range(times):
-                await asyncio.to_thread(work)
-                await sampler.collect()
-            return tuple(sampler.history)
-        finally:
-            await sampler.close()
-
-    return asyncio.run(look())
+    return snapshots_of(server, work, times, machine=ConfiguredMachine(storage="ssd"))
 
 
 def said(snapshots: Sequence[Snapshot], rule_id: str) -> list[Recommendation]:
-    advice: Advice = engine.advise(RULES, Window.of(snapshots, longest=3600))
+    advice: Advice = engine.advise(rules(), Window.of(snapshots, longest=3600))
     assert not [blind for blind in advice.blind if blind.rule == rule_id]
-    return [found for found in advice.recommendations if found.rule == rule_id]
+    return by_rule(advice, rule_id)
 
 
 def effect(found: Recommendation) -> tuple[float, float]:
@@ -61,20 +46,12 @@ def effect(found: Recommendation) -> tuple[float, float]:
     return found.effect.now, found.effect.predicted
 
 
-def run(connection: pymysql.Connection[Any], *statements: str) -> None:
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
 def apply(server: Server, changes: Sequence[Change]) -> None:
-    with server.connect() as connection:
-        run(connection, *(statement for change in changes for statement in change.apply))
+    execute(server, *(statement for change in changes for statement in change.apply))
 
 
 def roll_back(server: Server, changes: Sequence[Change]) -> None:
-    with server.connect() as connection:
-        run(connection, *(statement for change in reversed(changes) for statement in change.rollback))
+    execute(server, *(statement for change in reversed(changes) for statement in change.rollback))
 
 
 def as_options(changes: Sequence[Change]) -> dict[str, str]:

@@ -14,27 +14,12 @@ from advisor.recommendation import Advice, Recommendation
 from lab.captures.scenarios.counts import make_scattered_table
 from lab.captures.scenarios.index_builds import make_notes
 from lab.servers import Server
+from lab.watching import asked, by_rule, execute
 from lab.workloads import SCHEMA, count, make_table, scan
 
 Start = Callable[..., Server]
 Watch = Callable[[Server, Callable[[], None], int], Advice]
 ONE_LOOK_AT_THE_MACHINE = 10.0  # seconds from one to the next
-
-
-def by_rule(advice: Advice, rule: str) -> list[Recommendation]:
-    return [found for found in advice.recommendations if found.rule == rule]
-
-
-def execute(server: Server, *statements: str) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
-def asked(server: Server, sql: str) -> float:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(sql)
-        return float(cursor.fetchall()[0][0])
 
 
 def pages_read(server: Server, table: str) -> float:

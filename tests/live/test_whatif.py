@@ -20,6 +20,7 @@ from advisor.window import Window
 from exporter.sampler import Sampler
 from exporter.target import from_dsn
 from lab.servers import Server
+from lab.watching import watched
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 
 PAGES, HOT_PAGES = 2_719, 1_000
@@ -67,19 +68,7 @@ class Load:
 
     def watched(self, times: int) -> Window:
         """So many more, as the sidecar sees them."""
-
-        async def look() -> Window:
-            sampler = Sampler(from_dsn(self.server.dsn), interval=1.0)
-            try:
-                await sampler.collect()
-                for _ in range(times):
-                    await asyncio.to_thread(self.round)
-                    await sampler.collect()
-                return Window.of(sampler.history, longest=3600)
-            finally:
-                await sampler.close()
-
-        return asyncio.run(look())
+        return watched(self.server, self.round, times)
 
     def set(self, **settings: int) -> None:
         """SET GLOBAL."""
