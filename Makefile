@@ -1,8 +1,8 @@
-# make run | test | lint | setup; see README.md
+# make run | test | proofs | lab | lint | setup; see README.md
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-live tests-others lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-others proofs lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,14 +22,21 @@ run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… o
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## lint, types, import contracts, and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 2 tests-live tests-others
+	@$(MAKE) --no-print-directory --jobs 2 tests-servers tests-others
 
 # Servers under load mostly wait: the other tests have the second core meanwhile. PYTEST_ARGS goes to both.
-tests-live: $(STAMP)
-	@$(BIN)/python -u -m pytest tests/live -o cache_dir=.pytest_cache/live $(PYTEST_ARGS) | sed -u 's/^/live   | /'
+ON_SERVERS := tests/live tests/lab
+tests-servers: $(STAMP)
+	@$(BIN)/python -u -m pytest $(ON_SERVERS) -o cache_dir=.pytest_cache/servers $(PYTEST_ARGS) | sed -u 's/^/servers | /'
 
 tests-others: $(STAMP)
-	@$(BIN)/python -u -m pytest --ignore tests/live $(PYTEST_ARGS) | sed -u 's/^/others | /'
+	@$(BIN)/python -u -m pytest $(ON_SERVERS:%=--ignore %) $(PYTEST_ARGS) | sed -u 's/^/others  | /'
+
+proofs: $(STAMP) ## prove every rule in the short form: on MySQL 9.7, or on MariaDB where it is for that only
+	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
+
+lab: $(STAMP)   ## the published experiments and every proof, on all servers (EXPERIMENT=E3 or PROOF=<rule> for one)
+	@exec $(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
 
 lint: $(STAMP)  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

@@ -38,6 +38,7 @@ A scenario, seasons.yaml, of a table that is scanned before and after a change:
     - {scan: orders, pages: 9258, passes: 5, seconds: 0.2, gap_seconds: 2}
   pool may also have instances, and free_low and free_high, between which MariaDB's page cleaner
   keeps the free list (half of innodb_lru_scan_depth and all of it; 0, as on MySQL: none is kept).
+  While something is written, MySQL keeps free_high every refill_seconds: 1.
   scan may have fetch: scan, for MySQL's parallel readers. {repeat: 3, steps: […]} does steps again.
 
 """

@@ -11,19 +11,25 @@ from rich.console import Console
 
 from advisor import cases, engine, glossary, rule_page, text
 from advisor import metrics as advisor_metrics
+from advisor.rule import Rule
 from advisor.source import Replayed
 from advisor.window import Window
 from exporter import knowledge, specs
 from exporter.collectors import COLLECTORS, LIGHT
+from lab.experiments import report as experiments
+from lab.proofs import report as proofs
 from lab.watching import rules
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "rules"
+EXPERIMENTS = ROOT / "docs" / "experiments.md"
+PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
 _PART = re.compile(r"(<!-- (\w+): made by lab/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
+_MADE_FROM_RECORDS = "<!-- made by lab/docs.py from lab/records: python -m lab.docs -->\n\n"
 _MADE = "<!-- made by lab/docs.py from rules/: python -m lab.docs -->\n\n"
 
 
@@ -107,9 +113,11 @@ def with_parts(source: str) -> str:
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
     made = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
+    made[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
+    made[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
     made[PAGES / "README.md"] = _index()
     for each in rules():
-        made[PAGES / f"{each.id}.md"] = _MADE + rule_page.markdown(each, proofs=[_proof(c) for c in cases.load(each)])
+        made[PAGES / f"{each.id}.md"] = _MADE + _page(each)
     return made
 
 
@@ -135,11 +143,21 @@ def write() -> None:
             path.write_text(made[path], encoding="utf-8")
         else:
             path.unlink()
+    experiments.draw()
 
 
 def _index() -> str:
     head = "# The rules\n\nOne page a rule, made from its file in [rules/](../../rules). How to write your own: "
     return f"{_MADE}{head}[writing-rules.md](../writing-rules.md).\n\n{rules_table('')}"
+
+
+def _page(rule: Rule) -> str:
+    """A rule's page, with its cases and a link to the record of its proof."""
+    page = rule_page.markdown(rule, proofs=[_proof(case) for case in cases.load(rule)])
+    if rule.id not in proofs.found():
+        return page
+    heading = "## How it was proved\n"
+    return page.replace(heading, f"{heading}\nOn real servers, both ways: [the record](../proofs.md#{rule.id}).\n")
 
 
 def _proof(case: cases.Case) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ QUIET_SECONDS = 1.05
 MYSQL = {"mysql-5.6", "mysql-9.7", "mariadb-10.5"}
 """Where a read evicts the one page it needs room for. While something is written, MySQL's page cleaner refills the free
 list to innodb_lru_scan_depth once a second; MariaDB's, from 10.6 on, does whenever less than half of that is left."""
+CLEANER_SECONDS = 1.0
 TICKING_SECONDS = 2.0
 
 
@@ -67,6 +68,9 @@ class Played:
 
 _PLAYED = TypeAdapter(Played)
 
+Reader = Callable[["pymysql.Connection[Any]", str, Scan], None]
+"""Reads a table once: takes a session, the table's name and the step that it is a pass of."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
@@ -86,26 +90,46 @@ def load(name: str) -> Scenario:
     return Scenario.model_validate(YAML(typ="safe").load(FOLDER / f"{name}.yaml"))
 
 
-def play(server: Server, scenario: Scenario) -> Played:
+def read(connection: pymysql.Connection[Any], table: str, step: Scan) -> None:
+    """As the step says: by parallel threads, slowed down to its ``seconds``, or as fast as it goes."""
+    if step.fetch == "scan":
+        count(connection, table)
+    elif step.seconds:
+        scan_slowly(connection, table, step.pages, step.seconds)
+    else:
+        scan(connection, table)
+
+
+def table_name(name: str, pages: int) -> str:
+    """The table in `SCHEMA` that a scenario's object of so many pages is."""
+    return f"{name}_{pages}"
+
+
+def play(server: Server, scenario: Scenario, reader: Reader = read, indexes: Mapping[str, int] | None = None) -> Played:
     """Restart the server with an empty pool of the scenario's size and settings, and do its steps.
 
-    Its tables are made first where they are not there; each is ``shop.<object>_<pages>``.
+    Args:
+        server: A running one. The scenario's tables are made first where it does not have them.
+        scenario: What is done.
+        reader: The statement that a pass of a scan is.
+        indexes: How many secondary indexes an object's table has; none without it.
     """
-    tables = {name: f"{name}_{pages}" for name, pages in scenario.sizes().items()}
+    tables = {name: table_name(name, pages) for name, pages in scenario.sizes().items()}
     with server.connect() as connection:
-        missing = {tables[name]: pages for name, pages in scenario.sizes().items()}
+        missing = {tables[name]: (name, pages) for name, pages in scenario.sizes().items()}
         for (table,) in _rows(
             connection, f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'"
         ):
             missing.pop(table, None)
-        for table, pages in missing.items():
-            make_table(connection, table, pages - 1)  # half of the first page stays empty, which makes one page more
+        for table, (name, pages) in missing.items():
+            # Half of the first page stays empty, which makes one page more.
+            make_table(connection, table, pages - 1, indexes=(indexes or {}).get(name, 0))
         if missing:
             # Else MariaDB, once it is up again, purges what the load left behind and so reads the tables.
             _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart(_options(server, scenario.pool))
     with server.connect() as connection:
-        return _Play(server, connection, scenario, tables).played()
+        return _Play(server, connection, scenario, tables, reader).played()
 
 
 def _options(server: Server, pool: Pool) -> dict[str, str]:
@@ -124,9 +148,15 @@ class _Play:
     """One run of a scenario on a server that has just started."""
 
     def __init__(
-        self, server: Server, connection: pymysql.Connection[Any], scenario: Scenario, tables: dict[str, str]
+        self,
+        server: Server,
+        connection: pymysql.Connection[Any],
+        scenario: Scenario,
+        tables: dict[str, str],
+        reader: Reader,
     ) -> None:
         self.server, self.connection, self.scenario, self.tables = server, connection, scenario, tables
+        self.reader = reader
         self.draws = Draws()
         if server.name == "mysql-9.7":
             _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
@@ -179,12 +209,8 @@ class _Play:
     def _do(self, step: Scan | Points) -> None:
         if isinstance(step, Points):
             look_up_pages(self.connection, self.tables[step.points], self.draws.of(step))
-        elif step.fetch == "scan":
-            count(self.connection, self.tables[step.scan])
-        elif step.seconds:
-            scan_slowly(self.connection, self.tables[step.scan], step.pages, step.seconds)
         else:
-            scan(self.connection, self.tables[step.scan])
+            self.reader(self.connection, self.tables[step.scan], step)
 
     def _set(self, settings: Settings) -> None:
         values = {
@@ -255,7 +281,7 @@ def _rows(connection: pymysql.Connection[Any], statement: str) -> tuple[tuple[An
 
 def save(played: Played, name: str) -> None:
     """Keep what was measured beside the scenario, as NAME.measured.json."""
-    text = json.dumps(_json(played), indent=1)
+    text = json.dumps(dumped(played), indent=1)
     (FOLDER / f"{name}.measured.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -264,8 +290,14 @@ def saved(name: str) -> Played:
     return _PLAYED.validate_json((FOLDER / f"{name}.measured.json").read_text(encoding="utf-8"))
 
 
-def _json(played: Played) -> dict[str, Any]:
+def dumped(played: Played) -> dict[str, Any]:
+    """As JSON can hold it."""
     return dict(_PLAYED.dump_python(played, mode="json", exclude_none=True))
+
+
+def restored(data: Mapping[str, Any]) -> Played:
+    """What `dumped` gave."""
+    return _PLAYED.validate_json(json.dumps(data))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -281,7 +313,7 @@ def main(names: tuple[str, ...], as_json: bool, keep: bool) -> None:  # noqa: FB
         if keep:
             save(played, name)
         if as_json:
-            click.echo(json.dumps(_json(played)))
+            click.echo(json.dumps(dumped(played)))
             continue
         click.echo(f"{server} {played.version}, {name}, a pool of {played.scenario.pool.pages:,} pages")
         for each in played.passes:

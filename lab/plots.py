@@ -6,12 +6,10 @@ Each keeps its numbers in its description, as JSON: tests/lab/test_plots.py comp
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
@@ -21,9 +19,9 @@ from advisor.models.instance import FRAGMENTS, Instance
 from advisor.models.popularity import groups
 from advisor.models.scanning import ScanPass
 from advisor.models.scenario import Pass, Pool, Scan, Scenario
+from lab import drawing
+from lab.drawing import BLUE, FOLDER, GREEN, INK, MEASURED, MODEL, ORANGE, thousands
 from lab.lru_scenarios import Played, saved
-
-FOLDER = Path(__file__).parent.parent / "docs/img"
 
 Data = dict[str, Any]
 """What a picture shows: lists of whole pages by name."""
@@ -35,19 +33,6 @@ before by what the server itself had read and by two other tables."""
 MYSQL_FILLED = {"start": 983, "large": MYSQL_TABLE, "small": 2_915}  # pages, in this order
 PCTS = range(5, 96)
 PASSES = 5
-
-INK = "#777777"  # on white and on black alike
-BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # told apart by the colour-blind too (Okabe and Ito)
-STYLE = {
-    "svg.hashsalt": "innodb-advisor",
-    "svg.fonttype": "none",
-    "font.size": 11,
-    "axes.facecolor": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "legend.labelcolor": INK,
-} | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
 
 
 def e3_steps() -> Data:
@@ -184,7 +169,7 @@ def draw_e3_list(figure: Figure, data: Mapping[str, Any]) -> None:
     axes.set_xlabel("position in the list, pages from the head")
     axes.set_ylabel("after pass")
     axes.yaxis.set_major_locator(MultipleLocator(1))
-    axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    axes.xaxis.set_major_formatter(FuncFormatter(thousands))
 
 
 def draw_e2_flip(figure: Figure, data: Mapping[str, Any]) -> None:
@@ -213,25 +198,15 @@ def draw_cliff(figure: Figure, data: Mapping[str, Any]) -> None:
 
 def _pair(axes: Axes, data: Mapping[str, Any], name: str, label: str, colour: str) -> None:
     """What was measured, and the model's numbers for it."""
-    for source, marks in (
-        ("measured", {"marker": "o", "linestyle": "-"}),
-        ("model", {"marker": "s", "linestyle": "--", "fillstyle": "none", "markersize": 9}),
-    ):
+    for source, marks in (("measured", MEASURED), ("model", MODEL)):
         values: Sequence[int] = data[f"{name}_{source}"]
         axes.plot(range(1, len(values) + 1), values, color=colour, label=f"{label}, {source}", **marks)
 
 
 def _label(axes: Axes, x: str, y: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    drawing.label(axes, x, y)
     axes.set_ylim(bottom=-300)
-    axes.grid(axis="y", color=INK, alpha=0.25)
     axes.xaxis.set_major_locator(MultipleLocator(1))
-    axes.yaxis.set_major_formatter(FuncFormatter(_thousands))
-
-
-def _thousands(value: float, _position: int | None) -> str:
-    return f"{value:,.0f}"
 
 
 PICTURES: Mapping[str, tuple[Callable[[], Data], Callable[[Figure, Mapping[str, Any]], None], tuple[float, float]]] = {
@@ -246,12 +221,7 @@ PICTURES: Mapping[str, tuple[Callable[[], Data], Callable[[Figure, Mapping[str, 
 def render(name: str, path: Path) -> None:
     """Draw a picture; the same numbers give the same file."""
     numbers, draw, size = PICTURES[name]
-    data = numbers()
-    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure, data)
-        metadata = {"Date": None, "Creator": None, "Title": name, "Description": json.dumps(data)}
-        figure.savefig(path, format="svg", transparent=True, metadata=metadata)
+    drawing.save(draw, numbers(), size, path)
 
 
 def main() -> None:

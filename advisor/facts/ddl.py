@@ -36,11 +36,11 @@ class Ddl:
         entries: Of that index.
         index_bytes: Of all its entries, without what pages add to them; 0 where there is no secondary index.
         sort_buffer_bytes: What each reader thread has for sorting its entries.
-        merge_passes: How often each entry is merged.
+        merge_passes: How often an entry is merged, of the thread that has most of them.
         written_bytes: What a build of it writes to temporary files; it reads as much.
         enough_buffer_bytes: The smallest innodb_ddl_buffer_size that leaves one merge pass, or what a tenth of the
             memory that is free allows.
-        enough_passes: How often each entry is merged with that.
+        enough_passes: The same with that.
         enough_written_bytes: What a build writes to temporary files with that.
         reader_threads: Threads that sort, by innodb_parallel_read_threads.
         fed_reader_threads: As many of them as there are cores, at most.

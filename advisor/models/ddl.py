@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 _IO_BYTES = ((2 << 20, 1 << 20), (1 << 20, 512 << 10), (512 << 10, 128 << 10), (256 << 10, 64 << 10))
 _LEAST_IO_BYTES = 32 << 10
-_BLOCK_BYTES = 5120  # an I/O block of 4 KiB and a quarter more
+_BLOCK_BYTES = 4096
 _FIELD_BYTES = 32
 _RECORD_BYTES = 1.0
 _LARGEST_BUFFER = (1 << 32) - 1
@@ -25,8 +25,8 @@ class IndexBuild:
         entries: Rows of the table.
         key_bytes: Of an entry's columns, those of the primary key that it ends with among them.
         fields: How many columns these are.
-        subtrees: Of the root of the clustered index: the reader threads share them out. More threads than subtrees
-            leave some with hardly anything to do, though the buffer is divided by all.
+        subtrees: Of the root of the clustered index, in full ones: the reader threads share them out. More threads
+            than subtrees leave some with nothing to do, though the buffer is divided by all.
     """
 
     entries: float
@@ -48,6 +48,26 @@ class IndexBuild:
         """What one writing of all entries takes (measured: 9, 65 and 17 bytes each for those above)."""
         return self.entries * (self.key_bytes + _RECORD_BYTES)
 
+    def shares(self, threads: float) -> list[float]:
+        """Of the entries, the share that each thread sorts; threads without one are left out.
+
+        A table that grew in the order of its key has a first subtree that is half full, as the root was split when it
+        had one, a last one with the rest, and full ones in between (seen on MySQL 9.7.4: 601, 1,203, 1,203 and 630
+        leaf pages). Each thread takes one after the other; those that do not go round are split among all
+        (Scan_ctx::create_contexts in row0pread.cc).
+        """
+        threads = max(1, math.floor(threads))
+        if math.isinf(self.subtrees):
+            return [1.0 / threads] * threads
+        full = max(0, math.ceil(self.subtrees - 0.5) - 1)
+        sizes = [0.5, *[1.0] * full, self.subtrees - 0.5 - full]
+        whole = len(sizes) // threads * threads if len(sizes) > threads else threads
+        loads = [0.0] * threads
+        for size in sizes[:whole]:
+            loads[loads.index(min(loads))] += size
+        split = sum(sizes[whole:]) / threads
+        return [(load + split) / self.subtrees for load in loads if load + split > 0.0]
+
 
 def sort_buffer_bytes(buffer: float, threads: float, *, indexes: float = 1.0, page: float = 16384.0) -> float:
     """What a reader thread has for sorting the entries of one index.
@@ -58,37 +78,36 @@ def sort_buffer_bytes(buffer: float, threads: float, *, indexes: float = 1.0, pa
         indexes: Built by one statement.
         page: innodb_page_size, bytes.
 
-    Source: Context::scan_buffer_size in ddl0ctx.cc. What is subtracted buffers the writing.
+    Source: Context::scan_buffer_size in ddl0ctx.cc. What is subtracted buffers the writing; for the smallest shares it
+    was half a page in 8.0.27, and is a block more in later releases (9.7.4: of 32 KiB 20 are left, as are of 20).
     """
     share = buffer / (threads * indexes)
     if share <= 65536.0:
-        writing = max(page / 2.0, _BLOCK_BYTES)
+        writing = page / 2.0 + _BLOCK_BYTES
         return page if share < page else share - writing if share >= 2.0 * writing else share
     return share - next((io for least, io in _IO_BYTES if share >= least), _LEAST_IO_BYTES)
 
 
 def subtrees(leaf_pages: float, key_columns: float, page: float = 16384.0) -> float:
-    """Subtrees of the root of a clustered index, each key column taken for 8 bytes; 1 for the smallest.
+    """Full subtrees of the root of a clustered index, each key column taken for 8 bytes; of one, a part of it.
 
-    An entry above the leaf level has the key, 5.5 bytes of its own and a page number. Where there are more levels,
-    the root has fewer children, and each of them more: then there are enough for every thread all the same.
+    An entry above the leaf level has the key, 5.5 bytes of its own and a page number. Where one page holds them all,
+    it is the root, and each leaf page a subtree. Where there are more levels, the root has fewer children, and each of
+    them more: these are split, so that there are enough for every thread all the same.
     """
-    return max(1.0, math.ceil(leaf_pages * (8.0 * key_columns + 9.5) / (page - 128.0)))
+    full = leaf_pages * (8.0 * key_columns + 9.5) / (page - 128.0)
+    return full if full > 1.0 else max(1.0, leaf_pages)
 
 
 def merge_passes(
     build: IndexBuild, buffer: float, threads: float, *, indexes: float = 1.0, page: float = 16384.0
 ) -> int:
-    """How often each entry is merged; 0 where each thread's share fits its buffer. Arguments as in sort_buffer_bytes.
+    """How often an entry is merged, of the thread with most of them; 0 where each thread's share fits its buffer.
 
-    The threads that have something to do are taken to have equal shares.
+    Arguments as in sort_buffer_bytes.
     """
-    runs = math.ceil(
-        build.buffered_bytes
-        / min(threads, build.subtrees)
-        / sort_buffer_bytes(buffer, threads, indexes=indexes, page=page)
-    )
-    return math.ceil(math.log2(runs)) if runs > 1 else 0
+    sort_buffer = sort_buffer_bytes(buffer, threads, indexes=indexes, page=page)
+    return max(_passes(build, share, sort_buffer) for share in build.shares(threads))
 
 
 def written_bytes(
@@ -96,11 +115,19 @@ def written_bytes(
 ) -> float:
     """Bytes that the build of one index writes to temporary files: its runs, and each pass all of them again.
 
-    A pass reads as much as it writes. Measured on MySQL 9.7.4 with 1 MiB, 200,000 entries of 258 bytes below four
-    subtrees, and 400,000 below eight: 398 MB with two and with four threads, 505 with 16 and 613 with 32; 934, 935,
-    1,027 and 1,243. This says 414, 414, 518 and 570; 932, 932, 1,036 and 1,140. Arguments as in sort_buffer_bytes.
+    A pass reads as much as it writes. Measured on MySQL 9.7.4 with 1 MiB, 200,000 entries of 258 bytes below the four
+    subtrees of an INT key: 467 MB with one thread, 415 with two, 398 with four, 450 with eight, 505 with 16 and 613
+    with 32; 64 MiB: 104, 104, 86, 138, 190 and 294. This says, told their sizes, 466, 414, 397, 449, 500 and 604; 104,
+    104, 86, 138, 190 and 293. Arguments as in sort_buffer_bytes.
     """
-    return build.file_bytes * (1.0 + merge_passes(build, buffer, threads, indexes=indexes, page=page))
+    sort_buffer = sort_buffer_bytes(buffer, threads, indexes=indexes, page=page)
+    return build.file_bytes * (1.0 + sum(share * _passes(build, share, sort_buffer) for share in build.shares(threads)))
+
+
+def _passes(build: IndexBuild, share: float, sort_buffer: float) -> int:
+    """How often a thread with such a share of the entries merges them: its runs two by two until one is left."""
+    runs = math.ceil(build.buffered_bytes * share / sort_buffer)
+    return math.ceil(math.log2(runs)) if runs > 1 else 0
 
 
 def enough_buffer(

@@ -39,6 +39,7 @@ class Instance:
         distance: Evictions after which a young page is moved to the head again (buf_page_peek_if_young).
         area: Pages of a linear read-ahead (read_ahead_area).
         usual: Pages that a pass reads on average.
+        due: When the page cleaner refills the free list next, ms; where it goes by the clock.
         carried: The part of the pages just read that the midpoint passes while the free list is refilled.
     """
 
@@ -49,6 +50,7 @@ class Instance:
         self.clock = 0.0
         self.counts = Counts()
         self.usual = 0.0
+        self.due = 0.0
         self.area = min(EXTENT, 1 << (max(1, pages // 32) - 1).bit_length())
         self.set(pool)
 
@@ -59,6 +61,7 @@ class Instance:
         self.time_ms = pool.old_blocks_time_ms
         self.distance = float(self.pages * (RATIO_DIVISOR - ratio) // (RATIO_DIVISOR * 4))
         self.free_low, self.free_high = pool.free_low, pool.free_high
+        self.period = pool.refill_seconds * 1000
         batch = pool.free_high - pool.free_low + 1
         self.fluid = pool.free_low > 0 and self.pages > FLUID * batch
         # Of a batch, the tolerance's two edges and half an area that read-ahead has under way stay old.
@@ -91,12 +94,22 @@ class Instance:
             return max(1.0, self.free - self.free_low + 1)
         return self.free
 
-    def refill(self) -> bool:
-        """The page cleaner's batch, where it is due."""
+    def refill(self, now: float) -> bool:
+        """The page cleaner's batch, where it is due; ``now`` in ms."""
+        if self.period:
+            return self._refill_by_clock(now)
         if not self.free_low or self.fluid or self.free >= self.free_low - 0.5:
             return False
         self.evict(self.free_high - self.free)
         return True
+
+    def _refill_by_clock(self, now: float) -> bool:
+        if now < self.due - NOTHING:
+            return False
+        self.due = ((now + NOTHING) // self.period + 1) * self.period
+        wanted = self.free_high - self.free
+        self.evict(wanted)
+        return wanted > NOTHING
 
     def evict(self, pages: float) -> None:
         """Evict at the tail, the midpoint following."""

@@ -111,7 +111,7 @@ class Lookups:
         clocked = at.clock > 0
         # Half of what is evicted in the slice is gone when the average page is asked for.
         early = sum(self._missed(found, asked)) / 2
-        self._make_room(early)
+        self._make_room(early, now)
         found = moved = [0.0] * len(self.sizes)
         access = 0.0  # a sum over the pages moved
         for run in lru.runs(self.object):
@@ -144,7 +144,7 @@ class Lookups:
         missed = self._missed(found, asked)
         now_found = list(map(add, found, missed))
         at.counts.read += sum(missed)
-        self._make_room(sum(missed) - early)
+        self._make_room(sum(missed) - early, now)
         self._put(missed, self._again(rates, lasts), moved, access, now)
         at.balance()
         return now_found
@@ -185,11 +185,11 @@ class Lookups:
         shares = (1.0,) if len(pages) == 1 else tuple(map(mul, pages, repeat(1 / total)))
         return [Run(self.object, shares, self.span, total, order=0, access=(access, 0.0), stamp=(self.at.clock, 0.0))]
 
-    def _make_room(self, pages: float) -> None:
+    def _make_room(self, pages: float, now: float) -> None:
         """Evict what must go for so many pages to be read; the midpoint follows when the slice is done."""
         at = self.at
         while pages > NOTHING:
-            at.refill()
+            at.refill(now)
             room = at.room
             if room <= NOTHING:
                 if pages * 2 < at.list.old_pages:

@@ -89,7 +89,8 @@ class ScanPass:
     def run(self) -> None:
         """Go through the object."""
         while self.cursor < self.end - NOTHING:
-            if self.at.refill():
+            start, each = self.access
+            if self.at.refill(start + each * self.cursor):
                 self._ask_for_passed()
             self._look()
             self._apply(*self._next_event())
@@ -121,6 +122,8 @@ class ScanPass:
         missed = self.missed
         evicted = missed if full else 0.0
         chunk = self.end - self.cursor
+        refill = self._until_refill()
+        chunk = min(chunk, refill)
         if evicted:
             chunk = min(chunk, spare / evicted, 1 / evicted if at.clock < 1 else math.inf)
         elif missed:
@@ -134,10 +137,10 @@ class ScanPass:
                 promoted[run] = density
         to_head, ahead, lasts = self._fate(evicted)
         chunk = min(chunk, lasts)
-        if ahead and not full and at.free_low:
+        if ahead and not full and refill < math.inf:
             # Of the area that is being read ahead when the free list is refilled, the midpoint takes back what it
             # passed, before the scan asks for it.
-            area = self._area_of(self.cursor + room / missed - NOTHING)
+            area = self._area_of(self.cursor + refill - NOTHING)
             if self.cursor < area - NOTHING:
                 chunk = min(chunk, area - self.cursor)
             else:
@@ -150,6 +153,13 @@ class ScanPass:
             chunk = min(chunk, self._layer_lasts(layer, moved, promoted))
         rates = _Rates(missed, evicted, tuple(promoted), to_head, ahead, moved)
         return min(max(chunk, SHORTEST), self.end - self.cursor), rates
+
+    def _until_refill(self) -> float:
+        """Pages of the scan until the page cleaner refills the free list."""
+        at, (start, each) = self.at, self.access
+        if at.period:
+            return max((at.due - start) / each - self.cursor, 0.0) if each else math.inf
+        return at.room / self.missed if at.free_low and self.missed and not at.fluid else math.inf
 
     def _midpoint(self, old: float, grown: float, promoted: dict[Run, float]) -> tuple[float, float]:
         """How the midpoint moves where the old sublist gains ``old`` pages, the list ``grown``.

@@ -27,8 +27,9 @@ class _Part(BaseModel):
 class Pool(_Part):
     """A buffer pool and the settings that its LRU lists obey.
 
-    The page cleaner refills the free list of an instance up to ``free_high`` once it is shorter than ``free_low``
-    (MariaDB: half of innodb_lru_scan_depth, and all of it); with 0 each read evicts the page it needs room for.
+    The page cleaner refills the free list of an instance up to ``free_high``: once it is shorter than ``free_low``
+    (MariaDB: half of innodb_lru_scan_depth, and all of it), or every ``refill_seconds`` (MySQL while something is
+    written: 1). With 0 each read evicts the page it needs room for.
     """
 
     pages: int = Field(gt=0, le=MOST_PAGES)
@@ -37,9 +38,12 @@ class Pool(_Part):
     old_blocks_time_ms: float = Field(1000.0, ge=0, le=2**32 - 1)
     free_low: int = Field(0, ge=0)
     free_high: int = Field(0, ge=0)
+    refill_seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.free_low and self.refill_seconds:
+            raise ValueError(f"free_low ({self.free_low}) beside refill_seconds ({self.refill_seconds:g})")
         if self.free_low > self.free_high:
             raise ValueError(f"free_low ({self.free_low}) is above free_high ({self.free_high})")
         if self.free_high * self.instances >= self.pages:

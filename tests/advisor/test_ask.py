@@ -183,6 +183,11 @@ def test_the_scenario_of_the_help_is_one(tmp_path: Path) -> None:
         ("fetch: scan", "fetch: scna", "9:74: steps.4.steps.0.fetch: Input should be 'normal' or 'scan'"),
         ("repeat: 2", "repeat: 0", "7:13: steps.4.repeat: Input should be greater than 0"),
         ("{pages: 4000}", "{pages: 4000, free_low: 9}", "1:7: pool: free_low (9) is above free_high (0)"),
+        (
+            "{pages: 4000}",
+            "{pages: 4000, free_low: 9, free_high: 9, refill_seconds: 1}",
+            "1:7: pool: free_low (9) beside refill_seconds (1)",
+        ),
         ("{pages: 4000}", "{}", "1:7: pool.pages: this key is missing"),
         ("pool: {pages: 4000}\n", "", "1:1: pool: this key is missing"),
         (

@@ -98,7 +98,7 @@ def test_a_build_is_seen_and_its_work_foretold() -> None:
     assert (found.sort_buffer_bytes, found.merge_passes) == (192 << 10, 7)
     assert found.enough_buffer_bytes == 64 * MIB
     assert found.enough_passes == 1
-    assert found.written_bytes == pytest.approx(8 * (found.index_bytes or 0))
+    assert 7 * (found.index_bytes or 0) < (found.written_bytes or 0) < 8 * (found.index_bytes or 0)
 
 
 def test_a_build_under_way_is_seen() -> None:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from ruamel.yaml import YAML
 
 from advisor.models import lru
 from advisor.models.scenario import Scenario
-from lab import plots
+from lab import drawing, plots
 
-DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
-DOCUMENT = plots.FOLDER.parent / "lru-model.md"
+DOCUMENT = drawing.FOLDER.parent / "lru-model.md"
 OFF = 2  # pages: another machine may round otherwise
-
-
-def drawn(path: Path) -> Any:
-    """The numbers that a picture keeps in its description."""
-    element = ET.parse(path).find(f".//{DESCRIPTION}")  # noqa: S314 - our own files
-    assert element is not None
-    return json.loads(element.text or "")
 
 
 def flat(data: Any) -> list[float]:
@@ -36,12 +26,14 @@ def flat(data: Any) -> list[float]:
 
 @pytest.mark.parametrize("name", plots.PICTURES)
 def test_a_picture_shows_what_the_model_gives_now(name: str) -> None:
-    shown = flat(drawn(plots.FOLDER / f"{name}.svg"))
+    shown = flat(drawing.shown(drawing.FOLDER / f"{name}.svg"))
     assert shown == pytest.approx(flat(plots.PICTURES[name][0]()), abs=OFF), "run: .venv/bin/python -m lab.plots"
 
 
 def test_the_same_numbers_give_the_same_file(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.svg", tmp_path / "other.svg"
+    one, other = (tmp_path / name / "e3-steps.svg" for name in ("one", "other"))
+    for path in (one, other):
+        path.parent.mkdir()
     plots.render("e3-steps", one)
     plots.render("e3-steps", other)
     text = one.read_text(encoding="utf-8")
@@ -69,7 +61,7 @@ def test_the_table_takes_the_list_over_from_the_head() -> None:
 def test_the_document_shows_every_picture_and_nothing_from_elsewhere() -> None:
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", DOCUMENT.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(f"img/{name}.svg" for name in plots.PICTURES)
-    assert sorted(path.stem for path in plots.FOLDER.glob("*.svg")) == sorted(plots.PICTURES)
+    assert sorted(path.stem for path in drawing.FOLDER.glob("*.svg")) == sorted(plots.PICTURES)
 
 
 def test_the_documents_example_is_what_the_model_says() -> None:

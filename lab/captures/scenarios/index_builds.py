@@ -23,12 +23,15 @@ FEW_ROWS = 20_000
 BY_TEXT = Index(SCHEMA, NOTES, "by_text")
 
 
-def make_notes(connection: pymysql.Connection[Any], rows: int) -> None:
-    """A table with a secondary index on a text of 250 bytes in random order, about 66 entries a leaf page."""
+def make_notes(connection: pymysql.Connection[Any], rows: int, *, key: str = "INT") -> None:
+    """A table with a secondary index on a text of 250 bytes in random order, about 66 entries a leaf page.
+
+    ``key`` is the type of its primary key.
+    """
     execute(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
     execute(
         connection,
-        f"CREATE TABLE {SCHEMA}.{NOTES} (id INT NOT NULL PRIMARY KEY,"
+        f"CREATE TABLE {SCHEMA}.{NOTES} (id {key} NOT NULL PRIMARY KEY,"
         " text CHAR(250) CHARACTER SET latin1 NOT NULL, other INT NOT NULL) ENGINE=InnoDB",
     )
     random_text = "RPAD(LPAD(FLOOR(RAND() * 1000000000), 10, '0'), 250, 'x')"

@@ -19,6 +19,8 @@ from lab.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, m
 ORDERS, ARCHIVE = "orders", "archive"
 HOT_PAGES = 2000
 REST = 2.5  # seconds without load, in which MariaDB writes what it put off
+STATEMENT_ROWS = 20
+WRITTEN_PAGES = 6000
 RANGE_PAGES = 65  # a range as long as an extent covers one whole now and then, and begins the next
 
 WARM_POOL = {  # 4,096 pages; the page cleaner's free list is scaled down with it
@@ -50,8 +52,13 @@ def warm_pool(server: Server) -> Iterator[Step]:
 def fill(connection: pymysql.Connection[Any]) -> None:
     """A table larger than the pool of WARM_POOL, and its first pages young."""
     make_table(connection, ORDERS, 5000)
+    warm(connection)
+
+
+def warm(connection: pymysql.Connection[Any], pages: int = HOT_PAGES) -> None:
+    """Fill the pool by a scan of that table, and make its first pages young."""
     scan(connection, ORDERS)
-    for half in (range(1, HOT_PAGES // 2), range(HOT_PAGES // 2, HOT_PAGES + 1)):  # the old sublist holds one of them
+    for half in (range(1, pages // 2), range(pages // 2, pages + 1)):  # the old sublist holds one of them
         look_up_pages(connection, ORDERS, half)
         time.sleep(1.1)  # innodb_old_blocks_time
         look_up_pages(connection, ORDERS, half)
@@ -110,12 +117,12 @@ def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = (
 def make_written(connection: pymysql.Connection[Any]) -> None:
     """ORDERS fits the pool of WRITTEN_POOL; reads of ARCHIVE, which does not beside it, show the disk's latency."""
     make_table(connection, ARCHIVE, 3500)
-    make_table(connection, ORDERS, 6000)
+    make_table(connection, ORDERS, WRITTEN_PAGES)
 
 
-def update(connection: pymysql.Connection[Any], rows: int = 20) -> None:
+def update(connection: pymysql.Connection[Any], rows: int = STATEMENT_ROWS) -> None:
     """Update so many rows at random places of ORDERS in one statement."""
-    chosen = ", ".join(str(random.randint(1, 6000 * ROWS_PER_PAGE)) for _ in range(rows))
+    chosen = ", ".join(str(random.randint(1, WRITTEN_PAGES * ROWS_PER_PAGE)) for _ in range(rows))
     letter = random.choice("abcdef")
     execute(
         connection,
@@ -124,10 +131,15 @@ def update(connection: pymysql.Connection[Any], rows: int = 20) -> None:
 
 
 class Paced:
-    """Updates at a steady rate of rows a second, for Load.repeat."""
+    """Updates at a steady rate of rows a second, for Load.repeat.
+
+    Attributes:
+        took: Seconds of each statement so far; each updates STATEMENT_ROWS rows.
+    """
 
     def __init__(self, rate: float) -> None:
-        self._gap = 20 / rate
+        self.took: list[float] = []
+        self._gap = STATEMENT_ROWS / rate
         self._due = 0.0
 
     def __call__(self, connection: pymysql.Connection[Any]) -> None:
@@ -135,7 +147,9 @@ class Paced:
         now = time.monotonic()
         self._due = max(self._due + self._gap, now - 1.0)  # what was missed longer ago is not made up for
         time.sleep(max(0.0, self._due - now))
+        began = time.perf_counter()
         update(connection)
+        self.took.append(time.perf_counter() - began)
 
 
 @contextmanager

@@ -50,12 +50,14 @@ class Instance:
         self.lru_old: Page | None = None
         self.resident: dict[tuple[str, int], Page] = {}
         self.made_young = self.reads = 0
+        self.due = 0.0  # ms
         self.set(pool)
 
     def set(self, pool: Pool) -> None:
         self.pct = pool.old_blocks_pct
         self.time_ms = pool.old_blocks_time_ms
         self.free_low, self.free_high = pool.free_low, pool.free_high
+        self.period = pool.refill_seconds * 1000
         self.distance = self.pages * (RATIO_DIVISOR - old_ratio(self.pct)) // (RATIO_DIVISOR * 4)
         if self.length > MINIMUM_LENGTH:
             self._adjust()
@@ -69,9 +71,18 @@ class Instance:
         self.reads += 1
         self._add(page, old=True)
         if self.free < self.free_low:
-            while self.free < self.free_high:
-                self._evict()
+            self._refill()
         return page
+
+    def clean(self, now: float) -> None:
+        """What a page cleaner that goes by the clock does, where it is due."""
+        if self.period and now >= self.due:
+            self.due = (now // self.period + 1) * self.period
+            self._refill()
+
+    def _refill(self) -> None:
+        while self.free < self.free_high:
+            self._evict()
 
     def touch(self, page: Page, now: float, fetch: Fetch) -> bool:
         """Ask for a resident page; whether it was refused a move."""
@@ -222,6 +233,7 @@ class Reference:
         each = step.seconds * 1000 / step.pages
         touches = 1 if step.fetch == "scan" else TOUCHES
         for number in range(step.pages):
+            self._clean()
             instance = self.instance(step.scan, number)
             page = instance.resident.get((step.scan, number)) or instance.read(step.scan, number)
             first = page.access is None
@@ -230,6 +242,10 @@ class Reference:
                 if touch == 0 and first and step.fetch == "normal":
                     self._read_ahead(step.scan, number, step.pages)
             self.now += each
+
+    def _clean(self) -> None:
+        for instance in self.instances:
+            instance.clean(self.now)
 
     def _read_ahead(self, object_: str, number: int, pages: int) -> None:
         """After the last page of an area, when the area was read in order: the next area."""
@@ -252,6 +268,7 @@ class Reference:
 
     def _points(self, step: Points) -> Iterator[tuple[str, int, bool]]:
         for number in self.draws.of(step):
+            self._clean()
             instance = self.instance(step.points, number)
             page = instance.resident.get((step.points, number)) or instance.read(step.points, number)
             yield step.points, number, instance.touch(page, self.now, "normal")

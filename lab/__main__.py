@@ -1,0 +1,127 @@
+"""The lab's command line: `python -m lab`, or `make lab`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from lab import docs, records
+from lab.campaign import Campaign, Done, Part
+from lab.experiments import EXPERIMENTS
+from lab.proofs import SHORT, parts, short_form
+from lab.reporting import Reporter
+from lab.servers import NAMES, interrupt_on_signals
+
+FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--experiment", "experiments", multiple=True, type=click.Choice(list(EXPERIMENTS)), help="Only this one.")
+@click.option("--proof", "rules", multiple=True, metavar="RULE", help="Only this rule's proofs.")
+@click.option("--proofs", "proofs_only", is_flag=True, help="All proofs, and no experiments.")
+@click.option("--server", "servers", multiple=True, type=click.Choice(NAMES), help="Only on this server; no record.")
+@click.option("--short", is_flag=True, help=f"Each rule on one server, {' or '.join(SHORT)}; no record. What CI runs.")
+@click.option("--fresh", is_flag=True, help="Forget what an interrupted run has done, and begin anew.")
+@click.option("--list", "listing", is_flag=True, help="List the parts, and run none.")
+def main(  # noqa: PLR0917 - one argument an option
+    experiments: tuple[str, ...],
+    rules: tuple[str, ...],
+    proofs_only: bool,  # noqa: FBT001 - click's flags
+    servers: tuple[str, ...],
+    short: bool,  # noqa: FBT001
+    fresh: bool,  # noqa: FBT001
+    listing: bool,  # noqa: FBT001
+) -> None:
+    """Reproduce the published experiments and prove the rules, on real servers.
+
+    Everything, or what is chosen. The records of what was measured go to lab/records, and docs/experiments.md,
+    docs/proofs.md and their pictures are made from them. Ctrl-C stops the servers; what is done by then is kept, and
+    the same command goes on from there.
+
+    A part that needs idle cores and finds them busy is left for another time, and says so.
+
+    Exit status: 0 everything that was done holds, 1 something does not, 2 a server can't be had here, 130 interrupted.
+    """
+    groups = _groups(experiments, rules, proofs_only=proofs_only or short)
+    wanted = {str(part) for part in short_form()} if short else None
+    flat = [
+        part
+        for group in groups.values()
+        for part in group
+        if (wanted is None or str(part) in wanted) and (not servers or part.server in servers)
+    ]
+    if listing:
+        for part in flat:
+            click.echo(f"{part.takes:5.0f} s  {part}")
+        click.echo(f"{len(flat)} parts, about {sum(part.takes for part in flat) / 60:.0f} minutes")
+        return
+    interrupt_on_signals()
+    reporter = Reporter(sum(part.takes for part in flat))
+    campaign = Campaign(flat, reporter)
+    if fresh:
+        campaign.forget()
+    try:
+        done = campaign.run()
+        complete = _complete(groups, done)
+        kept = [] if short or servers else list(complete)
+        for name in kept:
+            records.save(name, complete[name])
+        broken = _broken(complete)
+        if kept:
+            docs.write()
+            reporter.note(f"{len(kept)} records in lab/records; docs/experiments.md and docs/proofs.md are made anew")
+    except KeyboardInterrupt:
+        reporter.note("\ninterrupted; no server is left behind. The same command goes on with what is not done yet.")
+        sys.exit(INTERRUPTED)
+    if len(done) == len(flat):
+        campaign.forget()
+    for name, why in (campaign.unavailable | campaign.failed | broken).items():
+        reporter.note(f"FAILED {name}: {why}")
+    for name, why in campaign.not_now.items():
+        reporter.note(f"not now {name}: {why}")
+    reporter.note(f"{len(done)} of {len(flat)} parts done, {len(campaign.failed) + len(broken)} failed")
+    sys.exit(FAILED if campaign.failed or broken else UNAVAILABLE if campaign.unavailable else 0)
+
+
+def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only: bool) -> dict[str, list[Part]]:
+    """Parts by the group they belong to: those chosen, or all."""
+    found: dict[str, list[Part]] = {}
+    everything = not (experiments or rules or proofs_only)
+    for part in (part for each in EXPERIMENTS.values() for part in each.parts):
+        if everything or part.subject in experiments:
+            found.setdefault(part.group, []).append(part)
+    for part in parts():
+        if everything or proofs_only or part.subject in rules:
+            found.setdefault(part.group, []).append(part)
+    if unknown := set(rules) - {part.subject for part in parts()}:
+        raise click.UsageError(f"there is no proof of a rule {min(unknown)}; see --list")
+    return found
+
+
+def _complete(groups: dict[str, list[Part]], done: list[Done]) -> dict[str, list[Done]]:
+    """The groups of which every part is done."""
+    by_part = {str(each.part): each for each in done}
+    return {
+        name: [by_part[str(part)] for part in group]
+        for name, group in groups.items()
+        if all(str(part) in by_part for part in group)
+    }
+
+
+def _broken(complete: dict[str, list[Done]]) -> dict[str, str]:
+    """Checks of experiments that do not hold."""
+    found: dict[str, str] = {}
+    for each in EXPERIMENTS.values():
+        if (done := complete.get(f"experiments/{each.id}")) is not None:
+            outcome = each.conclude({one.part.name: one.data for one in done})
+            found |= {
+                f"{each.id}: {check.what}": f"{check.value:g}, not {check.wanted}"
+                for check in outcome.checks
+                if not check.holds
+            }
+    return found
+
+
+if __name__ == "__main__":
+    main()

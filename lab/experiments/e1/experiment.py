@@ -1,0 +1,187 @@
+"""COUNT(*) of a table that is on disk only, by 1 to 32 threads: the published table, and its copy in order."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from lab.campaign import Data, Part
+from lab.servers import Server
+from lab.watching import asked, execute
+from lab.workloads import SCHEMA
+
+Say = Callable[[str], None]
+
+THREADS = (1, 2, 4, 8, 16, 32)
+
+ROWS = 2**20
+ROUNDS = 5
+GROWN, ORDERED = "item", "item_in_order"
+PARALLEL, SERIAL = "mysql-9.7", "mysql-5.6"
+OPTIONS = {
+    "innodb-buffer-pool-size": "256M",  # holds both tables: no count reads a page twice
+    "innodb-flush-method": "O_DIRECT",
+    "innodb-doublewrite": "OFF",
+}
+_THREAD = "SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+_COUNTERS = {
+    "pages": "Innodb_pages_read",
+    "waited_for": "Innodb_buffer_pool_reads",
+    "read_ahead": "Innodb_buffer_pool_read_ahead",
+}
+
+
+def make_items(server: Server) -> None:
+    """The published table, made in the published way: doubled with its key only, then every row filled in.
+
+    The rows grow, so that every page is split, and the new halves are put behind all others.
+    """
+    execute(
+        server,
+        f"CREATE DATABASE {SCHEMA}",
+        f"CREATE TABLE {SCHEMA}.{GROWN} (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(10), description VARCHAR(30),"
+        " price INT UNSIGNED, created_at DATETIME) ENGINE=InnoDB",
+        f"INSERT INTO {SCHEMA}.{GROWN} (id) VALUES (1)",
+    )
+    have = 1
+    while have < ROWS:
+        execute(server, f"INSERT INTO {SCHEMA}.{GROWN} (id) SELECT id + {have} FROM {SCHEMA}.{GROWN} ORDER BY id")
+        have *= 2
+    execute(
+        server,
+        f"UPDATE {SCHEMA}.{GROWN} SET name = CONCAT('item', FLOOR(RAND() * 1000000)),"
+        " description = CONCAT('description ', FLOOR(RAND() * 1000000000000)), price = RAND() * 1000000,"
+        " created_at = '2019-01-21' - INTERVAL FLOOR(RAND() * 10000000) SECOND",
+        f"ANALYZE TABLE {SCHEMA}.{GROWN}",
+    )
+
+
+def copy_in_order(server: Server) -> None:
+    """A copy whose pages lie in the order of their keys, as of a table that only ever grew at its end."""
+    execute(
+        server,
+        f"CREATE TABLE {SCHEMA}.{ORDERED} LIKE {SCHEMA}.{GROWN}",
+        f"INSERT INTO {SCHEMA}.{ORDERED} SELECT * FROM {SCHEMA}.{GROWN} ORDER BY id",
+        f"ANALYZE TABLE {SCHEMA}.{ORDERED}",
+    )
+
+
+def leaf_pages(server: Server, table: str) -> float:
+    """Of its clustered index."""
+    return asked(
+        server,
+        f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{SCHEMA}'"
+        f" AND table_name = '{table}' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
+    )
+
+
+def subtrees(server: Server, table: str) -> int:
+    """Of the root of its clustered index: a parallel read shares these out. From the data file of a server at rest.
+
+    PAGE_LEVEL (page0types.h) of its pages of the type FIL_PAGE_INDEX (fil0types.h).
+    """
+    size, kind, level, index_page = 16384, 24, 38 + 26, 17855
+    data = (server.datadir / SCHEMA / f"{table}.ibd").read_bytes()
+    levels = Counter(
+        int.from_bytes(data[page + level : page + level + 2])
+        for page in range(0, len(data), size)
+        if int.from_bytes(data[page + kind : page + kind + 2]) == index_page
+    )
+    return levels[max(levels) - 1]
+
+
+def counted(server: Server, table: str, threads: int) -> dict[str, float]:
+    """One COUNT(*) of a table that was opened before.
+
+    Returns:
+        ``seconds``; ``threads_made`` for it; ``load``, the machine's load average (tasks that want a core or wait for
+        a disk, over a minute); ``cpu_seconds`` of the server; ``pages`` read, of them ``waited_for`` and
+        ``read_ahead``; ``wait_seconds`` of all threads for reads of the table's file, without those of read-ahead.
+    """
+    with server.connect() as connection, connection.cursor() as cursor:
+        if server.name == PARALLEL:
+            cursor.execute(f"SET SESSION innodb_parallel_read_threads = {threads}")
+        cursor.execute(f"SELECT id FROM {SCHEMA}.{table} WHERE id = 1")
+        cursor.fetchall()
+        before, threads_before = _counters(server, table), asked(server, _THREAD)
+        began = time.perf_counter()
+        cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")
+        cursor.fetchall()
+        took = time.perf_counter() - began
+    threads_made = asked(server, _THREAD) - threads_before - 1  # the one that asks is new too
+    after = _counters(server, table)
+    spent = {name: round(after[name] - before[name], 4) for name in after}
+    return {"seconds": round(took, 4), "threads_made": threads_made, "load": os.getloadavg()[0]} | spent
+
+
+def _counters(server: Server, table: str) -> dict[str, float]:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb%'")
+        status = dict(cursor.fetchall())
+    found = {name: float(status[variable]) for name, variable in _COUNTERS.items()}
+    found["cpu_seconds"] = _cpu_seconds(server.pid)
+    found["wait_seconds"] = asked(
+        server,
+        "SELECT SUM(SUM_TIMER_READ) / 1e12 FROM performance_schema.file_summary_by_instance"
+        f" WHERE FILE_NAME LIKE '%{SCHEMA}/{table}.ibd'",
+    )
+    return found
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Of a process since it started (proc_pid_stat(5): utime and stime)."""
+    _, _, fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")
+    return sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(server: Server, say: Say, tables: Sequence[str], threads: Sequence[int]) -> Data:
+    """Every table counted with every number of threads, each time after a restart, in rounds."""
+    say("filling the table")
+    make_items(server)
+    if ORDERED in tables:
+        copy_in_order(server)
+    execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # so that no purge goes on beside the counts
+    counts: dict[str, dict[str, list[dict[str, float]]]] = {
+        table: {str(each): [] for each in threads} for table in tables
+    }
+    for number in range(1, ROUNDS + 1):
+        for each in threads:
+            say(f"round {number} of {ROUNDS}, {each} threads")
+            server.restart()
+            for table in tables:
+                counts[table][str(each)].append(counted(server, table, each))
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "tables": {
+            table: {
+                "leaf_pages": leaf_pages(server, table),
+                "subtrees": subtrees(server, table),
+                "counts": counts[table],
+            }
+            for table in tables
+        },
+    }
+
+
+PARTS = (
+    Part(
+        "experiments/E1",
+        PARALLEL,
+        PARALLEL,
+        OPTIONS | {"innodb-redo-log-capacity": "512M"},
+        partial(measure, tables=(GROWN, ORDERED), threads=THREADS),
+        takes=170.0,
+    ),
+    Part(
+        "experiments/E1",
+        SERIAL,
+        SERIAL,
+        OPTIONS | {"innodb-log-file-size": "256M"},
+        partial(measure, tables=(GROWN,), threads=(1,)),
+        takes=60.0,
+    ),
+)

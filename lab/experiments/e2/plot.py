@@ -1,0 +1,26 @@
+"""The picture of E2."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from lab.campaign import Data
+from lab.drawing import BLUE, GREEN, INK, ORANGE, PINK
+from lab.experiments.passes import draw_pages, draw_seconds, finish
+
+COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)
+"""Of the cases, 1 to 5."""
+
+
+def draw(figure: Figure, data: Data) -> None:
+    """The table that is counted last: on the left what each pass read, on the right what was published."""
+    left, right = figure.subplots(1, 2)
+    for (name, pages), colour in zip(data["pages"].items(), COLOURS, strict=True):
+        draw_pages(left, f"case {name}", colour, pages["measured"], pages["model"])
+    for (name, seconds), colour in zip(data["published"].items(), COLOURS, strict=True):
+        draw_seconds(right, name, colour, seconds)
+    finish(left, right)
+    left.set_title("here: the table counted last", fontsize=11)
+    right.set_title("published", fontsize=11)
+    for axes in (left, right):
+        axes.legend(loc="upper center", ncols=2, fontsize=8, bbox_to_anchor=(0.5, -0.16))

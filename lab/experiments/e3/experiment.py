@@ -1,0 +1,193 @@
+"""E3 on real servers: a table larger than the old sublist is read over and over, at pct 37 and 95."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from advisor.models.scenario import Scan, Scenario
+from lab.campaign import Data, Part
+from lab.experiments import passes
+from lab.experiments.base import Cell, Check, Column, Outcome
+from lab.experiments.passes import Series
+from lab.lru_scenarios import CLEANER_SECONDS, MYSQL, dumped, load, play
+from lab.servers import Server
+
+GROUP = "experiments/E3"
+PUBLISHED = {37: (45.71, 44.90, 24.44, 13.32, 13.12), 95: (35.87, 6.95, 6.95, 7.30, 7.03)}
+"""Seconds of each pass, by innodb_old_blocks_pct (seed 002: MySQL 5.6, a 2 GB pool, a table of 1.6 GB)."""
+PUBLISHED_SHARE = 1.6 / 2.0
+"""Of the pool, that the table was."""
+SCENARIOS = {37: "seed-002-steps", 95: "seed-002-pct-95"}
+TABLE = "big"
+
+SLOW_SECONDS = 14.0
+"""A pass of MySQL's slowed scans: a second of it reads half of what the page cleaner refills."""
+QUIET_SECONDS, QUIET_PASSES = 5.0, 3
+"""A slowed scan beside which nothing is written."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One way to do it.
+
+    Attributes:
+        name: How the passes are read, for the table.
+        pct: innodb_old_blocks_pct.
+        written: Whether something is written meanwhile, which keeps MySQL's page cleaner awake.
+        seconds: Of a pass that is slowed down; 0 for full speed.
+        number: Of passes.
+    """
+
+    name: str
+    pct: int
+    written: bool = False
+    seconds: float = 0.0
+    number: int = 5
+
+    @property
+    def key(self) -> str:
+        """Its name in a part's data."""
+        return f"{self.name}, pct {self.pct}"
+
+
+FULL_SPEED, WIDE = Run("full speed", 37), Run("full speed", 95)
+QUIET = Run("slow, nothing written", 37, seconds=QUIET_SECONDS, number=QUIET_PASSES)
+WRITTEN = Run("full speed, writes", 37, written=True)
+SLOWED = Run("slow, writes", 37, written=True, seconds=SLOW_SECONDS)
+
+RUNS = {
+    "mysql-5.6": (FULL_SPEED, QUIET, WRITTEN, SLOWED, WIDE),
+    "mysql-9.7": (FULL_SPEED, WRITTEN, SLOWED, WIDE),
+    "mariadb-10.11": (FULL_SPEED, WIDE),
+}
+STEPS = {"mysql-5.6": SLOWED, "mysql-9.7": SLOWED, "mariadb-10.11": FULL_SPEED}
+"""The run of each server that keeps a free list all the time."""
+TAKES = {"mysql-5.6": 190.0, "mysql-9.7": 170.0, "mariadb-10.11": 30.0}
+
+
+def scenario(server: str, run: Run) -> Scenario:
+    """What is played: MySQL's page cleaner goes by the clock, and sleeps while nothing is written."""
+    found = load(SCENARIOS[run.pct])
+    others, table = found.steps
+    assert isinstance(table, Scan)  # noqa: S101 - it is what the experiment scans
+    pool = found.pool
+    if server in MYSQL:
+        kept = {"refill_seconds": CLEANER_SECONDS} if run.written else {"free_high": 0}
+        pool = pool.model_copy(update={"free_low": 0, **kept})
+    return Scenario(
+        pool=pool,
+        steps=(others, table.model_copy(update={"passes": run.number, "seconds": run.seconds})),
+    )
+
+
+def _measure(name: str) -> Callable[[Server, Callable[[str], None]], Data]:
+    def run(server: Server, say: Callable[[str], None]) -> Data:
+        found = {}
+        for each in RUNS[name]:
+            say(each.key)
+            found[each.key] = dumped(play(server, scenario(name, each)))
+        return found
+
+    return run
+
+
+PARTS = tuple(Part(GROUP, name, name, {}, _measure(name), TAKES[name]) for name in RUNS)
+
+
+def conclude(parts: Mapping[str, Data]) -> Outcome:
+    """What the passes read on each server, beside the model and the published seconds."""
+    found = {
+        (server, run): passes.series(parts[server][run.key])[TABLE] for server, runs in RUNS.items() for run in runs
+    }
+    return Outcome(
+        columns=(Column("server"), Column("reads"), Column("pct"), *passes.COLUMNS),
+        rows=tuple(_rows(found)),
+        checks=tuple(_checks(found)),
+        differences=tuple(_differences(found)),
+        plot=_plot(found),
+    )
+
+
+Found = Mapping[tuple[str, Run], Series]
+
+
+def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
+    """Published seconds stand beside the runs that are the published ones: 5.6 with steps, and with pct 95."""
+    for (server, run), each in found.items():
+        theirs = PUBLISHED[run.pct] if server == "mysql-5.6" and run in {SLOWED, WIDE} else ()
+        for row in passes.rows(each, theirs):
+            yield server, run.name, run.pct, *row
+
+
+def _checks(found: Found) -> Iterator[Check]:
+    for (server, run), each in found.items():
+        name = f"{server}, {run.name}, pct {run.pct}"
+        if STEPS[server] == run:
+            worst = max(abs(a - b) for a, b in zip(each.read, each.modelled, strict=True)) / each.pages
+            yield Check(f"{name}: pages off the model, the worst pass, share of the table", worst, most=0.05)
+            late = each.cached_at - each.says_cached_at
+            yield Check(f"{name}: passes until it is cached, more than the model's", late, least=-1, most=1)
+            yield Check(f"{name}: the pass that finds it cached", each.cached_at, least=3, most=run.number)
+        elif run == WIDE:
+            yield Check(f"{name}: the pass that finds it cached", each.cached_at, least=2, most=2)
+        elif not run.written:
+            yield Check(f"{name}: pages off the model, share of those read", passes.off({TABLE: each}), most=0.005)
+            yield Check(f"{name}: least read by a later pass, share of the table", each.least_later, least=0.5)
+
+
+def _differences(found: Found) -> Iterator[str]:
+    for server in ("mysql-5.6", "mysql-9.7"):
+        flat, slowed = found[server, FULL_SPEED], found[server, SLOWED]
+        if flat.least_later > passes.CACHED and slowed.cached_at <= SLOWED.number:
+            yield (
+                f"{server} shows no steps at full speed: {flat.read[-1]:,} pages at the last pass as at the second,"
+                f" {flat.most_free:,.0f} pages at most in the free list after a pass: its page cleaner sleeps while"
+                f" nothing is written. With a trickle of writes, and reads slow enough for its second, the free list"
+                f" had up to {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}."
+            )
+        written = found[server, WRITTEN]
+        if written.read[-1] < flat.read[-1] and written.cached_at > slowed.cached_at:
+            yield (
+                f"With writes at full speed {server} goes down too, in more passes ({_in_turn(written)}): they took"
+                f" {min(written.seconds):.1f} to {max(written.seconds):.1f} s, and the page cleaner refills the free"
+                f" list once a second. Where in a pass that falls decides what it gains, and the model does not know"
+                f" where: it has {_in_turn(written, model=True)}."
+            )
+    quiet = found["mysql-5.6", QUIET]
+    if quiet.least_later > passes.CACHED:
+        yield (
+            f"Slow reads alone make no steps on mysql-5.6: {_in_turn(quiet)} pages at {min(quiet.seconds):.0f} s a pass"
+            f" with nothing written, {quiet.most_free:,.0f} pages in the free list."
+        )
+    slowed = found["mysql-5.6", SLOWED]
+    if slowed.cached_at <= len(PUBLISHED[37]) and PUBLISHED[37][-1] > 1.5 * PUBLISHED[95][-1]:
+        yield (
+            f"The published server still took {PUBLISHED[37][-1]} s at its fifth pass, more than the"
+            f" {PUBLISHED[95][-1]} s of a cached one: part of the table was still read. Ours was cached at pass"
+            f" {slowed.cached_at}. The table was {PUBLISHED_SHARE:.0%} of that pool and is {_share():.0%} of ours; what"
+            f" else the published server read, wrote and kept free is not known."
+        )
+
+
+def _share() -> float:
+    """The table's, of the pool."""
+    found = load(SCENARIOS[37])
+    return found.sizes()[TABLE] / found.pool.pages
+
+
+def _in_turn(each: Series, *, model: bool = False) -> str:
+    return ", ".join(f"{pages:,}" for pages in (each.modelled if model else each.read))
+
+
+def _plot(found: Found) -> Data:
+    shown = {
+        "MySQL 5.6, full speed": ("mysql-5.6", FULL_SPEED),
+        "MySQL 5.6, slow, writes": ("mysql-5.6", SLOWED),
+        "MariaDB 10.11": ("mariadb-10.11", FULL_SPEED),
+        "MySQL 5.6, pct 95": ("mysql-5.6", WIDE),
+    }
+    return {
+        "pages": {name: {"measured": found[key].read, "model": found[key].modelled} for name, key in shown.items()},
+        "published": {f"pct {pct}": list(seconds) for pct, seconds in PUBLISHED.items()},
+    }

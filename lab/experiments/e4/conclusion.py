@@ -1,0 +1,261 @@
+"""What the index builds of E4 show beside the published ones and the model's."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from advisor.models import ddl
+from lab.campaign import Data
+from lab.experiments.base import Cell, Check, Column, Outcome
+from lab.experiments.e4.experiment import PARALLEL, PUBLISHED, PUBLISHED_ROWS, ROWS, SERIAL, SETTINGS, Setting
+
+PUBLISHED_SERIAL, PUBLISHED_PARALLEL = 97.48, 42.87
+"""Seconds, seed 003's own: MySQL 8.0.13, and 8.0.27 with 1000 MiB, eight and eight threads."""
+FIRST = Setting(1_048_576, 4, 4)
+"""The smallest buffer, which all are compared with."""
+ALIKE = Setting(1_048_576_000, 8, 8)
+"""That of seed 003's own build."""
+LARGE, LARGEST = Setting(1_048_576_000, 4, 4), Setting(2_097_152_000, 4, 4)
+"""Four and four threads, as the first, with 1000 and with 2000 MiB."""
+WITHIN = 0.2
+"""Of what was measured: by how much the model may miss it."""
+INT_BYTES, MODEL_KEY_BYTES = 4.0, 8.0
+FIELDS = 2.0  # c, and the primary key
+MIB, MB = 2**20, 1e6
+
+COLUMNS = (
+    Column("server"),
+    Column("buffer there, MiB"),
+    Column("buffer here, MiB", ",.1f"),
+    Column("DDL threads"),
+    Column("read threads"),
+    Column("published, s", ".1f"),
+    Column("times as fast", ".2f"),
+    Column("ours, s", ".2f"),
+    Column("ours, times as fast", ".2f"),
+    Column("temporary files, MB written", ",.0f"),
+    Column("the model's, MB", ",.0f"),
+    Column("merge passes, the model's"),
+    Column("in temporary files, s of all threads", ".2f"),
+    Column("pages read"),
+)
+
+
+@dataclass(frozen=True)
+class Built:
+    """The builds with one setting: medians.
+
+    Attributes:
+        seconds: Of one.
+        written: To temporary files, bytes.
+        most_written: By the one that wrote most, bytes.
+        file_seconds: All threads of one spent in writing and reading temporary files.
+        pages_read: By one.
+    """
+
+    seconds: float
+    written: float
+    most_written: float
+    file_seconds: float
+    pages_read: float
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The builds with all settings, and what was built.
+
+    Attributes:
+        built: By setting.
+        build: As the model takes it.
+    """
+
+    built: Mapping[Setting, Built]
+    build: ddl.IndexBuild
+
+    def foretold(self, setting: Setting) -> float:
+        """Bytes that the model says are written to temporary files."""
+        return ddl.written_bytes(self.build, setting.buffer, setting.read_threads)
+
+    def passes(self, setting: Setting) -> int:
+        """As the model says."""
+        return ddl.merge_passes(self.build, setting.buffer, setting.read_threads)
+
+    def off(self, setting: Setting) -> float:
+        """What the model says beside what was measured."""
+        return self.foretold(setting) / self.built[setting].written
+
+    def times_as_fast(self, setting: Setting) -> float:
+        """As the first."""
+        return self.built[FIRST].seconds / self.built[setting].seconds
+
+    def less_written(self, setting: Setting, other: Setting) -> float:
+        """What the other one writes beside what this one does."""
+        return self.built[other].written / self.built[setting].written
+
+
+def conclude(parts: Mapping[str, Data]) -> Outcome:
+    """One row a setting, and one for the release without parallel builds."""
+    part = parts[PARALLEL]
+    grid = Grid(
+        {each: _built(part["builds"][str(each)]) for each in SETTINGS},
+        ddl.IndexBuild(
+            ROWS,
+            part["entry_bytes"],
+            FIELDS,
+            # The model takes a key column for 8 bytes, as its type is not known to the advisor; here it is.
+            ddl.subtrees(part["leaf_pages"], INT_BYTES / MODEL_KEY_BYTES),
+        ),
+    )
+    serial = _built(parts[SERIAL]["builds"][SERIAL])
+    return Outcome(
+        columns=COLUMNS,
+        rows=(*(_row(grid, each) for each in SETTINGS), _serial_row(serial)),
+        checks=_checks(grid, serial),
+        differences=tuple(_differences(grid, serial)),
+        plot={
+            "settings": [
+                f"{each.published_buffer / MIB:,.0f} MiB, {each.ddl_threads} / {each.read_threads}" for each in SETTINGS
+            ],
+            "published": [round(PUBLISHED[FIRST] / PUBLISHED[each], 2) for each in SETTINGS],
+            "ours": [round(grid.times_as_fast(each), 2) for each in SETTINGS],
+            "written": [round(grid.built[each].written / MB, 1) for each in SETTINGS],
+            "model": [round(grid.foretold(each) / MB, 1) for each in SETTINGS],
+        },
+    )
+
+
+def _built(builds: Sequence[Mapping[str, float]]) -> Built:
+    median = {name: statistics.median(each[name] for each in builds) for name in builds[0]}
+    return Built(
+        seconds=median["seconds"],
+        written=median["written_bytes"],
+        most_written=max(each["written_bytes"] for each in builds),
+        file_seconds=median["file_seconds"],
+        pages_read=median["pages_read"],
+    )
+
+
+def _row(grid: Grid, setting: Setting) -> tuple[Cell, ...]:
+    built = grid.built[setting]
+    return (
+        PARALLEL,
+        setting.published_buffer / MIB,
+        setting.buffer / MIB,
+        setting.ddl_threads,
+        setting.read_threads,
+        PUBLISHED[setting],
+        PUBLISHED[FIRST] / PUBLISHED[setting],
+        built.seconds,
+        grid.times_as_fast(setting),
+        built.written / MB,
+        grid.foretold(setting) / MB,
+        grid.passes(setting),
+        built.file_seconds,
+        built.pages_read,
+    )
+
+
+def _serial_row(serial: Built) -> tuple[Cell, ...]:
+    unknown = (None,) * 6
+    return (
+        SERIAL,
+        *unknown,
+        serial.seconds,
+        None,
+        serial.written / MB,
+        None,
+        None,
+        serial.file_seconds,
+        serial.pages_read,
+    )
+
+
+def _checks(grid: Grid, serial: Built) -> tuple[Check, ...]:
+    offs = [grid.off(each) for each in SETTINGS]
+    large = _with_large_buffer()
+    times = [grid.built[each].seconds for each in large]
+    published = [PUBLISHED[each] for each in large]
+    return (
+        Check("bytes written, the model's beside ours, lowest", min(offs), least=1.0 - WITHIN),
+        Check("bytes written, the model's beside ours, highest", max(offs), most=1.0 + WITHIN),
+        Check(
+            f"bytes written with {_mib(FIRST)} beside those with {_mib(LARGE)}",
+            grid.less_written(LARGE, FIRST),
+            least=2.0,
+        ),
+        Check(
+            f"bytes written with {_mib(LARGE)} beside those with {_mib(LARGEST)}",
+            grid.less_written(LARGEST, LARGE),
+            least=1.2,
+        ),
+        Check(
+            f"time with {_mib(FIRST)} beside that with {_mib(LARGE)}"
+            f" (published: {PUBLISHED[FIRST] / PUBLISHED[LARGE]:.2f})",
+            grid.times_as_fast(LARGE),
+            least=1.3,
+        ),
+        Check(
+            f"the same beside what threads alone change, slowest to fastest with {_mib(LARGE)}"
+            f" (published: {max(published) / min(published):.2f})",
+            grid.times_as_fast(LARGE) / (max(times) / min(times)),
+            least=1.0,
+        ),
+        Check("pages read by a build, most", max(each.pages_read for each in grid.built.values()), most=0.01 * ROWS),
+        Check(
+            f"bytes written by {SERIAL} beside those with {_mib(ALIKE)}, {ALIKE.read_threads} threads",
+            serial.written / grid.built[ALIKE].written,
+            least=2.0,
+        ),
+    )
+
+
+def _with_large_buffer() -> list[Setting]:
+    """All that differ from `LARGE` by their threads only."""
+    return [each for each in SETTINGS if each.published_buffer == LARGE.published_buffer]
+
+
+def _mib(setting: Setting) -> str:
+    """The published buffer, in words."""
+    return f"{setting.published_buffer / MIB:,.0f} MiB"
+
+
+def _differences(grid: Grid, serial: Built) -> Iterator[str]:
+    first, large = grid.built[FIRST], grid.built[LARGE]
+    gained, published = grid.times_as_fast(LARGE), PUBLISHED[FIRST] / PUBLISHED[LARGE]
+    if gained < published / 1.1:
+        yield (
+            f"The larger buffer makes a build {gained:.2f} times as fast as the smallest, not {published:.2f} times as"
+            f" published, though it writes {grid.less_written(LARGE, FIRST):.1f} times less. The"
+            f" {(first.written - large.written) / MB:,.0f} MB between them go through the system's page cache here: all"
+            f" threads together spend {first.file_seconds:.1f} s in writing and reading temporary files in a build of"
+            f" {first.seconds:.1f} s, and {large.file_seconds:.1f} s in one of {large.seconds:.1f} s."
+        )
+    more = [each for each in _with_large_buffer() if grid.built[each].written > 1.2 * large.written]
+    if more:
+        read_threads = sorted({each.read_threads for each in more})
+        yield (
+            f"Threads alone write more with {' and '.join(map(str, read_threads))} readers: the buffer is divided by"
+            f" the readers, but the table's root has {grid.build.subtrees:.1f} full subtrees to share out. With the"
+            f" published {PUBLISHED_ROWS:,} rows it has {grid.build.subtrees * PUBLISHED_ROWS / ROWS:.0f}."
+        )
+    uneven = [each for each in SETTINGS if grid.built[each].most_written > 1.05 * grid.built[each].written]
+    if uneven:
+        yield (
+            f"The same build did not always write the same: with {'; '.join(_named(each) for each in uneven)} one of"
+            " them wrote up to"
+            f" {max(grid.built[each].most_written / grid.built[each].written - 1.0 for each in uneven):.0%} more than"
+            " the median. The readers take subtrees from a common list: on a busy machine one of them takes more than"
+            " its part and another less, and the numbers of their runs and passes change with it."
+        )
+    there, here = PUBLISHED_SERIAL / PUBLISHED_PARALLEL, serial.seconds / grid.built[ALIKE].seconds
+    yield (
+        f"Seed 003's own comparison, 8.0.13 against 8.0.27 with {_mib(ALIKE)} and eight threads: {there:.2f} times as"
+        f" fast. Here {SERIAL}, whose build is serial too, against {PARALLEL}: {here:.2f} times as fast,"
+        f" {serial.written / MB:,.0f} MB written to temporary files against {grid.built[ALIKE].written / MB:,.0f}."
+    )
+
+
+def _named(setting: Setting) -> str:
+    return f"{_mib(setting)}, {setting.ddl_threads} and {setting.read_threads} threads"

@@ -1,0 +1,160 @@
+"""Passes over tables, measured beside the model's and the published: what E2 and E3 have in common."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MultipleLocator
+
+from advisor.models import lru
+from advisor.models.scenario import Pass, Scan, Set
+from lab import drawing
+from lab.campaign import Data
+from lab.experiments.base import Cell, Column
+from lab.lru_scenarios import Played, restored
+
+CACHED = 0.01
+"""Of its table: a pass that reads fewer pages found it in the pool."""
+ALIKE_PAGES, ALIKE_SECONDS = 0.01, 1.5
+"""Passes are one row while their pages are within this share of the table, and the published seconds within this
+ratio."""
+
+COLUMNS = (
+    Column("pass"),
+    Column("published, s", ",.2f"),
+    Column("ours, s", ",.2f"),
+    Column("pages read"),
+    Column("model, pages"),
+)
+
+
+@dataclass(frozen=True)
+class Series:
+    """The passes over one table, one after the other.
+
+    Attributes:
+        pages: The table's.
+        seconds: How long each took.
+        measured, model: What the server did at each, and what the model says.
+    """
+
+    pages: int
+    seconds: tuple[float, ...]
+    measured: tuple[Pass, ...]
+    model: tuple[Pass, ...]
+
+    @property
+    def read(self) -> list[int]:
+        """Pages that each pass read."""
+        return [round(each.pages_read) for each in self.measured]
+
+    @property
+    def modelled(self) -> list[int]:
+        """Pages that it reads as the model says."""
+        return [round(each.pages_read) for each in self.model]
+
+    @property
+    def cached_at(self) -> int:
+        """The first pass that found the table in the pool; one more than there are where none did."""
+        return self._cached_at(self.read)
+
+    @property
+    def says_cached_at(self) -> int:
+        """The same as the model says."""
+        return self._cached_at(self.modelled)
+
+    @property
+    def least_later(self) -> float:
+        """What the pass that read least read, the first left out, as a share of the table."""
+        return min(self.read[1:]) / self.pages
+
+    @property
+    def most_later(self) -> float:
+        """The same of the pass that read most."""
+        return max(self.read[1:]) / self.pages
+
+    @property
+    def most_free(self) -> float:
+        """The longest free list that a later pass left behind, pages."""
+        return max(each.free_pages for each in self.measured[1:])
+
+    def _cached_at(self, read: Sequence[int]) -> int:
+        found = (number for number, pages in enumerate(read, 1) if pages < CACHED * self.pages)
+        return next(found, len(read) + 1)
+
+
+def series(data: Data) -> dict[str, Series]:
+    """The passes of a scenario that was played, by table, in the order of their first ones."""
+    played: Played = restored(data)
+    steps = [step for step in played.scenario.flat() if not isinstance(step, Set)][1:]
+    passes = zip(steps, played.passes, lru.simulate(played.scenario).passes[1:], strict=True)
+    found: dict[str, list[tuple[Scan, Pass, Pass]]] = {}
+    for step, measured, model in passes:
+        assert isinstance(step, Scan)  # noqa: S101 - E2 and E3 scan
+        found.setdefault(step.scan, []).append((step, measured, model))
+    return {
+        name: Series(
+            pages=each[0][0].pages,
+            seconds=tuple(step.seconds for step, _, _ in each),
+            measured=tuple(measured for _, measured, _ in each),
+            model=tuple(model for _, _, model in each),
+        )
+        for name, each in found.items()
+    }
+
+
+def off(found: Mapping[str, Series]) -> float:
+    """Pages that the model reads too much or too little, pass by pass, as a share of all pages read."""
+    wrong = sum(abs(a - b) for each in found.values() for a, b in zip(each.read, each.modelled, strict=True))
+    return wrong / sum(sum(each.read) for each in found.values())
+
+
+def rows(found: Series, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
+    """Cells for `COLUMNS`: a row a pass; later ones in a row that are alike are one, with their medians."""
+    groups: list[list[tuple[int, float | None, float, int, int]]] = []
+    passes = zip_longest(published[: len(found.read)], found.seconds, found.read, found.modelled)
+    for number, (theirs, ours, read, model) in enumerate(passes, 1):
+        one = (number, theirs, ours, read, model)
+        if number > 2 and _alike(groups[-1][0], one, alike * found.pages):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    for group in groups:
+        numbers, *columns = zip(*group, strict=True)
+        name = f"{numbers[0]}" if len(group) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        yield name, *(None if None in column else statistics.median(column) for column in columns)
+
+
+def _alike(one: tuple[Any, ...], other: tuple[Any, ...], pages: float) -> bool:
+    if (one[1] is None) != (other[1] is None):
+        return False
+    near = one[1] is None or max(one[1], other[1]) <= ALIKE_SECONDS * min(one[1], other[1])
+    return near and all(abs(a - b) <= pages for a, b in zip(one[3:], other[3:], strict=True))
+
+
+def draw_pages(axes: Axes, name: str, colour: str, measured: Sequence[float], model: Sequence[float]) -> None:
+    """Pages that each pass read, and the model's."""
+    passes = range(1, len(measured) + 1)
+    axes.plot(passes, measured, color=colour, label=name, **drawing.MEASURED)
+    axes.plot(passes, model, color=colour, **drawing.MODEL)
+
+
+def draw_seconds(axes: Axes, name: str, colour: str, seconds: Sequence[float]) -> None:
+    """What was published of each pass."""
+    axes.plot(range(1, len(seconds) + 1), seconds, color=colour, label=name, **drawing.PUBLISHED)
+
+
+def finish(pages: Axes, seconds: Axes) -> None:
+    """Axes, and which line is measured and which is the model's."""
+    pages.plot([], [], color=drawing.INK, label="measured", **drawing.MEASURED)
+    pages.plot([], [], color=drawing.INK, label="model", **drawing.MODEL)
+    drawing.label(pages, "pass", "pages read from disk")
+    drawing.label(seconds, "pass", "published, s")
+    for axes in (pages, seconds):
+        axes.xaxis.set_major_locator(MultipleLocator(1))
+        axes.set_ylim(bottom=-0.03 * axes.get_ylim()[1])

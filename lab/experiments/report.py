@@ -1,0 +1,103 @@
+"""docs/experiments.md and its pictures, from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab import drawing, records
+from lab.experiments import EXPERIMENTS
+from lab.experiments.base import Cell, Check, Column, Experiment, Outcome
+from lab.markdown import ran_on, table
+
+PICTURES = drawing.FOLDER / "experiments"
+
+_HEAD = """\
+# The published experiments, on real servers here
+
+Five people published what they saw InnoDB do. Here each is done again on a real server, scaled down to a small machine,
+with the server's own counters read beside every time: what was published, what was measured here, and what the model
+says, in one table and one picture. What must hold is a ratio or a number of pages, never a number of seconds.
+`make lab` does all of it again, `make lab EXPERIMENT=E3` one; this page is made from what they record.
+
+"""
+
+
+def outcomes() -> dict[str, tuple[Experiment, Mapping[str, Any], Outcome]]:
+    """The experiments that have a record, with it and what it shows."""
+    found = {}
+    for name, each in EXPERIMENTS.items():
+        record = records.load(f"experiments/{name}")
+        if record is not None:
+            found[name] = (each, record, each.conclude(records.data(record)))
+    return found
+
+
+def page() -> str:
+    """The page as a whole."""
+    found = outcomes()
+    rows = [
+        [f"[{name}](#{anchor(each)})", each.title, _held(outcome.checks)] for name, (each, _, outcome) in found.items()
+    ]
+    overview = table(["experiment", "what was published", "what must hold"], rows)
+    return _HEAD + overview + "".join(_section(*each) for each in found.values())
+
+
+def draw() -> None:
+    """Its pictures, as SVG and PNG."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name, (each, _, outcome) in outcomes().items():
+        for suffix in (".svg", ".png"):
+            drawing.save(each.draw, outcome.plot, each.size, PICTURES / f"{name}{suffix}")
+
+
+def anchor(experiment: Experiment) -> str:
+    """Of its section, as GitHub makes it of the heading."""
+    kept = "".join(letter for letter in _heading(experiment).lower() if letter.isalnum() or letter in " -_")
+    return kept.replace(" ", "-")
+
+
+def _heading(experiment: Experiment) -> str:
+    return f"{experiment.id}: {experiment.title}"
+
+
+def _held(checks: tuple[Check, ...]) -> str:
+    failed = [check.what for check in checks if not check.holds]
+    return f"NOT: {'; '.join(failed)}" if failed else f"all {len(checks)} checks"
+
+
+def _section(experiment: Experiment, record: Mapping[str, Any], outcome: Outcome) -> str:
+    return "\n".join(["", *_paragraphs(experiment, record, outcome)])
+
+
+def _paragraphs(experiment: Experiment, record: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+    _, _, about = (experiment.folder / "README.md").read_text(encoding="utf-8").partition("\n")
+    picture = f"{PICTURES.relative_to(drawing.FOLDER.parent)}/{experiment.id}"
+    yield f"## {_heading(experiment)}\n"
+    yield f"{about.strip()}\n"
+    yield f"![{experiment.title}: published, measured and the model's]({picture}.svg)\n"
+    yield f"The same as [PNG]({picture}.png).\n"
+    cells = [[_cell(column, cell) for column, cell in zip(outcome.columns, row, strict=True)] for row in outcome.rows]
+    yield table([column.title for column in outcome.columns], cells)
+    yield "**What must hold**\n"
+    rows = [
+        [check.what, f"{check.value:,.4g}", check.wanted, "yes" if check.holds else "**no**"]
+        for check in outcome.checks
+    ]
+    yield table(["", "measured", "wanted", "holds"], rows)
+    if outcome.differences:
+        yield "**Where it differs, and why**\n"
+        yield "".join(f"- {each}\n" for each in outcome.differences)
+    yield f"{ran_on(record)}\n"
+
+
+def _cell(column: Column, value: Cell) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else format(value, column.form)
+
+
+def picture_paths() -> list[Path]:
+    """Where the pictures of the experiments that have a record are."""
+    return [PICTURES / f"{name}{suffix}" for name in outcomes() for suffix in (".svg", ".png")]

@@ -1,0 +1,229 @@
+"""Proofs of the rule of sources that are shut."""
+
+from __future__ import annotations
+
+import statistics
+from functools import partial
+
+import pymysql
+
+from advisor import engine
+from advisor.window import Window
+from lab.campaign import Data
+from lab.proofs.base import CounterProof, Proof
+from lab.proofs.cpu import cpu_milliseconds
+from lab.proofs.record import Countered, Effect, Fact, Measure
+from lab.proofs.trial import Trial
+from lab.servers import Server
+from lab.watching import execute, reads, rules, watched
+from lab.workloads import look_up, make_table, scan
+
+_RULE = "blind-spot"
+_NOBODY = "nobody"
+_HANDLER = "wait/io/table/sql/handler"
+_PAGES = 3_000  # more than the pool holds
+_LITTLE = {"innodb-buffer-pool-size": "24M", "innodb-lru-scan-depth": "100"}
+_PROBES = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_METRICS",
+    "SELECT COUNT(*) FROM mysql.innodb_index_stats",
+    "SELECT COUNT(*) FROM performance_schema.file_summary_by_instance",
+)
+"""One statement for each grant that the sidecar needs."""
+
+
+def _window(server: Server, user: str) -> Window:
+    return watched(server, lambda: None, 1, user)
+
+
+def _blind(window: Window, sources: frozenset[str]) -> int:
+    """Rules that cannot judge for lack of one of these sources, when all of them are asked."""
+    return len({blind.rule for blind in engine.advise(rules(), window).blind if blind.lacks in sources})
+
+
+def _refused(server: Server, user: str) -> int:
+    """Of the probes, how many the server refuses this account."""
+    refused = 0
+    for sql in _PROBES:
+        with server.connect(user=user) as connection, connection.cursor() as cursor:
+            try:
+                cursor.execute(sql)
+            except pymysql.MySQLError:
+                refused += 1
+    return refused
+
+
+def _reads(server: Server) -> float:
+    """Pages that a scan of a table larger than the pool reads."""
+    with server.connect() as connection:
+        once = partial(scan, connection, "orders")
+        reads(server, once, 2)  # until each pass finds the pool as the one before left it
+        return reads(server, once, 3)
+
+
+def _lookups(server: Server, times: int = 2_000) -> float:
+    """CPU milliseconds of the server for so many point lookups that read nothing."""
+    with server.connect() as connection:
+        return cpu_milliseconds(server, partial(look_up, connection, "items", 400, times, 1), 1)
+
+
+class _Opened:
+    """The findings of one rule, followed one after the other, and whom they were blind to."""
+
+    def __init__(self, trial: Trial, user: str) -> None:
+        self._trial, self._user = trial, user
+        self._effects: list[tuple[Effect, frozenset[str]]] = []
+        self.blind: set[str] = set()
+
+    def follow_all(self, **by_hand: str) -> int:
+        """Follow everything that the rule says of the server as it is now; how many findings these are."""
+        window = _window(self._trial.server, self._user)
+        cures = [found.subject["cure"] for found in self._trial.said(window)]
+        for cure in cures:
+            found = self._trial.fires(window, cure=cure)
+            named = {each.name: str(each.value) for each in found.evidence}
+            sources = frozenset(named["sources"].split(", "))
+            self.blind |= {*named["blind_rules"].split(", ")}
+            self._effects.append((self._trial.effect(_blind(window, sources), 0), sources))
+            self._trial.follow(**by_hand)
+        return len(cures)
+
+    def effects(self) -> list[Effect]:
+        """Blind rules before and after, a finding each."""
+        window = _window(self._trial.server, self._user)
+        self._trial.silent(window)
+        return [effect.model_copy(update={"after": _blind(window, sources)}) for effect, sources in self._effects]
+
+
+def _all_blind(window: Window) -> int:
+    """Rules that lack a source that is shut."""
+    shut = frozenset(name for name, outcome in window.latest.outcomes.items() if outcome.failure)
+    return _blind(window, shut)
+
+
+def _measures(before: float, after: float) -> list[Measure]:
+    return [Measure(what="pages read by a scan", unit="pages", before=before, after=after)]
+
+
+def _privileges(trial: Trial) -> Data:
+    """An account without any privilege, and an instrument that is off."""
+    server, opened = trial.server, _Opened(trial, _NOBODY)
+    with server.connect() as connection:
+        make_table(connection, "orders", _PAGES)
+    execute(
+        server,
+        f"CREATE USER {_NOBODY}@'%'",
+        f"UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = '{_HANDLER}'",
+    )
+    before, blind, refused = _reads(server), _all_blind(_window(server, _NOBODY)), _refused(server, _NOBODY)
+    grants = opened.follow_all()
+    seen_first = len(opened.blind)
+    instruments = opened.follow_all()  # which it can see only now
+    effects = opened.effects()
+    facts = [
+        Fact(name="grants that it asks for", said=grants, known=refused, within=0),
+        Fact(name="instruments that it then asks for", said=instruments, known=1, within=0),
+        Fact(name="rules that it calls blind", said=seen_first, known=blind, within=0),
+    ]
+    after, still = _reads(server), _refused(server, _NOBODY)
+    facts.append(Fact(name="grants that it asks for in the end", said=0, known=still, within=0))
+    trial.take_back()
+    again = _all_blind(_window(server, _NOBODY))
+    return trial.proved(
+        condition=f"The sidecar's account has no privilege, and the instrument {_HANDLER} is off.",
+        facts=[
+            *facts,
+            Fact(name="the same after the rollback", said=seen_first, known=again, within=0),
+        ],
+        effects=effects,
+        measures=_measures(before, after),
+        notes="The instrument shows only once the account may look.",
+    )
+
+
+def _switched_off(trial: Trial) -> Data:
+    """MariaDB as it comes."""
+    server, opened = trial.server, _Opened(trial, "root")
+    with server.connect() as connection:
+        make_table(connection, "orders", _PAGES)
+        make_table(connection, "items", 400)
+    before, blind = _reads(server), _all_blind(_window(server, "root"))
+    _lookups(server)
+    quiet = statistics.median(_lookups(server) for _ in range(5))
+    found = opened.follow_all(performance_schema="ON")
+    effects = opened.effects()
+    _lookups(server)
+    instrumented = statistics.median(_lookups(server) for _ in range(5))
+    after = _reads(server)
+    trial.take_back()
+    return trial.proved(
+        condition="The server is started without an option for performance_schema, which is off by default.",
+        facts=[
+            Fact(name="findings", said=found, known=1, within=0),
+            Fact(name="rules that it calls blind", said=len(opened.blind), known=blind, within=0),
+        ],
+        effects=effects,
+        measures=_measures(before, after),
+        notes=f"What it costs: 2,000 point lookups, the shortest statements there are, took the server {quiet:.0f} ms"
+        f" of CPU time before and {instrumented:.0f} ms after.",
+    )
+
+
+_OFF = "SELECT NAME FROM performance_schema.setup_{} WHERE ENABLED = 'NO'"
+_ON = (
+    "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES'",
+    "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
+)
+
+
+def _back(server: Server) -> list[str]:
+    """Statements that switch off again what is off now."""
+    statements = []
+    for kind in ("instruments", "consumers"):
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(_OFF.format(kind))
+            names = ", ".join(f"'{name}'" for (name,) in cursor.fetchall())
+        statements.append(f"UPDATE performance_schema.setup_{kind} SET ENABLED = 'NO' WHERE NAME IN ({names})")
+    return statements
+
+
+def _everything(trial: Trial) -> Countered:
+    """Every instrument and consumer, of which no rule needs most."""
+    server = trial.server
+    with server.connect() as connection:
+        make_table(connection, "items", 400)
+    trial.silent(_window(server, "root"))
+    off = _back(server)
+    took: dict[bool, list[float]] = {False: [], True: []}
+    _lookups(server)
+    for _ in range(8):  # in turn: what disturbs one disturbs the other
+        for everything, statements in ((True, _ON), (False, off)):
+            execute(server, *statements)
+            took[everything].append(_lookups(server))
+    return Countered(
+        folklore="switch on every instrument and every consumer of performance_schema",
+        source="instructions for the sys schema and for monitoring tools",
+        condition="A server as it comes, whose sources are all open to the sidecar.",
+        followed=_ON,
+        measures=(
+            Measure(
+                what="CPU time of 2,000 point lookups, the least of 8 times",
+                unit="ms",
+                before=min(took[False]),
+                after=min(took[True]),
+            ),
+            Measure(
+                what="CPU time of 2,000 point lookups, the median",
+                unit="ms",
+                before=statistics.median(took[False]),
+                after=statistics.median(took[True]),
+            ),
+        ),
+    )
+
+
+def _prove(trial: Trial) -> Data:
+    return _switched_off(trial) if trial.server.name.startswith("mariadb") else _privileges(trial)
+
+
+PROOFS = (Proof(_RULE, {"mysql-9.7": _LITTLE, "mariadb-10.11": _LITTLE}, _prove, takes=20.0),)
+COUNTER_PROOFS = (CounterProof(_RULE, "mysql-9.7", {}, _everything, takes=25.0),)

@@ -1,0 +1,270 @@
+"""Proofs of the rules that turn change buffering on or off."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from lab.campaign import Data, NotShown
+from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_unique
+from lab.proofs import inserting
+from lab.proofs.base import CounterProof, Proof
+from lab.proofs.inserting import BUFFERED, COUNTED_READS, POOL, PREPARING, RARELY_MERGED, ROWS, UNBUFFERED, Spent
+from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.trial import Trial
+from lab.servers import Server
+from lab.watching import asked, execute, snapshots
+from lab.workloads import SCHEMA
+
+ALL, NONE = ("SET GLOBAL innodb_change_buffering = 'all'",), ("SET GLOBAL innodb_change_buffering = 'none'",)
+MOST_READ_PER_WRITTEN = 100
+"""Above so many rows read for each that is written MySQLTuner is for none."""
+LITTLE = "lookup"
+LITTLE_ROWS, LITTLE_READS = 10_000, 25
+TABLE = f"{ROWS:,} rows with {INDEXES} secondary indexes on random keys, larger than a pool of {POOL}"
+
+
+def unbuffered(trial: Trial) -> Data:
+    """Every row that is inserted reads a leaf page for each of its entries."""
+    server = trial.server
+    trial.say("the table is made")
+    inserting.prepare(server)
+    inserting.insert(server, 300)
+    # Nothing is inserted during the collections, whose parts would count different rows.
+    seen = snapshots(server, partial(inserting.insert, server, 600), 3)
+    found = trial.fires(seen)
+    before = inserting.spend(server, 3_000)
+    trial.follow()
+    trial.say("the change buffer fills")
+    inserting.fill(server)
+    after = inserting.spend(server, 8_000)
+    trial.silent(inserting.watch(server, 600).snapshots)
+    trial.take_back()
+    said = trial.evidence
+    rate = said("index_changes_per_second") / INDEXES
+    return trial.proved(
+        condition=f"Rows are inserted as fast as it goes into {TABLE}; innodb_change_buffering is none.",
+        facts=(
+            Fact(name="pages read for a row", said=said("write_reads_per_second") / rate, known=before.pages),
+            Fact(name="rows that were inserted", said=rate * (seen[-1].at - seen[0].at), known=3 * 600),
+            Fact(name="pages of the pool", said=said("pool_pages"), known=_bytes(POOL) / inserting.PAGE_BYTES),
+        ),
+        effects=[
+            inserting.effect(
+                found, "pages read for an inserted row", "pages per row", before.pages, after.pages, rate=rate
+            )
+        ],
+        measures=inserting.compared("inserted rows", before, after),
+        notes=(
+            f"Of the {after.pages:.2f} pages that a row reads in the end {after.merges:.2f} are merges; the others are"
+            " of pages that do not stay in so small a pool, the change buffer's own among them. innodb_io_capacity is"
+            " 200, so that the master thread merges little. A merge applies"
+            f" {after.operations / after.merges:.0f} changes. By the model, which goes by the rate of rows that wait"
+            f" for reads, it is {said('operations_per_merge_by_the_model'):.0f}. Until the buffer is full less is read."
+        ),
+    )
+
+
+def of_no_use(trial: Trial) -> Data:
+    """Every row that is inserted is read by each of its keys at once: each change is merged alone."""
+    server = trial.server
+    trial.say("the table is made")
+    inserting.prepare(server)
+    inserting.read_back(server, 300)
+    seen = inserting.watch(server, 100, inserting.read_back)
+    found, rate = trial.fires(seen.snapshots), seen.rate
+    trial.follow()
+    inserting.drain(server)
+    trial.silent(inserting.watch(server, 200, inserting.read_back).snapshots)
+    trial.say("the same rows, with and without")
+    on, off = inserting.alternating(server, (ALL, NONE), 200, inserting.read_back, rounds=10)
+    trial.take_back()
+    return trial.proved(
+        condition=f"Each row that is inserted into {TABLE}, is looked up by each of its keys at once.",
+        facts=(
+            Fact(  # the two were not counted over the very same seconds, and the machine has other things to do
+                name="merges a second",
+                said=trial.evidence("merges_per_second"),
+                known=seen.spent.merges * rate,
+                within=0.2,
+            ),
+            Fact(
+                name="operations a merge",
+                said=trial.evidence("operations_per_merge"),
+                known=seen.spent.operations / seen.spent.merges,
+            ),
+        ),
+        effects=[
+            inserting.effect(found, "merges for an inserted row", "merges per row", on.merges, off.merges, rate=rate)
+        ],
+        measures=(
+            *inserting.compared("rows that are inserted and read back", on, off, timed=False),
+            Measure(what="redo log written for them", unit="bytes per row", before=on.redo_bytes, after=off.redo_bytes),
+        ),
+        notes=(
+            "Medians of rounds with and without, in turns, by the rule's own statements. No time is compared: as many"
+            " pages are read either way, and the difference is lost in the noise of this machine"
+            f" ({on.milliseconds:.1f} and {off.milliseconds:.1f} ms a row)."
+        ),
+    )
+
+
+def unsafe(trial: Trial) -> Data:
+    """MariaDB buffers changes that nothing merges before their page is read."""
+    server = trial.server
+    trial.say("the table is made")
+    inserting.prepare(server)
+    buffered = inserting.spend(server, 3_000)
+    found = trial.fires(snapshots(server, partial(inserting.insert, server, 200), 3))
+    held = int(inserting.status(server, "Innodb_ibuf_size")) & 0xFFFFFFFF  # above that MariaDB prints garbage
+    server.restart()
+    left = inserting.buffer_pages(server)
+    before = inserting.spend(server, 3_000, inserting.look_up)
+    inserting.insert(server, 3_000)
+    trial.follow()
+    _, seconds = inserting.shut_down_slowly(server, UNBUFFERED)
+    emptied = inserting.buffer_pages(server)
+    after = inserting.spend(server, 3_000, inserting.look_up)
+    unbuffered = inserting.spend(server, 1_000)
+    if (size := inserting.buffer_pages(server)) > 1:
+        raise NotShown(f"the change buffer has {size} pages although changes are not buffered")
+    trial.silent(inserting.watch(server, 200).snapshots)
+    trial.take_back()
+    effect = inserting.effect(found, "change buffer after a shutdown", "pages", left, emptied)
+    return trial.proved(
+        condition=f"innodb_change_buffering is all, and rows are inserted into {TABLE}.",
+        facts=(Fact(name="pages of the change buffer", said=effect.now, known=held),),
+        effects=[effect],
+        measures=inserting.compared("rows looked up by random keys", before, after, timed=False),
+        notes=(
+            "That it corrupts data rests on the bug reports; it cannot be provoked. Before: after a shutdown as it is"
+            f" by default, which leaves the changes there. The slow one took {seconds:.1f} s. A lookup reads several"
+            " pages because the optimizer estimates its range by them (EXPLAIN alone reads most of them). Being safe"
+            f" has the price that the rule names: a row inserted read {unbuffered.pages:.2f} pages then, and"
+            f" {buffered.pages:.2f} before."
+        ),
+    )
+
+
+def none_on_an_ssd(trial: Trial) -> Countered:
+    """Many more rows are read than written, and the storage is an SSD; yet a merge applies many changes."""
+    server = trial.server
+    inserting.prepare(server)
+    execute(
+        server,
+        f"CREATE TABLE {SCHEMA}.{LITTLE} (id INT PRIMARY KEY) SELECT id FROM {SCHEMA}.{EVENTS} LIMIT {LITTLE_ROWS}",
+    )
+    inserting.fill(server)
+
+    def mostly_read(server: Server, rows: int) -> None:
+        inserting.insert(server, rows)
+        for _ in range(LITTLE_READS * rows // 1_000):
+            asked(server, f"SELECT SUM(id) FROM {SCHEMA}.{LITTLE}")
+
+    counts = [[inserting.status(server, f"Innodb_rows_{each}") for each in ("read", "inserted")]]
+    seen = inserting.watch(server, 1_000, mostly_read)
+    counts += [[inserting.status(server, f"Innodb_rows_{each}") for each in ("read", "inserted")]]
+    read, inserted = (after - before for before, after in zip(*counts, strict=True))
+    shares = read / inserted
+    if shares <= MOST_READ_PER_WRITTEN:
+        raise NotShown(f"folklore is silent too: {shares:.0f} rows are read for each that is written")
+    trial.silent(seen.snapshots)
+    before, after = _followed(trial, NONE)
+    return Countered(
+        folklore=(
+            f"MySQLTuner is for none where more than {MOST_READ_PER_WRITTEN} rows are read for each that is written,"
+            " blogs and the manual of MySQL 8.4 where the storage is an SSD."
+        ),
+        source="MySQLTuner; seed 004 and the manual that it quotes, innodb-change-buffer",
+        condition=(
+            f"Rows are inserted into {TABLE}; {shares:.0f} rows are read for each, of a small table. A merge applies"
+            f" {seen.spent.operations / seen.spent.merges:.0f} changes."
+        ),
+        followed=NONE,
+        measures=inserting.compared("inserted rows", before, after),
+    )
+
+
+def none_on_mysql(trial: Trial) -> Countered:
+    """MySQL has not the bugs of MariaDB's change buffer."""
+    server = trial.server
+    inserting.prepare(server)
+    inserting.fill(server)
+    trial.silent(inserting.watch(server, 600).snapshots)
+    before, after = _followed(trial, NONE)
+    return Countered(
+        folklore="The change buffer corrupts indexes: MariaDB turned it off and then removed it, so turn it off.",
+        source="blogs on MDEV-27734 that make no difference between the two servers",
+        condition=f"MySQL, where it is on by default; rows are inserted into {TABLE}.",
+        followed=NONE,
+        measures=inserting.compared("inserted rows", before, after),
+    )
+
+
+def all_on_a_hard_disk(trial: Trial) -> Countered:
+    """Nothing is saved where the pool holds the indexes, nor where they are unique."""
+    server = trial.server
+    inserting.prepare(server, pool=PREPARING["innodb-buffer-pool-size"])
+    inserting.insert(server, 6_000)  # reads what there is
+    trial.silent(inserting.watch(server, 1_000).snapshots)
+    resident = inserting.alternating(server, (NONE, ALL), 1_500, inserting.insert)
+    execute(server, *NONE)
+    server.restart({"innodb-buffer-pool-size": POOL})
+    with server.connect() as connection:
+        make_unique(connection)
+    inserting.insert(server, 600)
+    trial.silent(inserting.watch(server, 300).snapshots)
+    unique = inserting.alternating(server, (NONE, ALL), 300, inserting.insert)
+    return Countered(
+        folklore="On a hard disk, set innodb_change_buffering to all; it is for SSDs that none is right.",
+        source="the manual of MySQL 8.4, innodb-change-buffer, and blogs that quote it",
+        condition=(
+            f"Rows are inserted into {ROWS:,} rows with {INDEXES} secondary indexes on random keys: first in a pool of"
+            f" {PREPARING['innodb-buffer-pool-size']} that holds them, then into unique ones larger than a pool of"
+            f" {POOL}."
+        ),
+        followed=ALL,
+        measures=(
+            *inserting.compared("rows inserted into unique indexes", *unique),
+            *inserting.compared("rows inserted into indexes that the pool holds", *resident),
+        ),
+        notes=(
+            "In vain: whatever is buffered, a page that is in the pool is changed at once, and a unique index has to be"
+            " read to see whether the key is there. Medians of rounds with and without, in turns."
+        ),
+    )
+
+
+def _followed(trial: Trial, statements: tuple[str, ...]) -> tuple[Spent, Spent]:
+    """What inserted rows cost before folklore is followed, and after."""
+    trial.say("folklore is followed")
+    before = inserting.spend(trial.server, 6_000)
+    execute(trial.server, *statements)
+    inserting.insert(trial.server, 1_000)
+    return before, inserting.spend(trial.server, 2_000)
+
+
+def _bytes(size: str) -> int:
+    return int(size.removesuffix("M")) * 2**20
+
+
+_OFF = PREPARING | RARELY_MERGED | UNBUFFERED
+_ON = PREPARING | BUFFERED
+# Its page cleaner keeps up to so many pages free, at the default of 1,536 all of so small a pool.
+_ON_MARIADB = _ON | {"innodb-lru-scan-depth": "100"}
+_AS_BEFORE_8_4 = PREPARING | BUFFERED | RARELY_MERGED | {"innodb-change-buffer-max-size": "25"}
+
+PROOFS: tuple[Proof, ...] = (
+    Proof("change-buffering-would-help", dict.fromkeys(("mysql-9.7", "mysql-5.6"), _OFF), unbuffered, takes=30),
+    Proof(
+        "change-buffering-without-benefit",
+        dict.fromkeys(("mysql-9.7", "mysql-5.6"), _ON) | {"mariadb-10.11": _ON_MARIADB},
+        of_no_use,
+        takes=40,
+    ),
+    Proof("change-buffering-unsafe", {"mariadb-10.11": _ON_MARIADB | COUNTED_READS}, unsafe, takes=25),
+)
+COUNTER_PROOFS: tuple[CounterProof, ...] = (
+    CounterProof("change-buffering-would-help", "mysql-9.7", PREPARING | UNBUFFERED, all_on_a_hard_disk, takes=40),
+    CounterProof("change-buffering-without-benefit", "mysql-9.7", _AS_BEFORE_8_4, none_on_an_ssd, takes=30),
+    CounterProof("change-buffering-unsafe", "mysql-5.6", PREPARING, none_on_mysql, takes=30),
+)

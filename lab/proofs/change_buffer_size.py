@@ -1,0 +1,214 @@
+"""Proofs of the rules of the change buffer's size: what it may be, and what is in it."""
+
+from __future__ import annotations
+
+from advisor.altered import Altered
+from lab.campaign import Data
+from lab.captures.scenarios.change_buffer import INDEXES
+from lab.proofs import inserting
+from lab.proofs.base import CounterProof, Proof
+from lab.proofs.change_buffer import TABLE
+from lab.proofs.inserting import BUFFERED, COUNTED_READS, PREPARING, RARELY_MERGED
+from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.trial import Trial
+from lab.watching import asked, execute, pages_read
+
+BACKLOG_ROWS, BACKLOG_POOL, BACKLOG_MAX_SIZE = 250_000, "24M", 8
+HARD_DISK = Altered.model_validate({"machine": {"storage_configured": "hdd", "rotational": None}})
+_AS_LARGE_AS = "SET GLOBAL innodb_change_buffer_max_size = {}"
+
+
+def small(trial: Trial) -> Data:
+    """A buffer of 5 % of the pool, the default of MySQL 9.7, merges a handful of changes at a time."""
+    server = trial.server
+    trial.say("the table is made, and the change buffer filled")
+    inserting.prepare(server)
+    inserting.fill(server)
+    seen = inserting.watch(server, 600)
+    found, rate = trial.fires(seen.snapshots), seen.rate
+    before = inserting.spend(server, 8_000)
+    trial.follow()
+    trial.say("the change buffer fills")
+    inserting.fill(server)
+    after = inserting.spend(server, 8_000)
+    trial.silent(inserting.watch(server, 2_000).snapshots)
+    trial.take_back()
+    said = trial.evidence
+    return trial.proved(
+        condition=f"Rows are inserted as fast as it goes into {TABLE}, of which the change buffer may have 5 %.",
+        facts=(
+            # The master thread merges in bursts, some of which only one of the two counts has seen.
+            Fact(name="merges a second", said=said("merges_per_second"), known=seen.spent.merges * rate, within=0.2),
+            Fact(
+                name="operations a merge",
+                said=said("operations_per_merge"),
+                known=seen.spent.operations / seen.spent.merges,
+            ),
+            Fact(
+                name="operations a merge, by the model",
+                said=said("operations_per_merge_by_the_model"),
+                known=before.operations / before.merges,
+                within=0.3,
+            ),
+        ),
+        effects=[
+            inserting.effect(
+                found, "merges for an inserted row", "merges per row", before.merges, after.merges, rate=rate
+            )
+        ],
+        measures=inserting.compared("inserted rows", before, after, timed=False),
+        notes=(
+            f"A merge applied {before.operations / before.merges:.1f} changes, and then"
+            f" {after.operations / after.merges:.1f}. innodb_io_capacity is 200, so that the master thread merges"
+            " little. The pages that a row reads are not merges alone: others do not stay in so small a pool, the"
+            f" change buffer's own among them. A row took {before.milliseconds:.2f} ms, and then"
+            f" {after.milliseconds:.2f}."
+        ),
+    )
+
+
+def backlog(trial: Trial) -> Data:
+    """A slow shutdown has to read a page for each that has changes waiting."""
+    server = trial.server
+    trial.say("the table is made, and the change buffer filled")
+    inserting.prepare(server, BACKLOG_ROWS, BACKLOG_POOL)
+    inserting.fill(server)
+    seen = inserting.watch(server, 200)
+    before = inserting.shut_down_slowly(server)
+    found = trial.fires(seen.snapshots)
+    pool = asked(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+    inserting.fill(server)
+    trial.follow()
+    merged, read = inserting.counter(server, "ibuf_merges"), pages_read(server)
+    # An idle server merges as many pages a second, which would take a while at 200.
+    execute(server, "SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 20000")
+    inserting.drain(server)
+    merged, read = inserting.counter(server, "ibuf_merges") - merged, pages_read(server) - read
+    trial.silent(inserting.watch(server, 200).snapshots)
+    trial.say("and one after the advice")
+    after = inserting.shut_down_slowly(server)
+    trial.take_back()
+    quantity = "pages read by a slow shutdown"
+    return trial.proved(
+        condition=(
+            f"{BACKLOG_ROWS:,} rows with {INDEXES} secondary indexes on random keys, larger than a pool of"
+            f" {BACKLOG_POOL}; rows were inserted until the change buffer was at its maximum, {BACKLOG_MAX_SIZE} % of"
+            " the pool."
+        ),
+        altered=(
+            "The storage is said to be a hard disk, where these reads take the ten seconds from which on the rule"
+            " speaks; on this machine they do not, and it is silent. The reads themselves are counted here."
+        ),
+        facts=(
+            Fact(name="pages of the change buffer", said=trial.evidence("ibuf_size_pages"), known=seen.buffer_pages),
+            Fact(
+                name="pages it may have",
+                said=trial.evidence("ibuf_max_size_pages"),
+                known=pool * BACKLOG_MAX_SIZE / 100,
+            ),
+        ),
+        effects=[inserting.effect(found, quantity, "pages", before[0], after[0])],
+        measures=(
+            Measure(what=quantity, unit="pages", before=before[0], after=after[0]),
+            Measure(what="time of a slow shutdown", unit="s", before=before[1], after=after[1]),
+        ),
+        notes=(
+            "What the process read is counted from the signal to its end; a slow shutdown reads some pages for other"
+            f" things as well, with the change buffer empty too. Emptying it beforehand took {merged:,} merges and"
+            f" {read:,} pages read, while the server still answered."
+        ),
+    )
+
+
+def larger_for_single_merges(trial: Trial) -> Countered:
+    """Merges of one change each stay so, however large the buffer may be."""
+    server = trial.server
+    inserting.prepare(server)
+    inserting.read_back(server, 300)
+    trial.silent(inserting.watch(server, 200, inserting.read_back).snapshots)
+    small, large = ((_AS_LARGE_AS.format(size),) for size in (5, 50))
+    before, after = inserting.alternating(server, (small, large), 200, inserting.read_back, rounds=12)
+    return Countered(
+        folklore="Much is inserted and merged: raise innodb_change_buffer_max_size, up to 50.",
+        source="the manual of MySQL, innodb_change_buffer_max_size, read without a look at what a merge applies",
+        condition=(
+            f"Each row that is inserted into {TABLE}, is looked up by each of its keys at once: a merge applies"
+            f" {before.operations / before.merges:.2f} changes."
+        ),
+        followed=large,
+        measures=inserting.compared("rows that are inserted and read back", before, after, timed=False),
+        notes="In vain. Medians of rounds with both sizes, in turns.",
+    )
+
+
+def larger_than_a_quarter(trial: Trial) -> Countered:
+    """Half of the pool for the change buffer saves no reads that a quarter does not save."""
+    return _resized(
+        trial,
+        to=50,
+        folklore="A busy writer should have innodb_change_buffer_max_size at its maximum, 50.",
+        source="the manual of MySQL, innodb_change_buffer_max_size, and blogs that quote it",
+        condition=f"Rows are inserted as fast as it goes into {TABLE}, of which the change buffer may have 25 %.",
+    )
+
+
+def smaller_for_a_full_one(trial: Trial) -> Countered:
+    """At its maximum is where a change buffer saves most."""
+    return _resized(
+        trial,
+        to=5,
+        folklore="The change buffer is at its maximum and takes memory from the pool: lower its maximum.",
+        source="the manual of MySQL, innodb_change_buffer_max_size, where it takes too much of the pool",
+        condition=(
+            f"Rows are inserted as fast as it goes into {TABLE}, of which the change buffer may have 25 %, and does;"
+            " the storage is an SSD, and emptying it takes no time."
+        ),
+    )
+
+
+def _resized(trial: Trial, *, to: int, folklore: str, source: str, condition: str) -> Countered:
+    server = trial.server
+    inserting.prepare(server)
+    inserting.fill(server)
+    trial.silent(inserting.watch(server, 1_500).snapshots)
+    before = inserting.spend(server, 8_000)
+    followed = (_AS_LARGE_AS.format(to),)
+    trial.say("folklore is followed")
+    execute(server, *followed)
+    inserting.fill(server)
+    after = inserting.spend(server, 8_000)
+    return Countered(
+        folklore=folklore,
+        source=source,
+        condition=condition,
+        followed=followed,
+        measures=inserting.compared("inserted rows", before, after),
+        notes=(
+            f"A merge applied {before.operations / before.merges:.0f} changes, and then"
+            f" {after.operations / after.merges:.0f}."
+        ),
+    )
+
+
+def _sized(percent: int) -> dict[str, str]:
+    return PREPARING | RARELY_MERGED | BUFFERED | {"innodb-change-buffer-max-size": f"{percent}"}
+
+
+# Where reads go through the page cache, nothing that is measured speaks against a hard disk.
+_BACKLOG = _sized(BACKLOG_MAX_SIZE) | COUNTED_READS | {"innodb-flush-method": "fsync"}
+
+PROOFS: tuple[Proof, ...] = (
+    Proof("change-buffer-too-small", dict.fromkeys(("mysql-9.7", "mysql-5.6"), _sized(5)), small, takes=40),
+    Proof(
+        "change-buffer-backlog",
+        dict.fromkeys(("mysql-9.7", "mysql-5.6"), _BACKLOG),
+        backlog,
+        takes=50,
+        altered=HARD_DISK,
+    ),
+)
+COUNTER_PROOFS: tuple[CounterProof, ...] = (
+    CounterProof("change-buffer-too-small", "mysql-9.7", PREPARING | BUFFERED, larger_for_single_merges, takes=40),
+    CounterProof("change-buffer-too-small", "mysql-5.6", _sized(25), larger_than_a_quarter, takes=40),
+    CounterProof("change-buffer-backlog", "mysql-9.7", _sized(25), smaller_for_a_full_one, takes=30),
+)

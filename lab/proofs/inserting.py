@@ -1,0 +1,260 @@
+"""Rows inserted into a table with three random secondary indexes, and what the server counts of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+from advisor.recommendation import Recommendation
+from exporter.snapshot import Snapshot
+from lab.campaign import NotShown
+from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
+from lab.proofs.record import Effect, Measure
+from lab.servers import Server
+from lab.servers.server import Options
+from lab.watching import asked, execute, pages_read, snapshots
+from lab.workloads import SCHEMA, Load, insert_rows
+
+ROWS = 160_000  # three indexes of about 600 leaf pages each
+POOL = "12M"  # 768 pages
+# For the time in which the table is made. Sampling pages for new statistics would read hundreds of them at any time.
+PREPARING = {"innodb-buffer-pool-size": "64M", "innodb-stats-auto-recalc": "OFF"}
+BUFFERED, UNBUFFERED = ({"innodb-change-buffering": each} for each in ("all", "none"))
+RARELY_MERGED = {"innodb-io-capacity": "200"}
+"""The default up to 8.0. The master thread merges ten pages a second then: how fast this machine is matters less."""
+COUNTED_READS = {"innodb-use-native-aio": "OFF"}
+"""For `shut_down_slowly`: the server reads by pread then, which the kernel counts as reads of the process."""
+PAGE_BYTES = 16_384
+_SETTLING_SECONDS = 0.5
+_DRAINING_SECONDS = 30.0
+_MOST_FILLING = 40
+
+Work = Callable[[Server, int], None]
+"""Takes the server and a number of rows."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """By each row that was inserted, or looked up.
+
+    Attributes:
+        pages: That the server read, for whatever.
+        merges, operations: Of the change buffer.
+        milliseconds: How long it took.
+        redo_bytes: How far the log sequence number moved.
+    """
+
+    pages: float
+    merges: float
+    operations: float
+    milliseconds: float
+    redo_bytes: float
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen while rows were inserted.
+
+    Attributes:
+        snapshots: By the sidecar's own parts.
+        spent: Meanwhile, as the lab counts it.
+        rate: Rows a second.
+        buffer_pages: The size of the change buffer at the end.
+    """
+
+    snapshots: tuple[Snapshot, ...]
+    spent: Spent
+    rate: float
+    buffer_pages: int
+
+
+def prepare(server: Server, rows: int = ROWS, pool: str = POOL) -> None:
+    """Make the table, and then the pool as small as it is to be; nothing of the table is in it."""
+    make_random_table(server, rows, pool)
+
+
+def insert(server: Server, rows: int, *, read_back: bool = False) -> None:
+    """Insert so many rows with random keys; with ``read_back`` each is then looked up by each of its keys."""
+    with server.connect() as connection:
+        insert_rows(connection, EVENTS, rows, indexes=INDEXES, read_back=read_back, seed=None)
+
+
+read_back: Work = partial(insert, read_back=True)
+
+
+def look_up(server: Server, rows: int) -> None:
+    """Look up so many rows by random keys, by each of the indexes in turn."""
+    with server.connect() as connection:
+        look_up_keys(connection, rows)
+
+
+def spend(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> Spent:
+    """Insert so many rows, in so many rounds: of their times it is the median that counts.
+
+    The master thread merges by fits and starts: some thousand rows are needed for a mean of what they read.
+    """
+    began, took = _counted(server), []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work(server, rows // rounds)
+        took.append(time.perf_counter() - start)
+    inserted = rows // rounds * rounds
+    grown = [(after - before) / inserted for after, before in zip(_counted(server), began, strict=True)]
+    pages, merges, operations, redo = grown
+    return Spent(pages, merges, operations, statistics.median(took) * 1000.0 * rounds / inserted, redo)
+
+
+def alternating(
+    server: Server, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: Work, rounds: int = 8
+) -> tuple[Spent, Spent]:
+    """The same work under two settings, in turns, so that what changes on the machine or in the pool weighs on both.
+
+    Args:
+        server: It has the first setting when this begins, and the second when it ends.
+        statements: What sets each.
+        rows: In a round.
+        work: What is done with them.
+        rounds: Under each setting.
+    """
+    found: tuple[list[Spent], list[Spent]] = ([], [])
+    for _ in range(rounds):
+        for setting, spent in zip(statements, found, strict=True):
+            execute(server, *setting)
+            spent.append(spend(server, rows, work, rounds=1))
+    first, second = (
+        Spent(**{each.name: statistics.median(getattr(s, each.name) for s in spent) for each in fields(Spent)})
+        for spent in found
+    )
+    return first, second
+
+
+def watch(server: Server, rows: int, work: Work = insert) -> Watched:
+    """Watch the server while so many rows at a time are inserted, again and again.
+
+    They are inserted during the collections too: a server that is left alone merges innodb_io_capacity pages a second.
+    """
+    with Load(server.connect) as load:
+        load.repeat(lambda _: work(server, rows), pause=0)
+        time.sleep(_SETTLING_SECONDS)
+        before, began, last = _counted(server), time.monotonic(), _last_row(server)
+        seen = snapshots(server, partial(time.sleep, 1.0), 5)
+        after, span = _counted(server), time.monotonic() - began
+        done, size = _last_row(server) - last, buffer_pages(server)
+    pages, merges, operations, redo = [(now - was) / done for now, was in zip(after, before, strict=True)]
+    return Watched(seen, Spent(pages, merges, operations, span * 1000.0 / done, redo), done / span, size)
+
+
+def status(server: Server, name: str) -> float:
+    """A number of SHOW GLOBAL STATUS."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"SHOW GLOBAL STATUS LIKE '{name}'")
+        return float(cursor.fetchall()[0][1])
+
+
+def counter(server: Server, name: str) -> int:
+    """Of INNODB_METRICS; what MariaDB has in the upper half of one is garbage."""
+    return int(asked(server, f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'"))
+
+
+def buffer_pages(server: Server) -> int:
+    """The size of the change buffer; an empty one has one page."""
+    return counter(server, "ibuf_size")
+
+
+def fill(server: Server) -> None:
+    """Insert until the change buffer has grown as far as it does, and what it reads has come to rest."""
+    size = -1
+    for _ in range(_MOST_FILLING):
+        if buffer_pages(server) <= size:
+            break
+        size = buffer_pages(server)
+        insert(server, 1_500)
+    insert(server, 3_000)
+
+
+def drain(server: Server) -> None:
+    """Wait until an idle server has merged what is buffered.
+
+    Raises:
+        NotShown: It does not.
+    """
+    deadline = time.monotonic() + _DRAINING_SECONDS
+    while buffer_pages(server) > 1:
+        if time.monotonic() > deadline:
+            raise NotShown(f"{buffer_pages(server)} pages of the change buffer are left")
+        time.sleep(0.2)
+
+
+def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, float]:
+    """With innodb_fast_shutdown = 0, and start it again: pages that it read from the signal on, and seconds.
+
+    The server no longer answers then, so that it is what its process read that is counted: it must have been started
+    with `COUNTED_READS`.
+    """
+    execute(server, "SET GLOBAL innodb_fast_shutdown = 0")
+    before = last = _read_bytes(server)
+    began = time.monotonic()
+    os.kill(server.pid, signal.SIGTERM)
+    while server.running():
+        try:
+            last = max(last, _read_bytes(server))
+        except (OSError, ValueError):  # it is gone, or nearly
+            break
+        time.sleep(0.002)
+    server.wait()
+    seconds = time.monotonic() - began
+    server.restart(options)
+    return (last - before) / PAGE_BYTES, seconds
+
+
+def effect(
+    found: Recommendation, quantity: str, unit: str, before: float, after: float, *, rate: float = 1.0
+) -> Effect:
+    """What the rule predicts beside what was measured.
+
+    Args:
+        found: What the rule said.
+        quantity: What was measured.
+        unit: Of it.
+        before: As it was measured before the rule was followed.
+        after: And afterwards.
+        rate: Rows a second while the rule watched, where it predicts what is so a second.
+    """
+    said = found.effect
+    if said is None or said.now is None:
+        raise NotShown(f"{found.rule} predicts nothing")
+    return Effect(
+        quantity=quantity, unit=unit, now=said.now / rate, predicted=said.predicted / rate, before=before, after=after
+    )
+
+
+def compared(what: str, before: Spent, after: Spent, *, timed: bool = True) -> tuple[Measure, ...]:
+    """Pages read and, unless it means nothing, time of the same work."""
+    pages = Measure(what=f"pages read for {what}", unit="pages per row", before=before.pages, after=after.pages)
+    took = Measure(what=f"time of {what}", unit="ms per row", before=before.milliseconds, after=after.milliseconds)
+    return (pages, took) if timed else (pages,)
+
+
+def _counted(server: Server) -> tuple[float, float, float, float]:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW ENGINE INNODB STATUS")
+        text = cursor.fetchall()[0][2]
+    [redo] = re.findall(r"Log sequence number\s+(\d+)", text)
+    operations = sum(counter(server, f"ibuf_merges_{each}") for each in ("insert", "delete_mark", "delete"))
+    return pages_read(server), counter(server, "ibuf_merges"), operations, float(redo)
+
+
+def _last_row(server: Server) -> float:
+    return asked(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
+
+
+def _read_bytes(server: Server) -> int:
+    lines = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii").splitlines()
+    return int(dict(line.split(": ") for line in lines)["rchar"])

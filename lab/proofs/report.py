@@ -1,0 +1,174 @@
+"""docs/proofs.md, from the records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from advisor.rule import Rule
+from lab import records
+from lab.markdown import ran_on, table
+from lab.proofs import PROOFS
+from lab.proofs.record import MOST_HARM, MOST_OFF, Countered, Measure, Proved
+from lab.proofs.unproved import NOT_HAD, UNPROVED
+from lab.watching import rules
+
+_HEAD = f"""\
+# The proofs
+
+A rule is shipped when it is proved on a real server, both ways. The proof: the condition is created, the rule fires,
+its evidence is compared with what the lab knows or measures itself, its own statements are followed as they stand, what
+they did is measured, the rule falls silent, and its own rollback is followed. The counter-proof: the state in which
+folklore would fire, the rule silent, and what following folklore does there.
+
+Bounds, kept by every proof: the predicted effect is within {MOST_OFF:.0%} of the measured one where it is counted in
+pages, and neither reads nor time of the same work are worse by more than {MOST_HARM - 1:.0%} after the advice.
+`make lab` does all of it again; CI does it at every change, each rule on one server, MySQL 9.7 or MariaDB 10.11. This
+page is made from what `make lab` records.
+
+"""
+_NOT_PROVOKED = "what-no-server-here-can-provoke"
+_TITLES = ("rule", "proved on", "quantity", "before", "predicted", "after", "off", "where folklore would fire")
+
+
+class Record:
+    """A rule's proofs and counter-proofs."""
+
+    def __init__(self, rule: str, record: Mapping[str, Any]) -> None:
+        data = records.data(record)
+        self.raw = record
+        servers = next(list(proof.options) for proof in PROOFS if proof.rule == rule)
+        self.proofs = {name: Proved.model_validate(data[name]) for name in servers}
+        self.counters = [
+            (part["server"], Countered.model_validate(part["data"]))
+            for name, part in record["parts"].items()
+            if name not in self.proofs
+        ]
+
+
+def found() -> dict[str, Record]:
+    """The rules that have a record."""
+    known = ((rule, records.load(f"proofs/{rule}")) for rule in dict.fromkeys(proof.rule for proof in PROOFS))
+    return {rule: Record(rule, record) for rule, record in known if record is not None}
+
+
+def page() -> str:
+    """The page as a whole."""
+    proved = found()
+    rows = [_row(rule, proved.get(rule.id)) for rule in rules()]
+    sections = "".join(_section(rule, proved[rule.id]) for rule in rules() if rule.id in proved)
+    return f"{_HEAD}{table(_TITLES, rows)}\n{_unproved()}{sections}"
+
+
+def _unproved() -> str:
+    """What cannot be proved here, and what it rests on."""
+    rows = [[f"`{rule}`", each.why, "; ".join(map(_source, each.rests_on))] for rule, each in UNPROVED.items()]
+    servers = [[name, _listed(applying)] for name, applying in NOT_HAD.items()]
+    return (
+        "## What no server here can provoke\n\n"
+        + table(["rule", "why", "its cases rest on"], rows)
+        + "\nServers that cannot be had here. What rules say of them rests on documents, and on the code that they"
+        " share with a\nseries that could be had.\n\n" + table(["server", "rules that apply to it"], servers)
+    )
+
+
+def _source(text: str) -> str:
+    if text.startswith("http"):
+        return f"<{text}>"
+    return f"[{text}](../tests/captures/{text}/note.yaml)" if "/" in text else text
+
+
+def _listed(applying: tuple[str, ...]) -> str:
+    """The rules, or those that do not apply where these are fewer."""
+    others = [rule.id for rule in rules() if rule.id not in applying]
+    if not others:
+        return "all"
+    return f"all but {', '.join(others)}" if len(others) < len(applying) else ", ".join(applying)
+
+
+def _row(rule: Rule, record: Record | None) -> list[str]:
+    if record is None:
+        return [f"`{rule.id}`", f"[not provoked here](#{_NOT_PROVOKED})", *[""] * 6]
+    name, first = next(iter(record.proofs.items()))
+    others = len(record.proofs) - 1
+    where = f"{name}{f' and {others} more' if others else ''}"
+    cells = ["", "", "", "", ""]
+    if first.effects:
+        effect = first.effects[0]
+        worst = max(each.error for proof in record.proofs.values() for each in proof.effects)
+        cells = [f"{effect.quantity}, {effect.unit}", *map(_number, (effect.before, effect.predicted, effect.after))]
+        first_off, most_off = f"{effect.error:.0%}", f"{worst:.0%}"
+        cells.append(first_off if most_off == first_off else f"{first_off}, at most {most_off}")
+    return [f"[`{rule.id}`](#{rule.id})", where, *cells, "; ".join(_harm(counter) for _, counter in record.counters)]
+
+
+def _harm(counter: Countered) -> str:
+    worst = max(counter.measures, key=lambda each: each.ratio)
+    harm = _times(worst) if worst.ratio > MOST_HARM else "in vain"
+    return f"{counter.folklore.rstrip('.')}: {worst.what} {_number(worst.before)} → {_number(worst.after)} ({harm})"
+
+
+def _section(rule: Rule, record: Record) -> str:
+    return "\n".join(["", *_paragraphs(rule, record)])
+
+
+def _paragraphs(rule: Rule, record: Record) -> Iterator[str]:
+    yield f"## {rule.id}\n"
+    yield f"{rule.file.title} ([its page](rules/{rule.id}.md)).\n"
+    for server, proof in record.proofs.items():
+        yield from _proof(server, record.raw["parts"][server], proof)
+    for server, counter in record.counters:
+        yield from _counter(server, counter)
+    yield f"{ran_on(record.raw)}\n"
+
+
+def _proof(server: str, part: Mapping[str, Any], proof: Proved) -> Iterator[str]:
+    yield f"**{server}.** {_sentence(proof.condition)}\n"
+    if proof.altered:
+        yield f"Altered: {_sentence(proof.altered)}\n"
+    yield f"> {proof.summary}\n"
+    yield "```sql\n" + "\n".join(_ended(each) for each in proof.applied) + "\n```\n"
+    rows = [[each.name, "evidence", _number(each.said), _number(each.known), "", ""] for each in proof.facts]
+    for effect in proof.effects:
+        numbers = map(_number, (effect.now, effect.before, effect.predicted, effect.after))
+        rows.append([f"{effect.quantity}, {effect.unit}", f"effect, {effect.error:.0%} off", *numbers])
+    for measure in proof.measures:
+        before, after = map(_number, (measure.before, measure.after))
+        rows.append([f"{measure.what}, {measure.unit}", _times(measure), "", before, "", after])
+    yield table(["", "", "the rule says", "measured", "predicted", "measured after"], rows)
+    tries = f" It took {part['attempts']} attempts." if part["attempts"] > 1 else ""
+    yield f"Silent afterwards, and taken back.{tries} {_sentence(proof.notes)}".rstrip() + "\n"
+
+
+def _counter(server: str, counter: Countered) -> Iterator[str]:
+    yield f"**Where folklore would fire, {server}.** {_sentence(counter.condition)}\n"
+    yield f"Folklore: {counter.folklore.rstrip('.')} ({counter.source}).\n"
+    yield "```sql\n" + "\n".join(_ended(each) for each in counter.followed) + "\n```\n"
+    rows = [
+        [f"{each.what}, {each.unit}", _number(each.before), _number(each.after), _times(each)]
+        for each in counter.measures
+    ]
+    yield table(["", "before", "folklore followed", ""], rows)
+    yield f"The rule is silent. {_sentence(counter.notes)}".rstrip() + "\n"
+
+
+def _sentence(text: str) -> str:
+    """With a capital at its beginning, unless it is a setting's name, and a full stop; nothing stays nothing."""
+    if not text:
+        return ""
+    capital = text[0] if "_" in text.split(maxsplit=1)[0] else text[0].upper()
+    return f"{capital}{text[1:].rstrip('.')}."
+
+
+def _times(measure: Measure) -> str:
+    return "from none" if math.isinf(measure.ratio) else f"{measure.ratio:.3g} ×"
+
+
+def _ended(statement: str) -> str:
+    """SQL with its semicolon; a line of an option file as it is."""
+    return f"{statement};" if statement.split(" ", 1)[0].isupper() else f"# option file: {statement}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

@@ -1,0 +1,323 @@
+"""Proofs of the rules of the LRU list: tables that are scanned or counted again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pymysql
+
+from advisor.window import Window
+from lab.campaign import Data
+from lab.captures.scenarios.base import Step, emptied
+from lab.captures.scenarios.counts import make_scattered_table
+from lab.captures.scenarios.scans import time_zero_keeps, time_zero_pollutes
+from lab.proofs.base import CounterProof, Proof
+from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.spending import PAUSE, Spent, compared, effect, option_lines, repeat, spend, spend_watched
+from lab.proofs.trial import Trial
+from lab.servers import Server
+from lab.watching import asked, execute
+from lab.workloads import SCHEMA, count, look_up, look_up_pages, scan
+
+SCANNED, OTHER, HOT = "orders", "archive", "items"
+PAGES, OTHER_PAGES = 2_700, 3_000
+WATCHED = 3
+"""Passes in a window."""
+
+# A pool of 4,096 pages. innodb_lru_scan_depth is scaled down with it: at its default of 1,024, or 1,536, the page
+# cleaner would keep a quarter of the pool free.
+POOL = {
+    "innodb-buffer-pool-size": "64M",
+    "innodb-lru-scan-depth": "100",
+    "innodb-flush-method": "O_DIRECT",  # else pages come out of the system's cache, and take no time
+    "performance-schema": "ON",
+}
+SMALLER = POOL | {"innodb-buffer-pool-size": "56M"}
+LARGER_PAGES = 4_200
+ZERO = {"innodb-old-blocks-time": "0"}
+THREADS = {"innodb-parallel-read-threads": "4"}
+SEED_2 = "seed 002, which measured it on a table that the old sublist then held"
+
+LEAF_PAGES = (
+    "SELECT stat_value FROM mysql.innodb_index_stats"
+    " WHERE index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages' AND table_name = '{}'"
+)
+Read = Callable[["pymysql.Connection[Any]", str], None]
+
+
+def with_connection(server: Server, work: Callable[[pymysql.Connection[Any]], None]) -> Step:
+    """The work, each time with a connection of its own."""
+
+    def step() -> None:
+        with server.connect() as connection:
+            work(connection)
+
+    return step
+
+
+def statistic(server: Server, column: str) -> float:
+    """Of all instances of the buffer pool together."""
+    return asked(server, f"SELECT SUM({column}) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+
+
+def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
+    """A table larger than the old sublist, and smaller than the pool, is read from disk at each pass."""
+    server = trial.server
+    with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES}) as connection:
+        one_pass = partial(read, connection, SCANNED)
+        scan(connection, OTHER)
+        first = spend(server, one_pass, times=1)
+        window, before = spend_watched(server, one_pass, WATCHED)
+        old = statistic(server, "OLD_DATABASE_PAGES")
+        trial.fires(window, schema=SCHEMA, table=SCANNED)
+        trial.follow()
+        repeat(one_pass, 2)
+        window, after = spend_watched(server, one_pass, WATCHED)
+        trial.silent(window)
+        trial.take_back()
+    passes = "passes_by_parallel_readers" if read is count else "passes"
+    return trial.proved(
+        condition=(
+            f"A table of {PAGES:,} leaf pages is {how} every {PAUSE:g} seconds in a pool of"
+            f" {trial.evidence('pool_pages'):,.0f} pages that another table had filled."
+        ),
+        facts=(
+            Fact(name="pages of the table", said=trial.evidence("table_pages"), known=first.pages),
+            Fact(name="passes", said=trial.evidence(passes), known=WATCHED),
+            Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
+            Fact(name="pages that the old sublist aims at", said=trial.evidence("old_target_pages"), known=old),
+        ),
+        effects=[effect(trial.found, before, after)],
+        measures=compared("a pass", before, after),
+        notes="innodb_lru_scan_depth is scaled down with the pool, to 100.",
+    )
+
+
+def time_zero(trial: Trial) -> Data:
+    """Scans push the hot set out of the pool, for innodb_old_blocks_time is 0."""
+    server = trial.server
+    with time_zero_pollutes(server) as one_round:
+        young = statistic(server, "PAGES_MADE_YOUNG")
+        window, before = spend_watched(server, one_round, WATCHED, pause=0.0)
+        young = statistic(server, "PAGES_MADE_YOUNG") - young
+        trial.fires(window, schema=SCHEMA, table=OTHER)
+        one_pass = spend(server, with_connection(server, partial(scan, table=OTHER)), times=1)
+        hot = asked(server, LEAF_PAGES.format(HOT))
+        trial.follow()
+        repeat(one_round, 2, pause=0.0)
+        then, after = spend_watched(server, one_round, WATCHED, pause=0.0)
+        trial.silent(then)
+        trial.take_back()
+    return trial.proved(
+        condition=(
+            f"innodb_old_blocks_time is 0. A round is a scan of {one_pass.pages:,.0f} pages, more than the pool has,"
+            f" and then lookups in a hot set of {hot:,.0f} pages, which would fit it."
+        ),
+        facts=(
+            Fact(name="pages of the table", said=trial.evidence("table_pages"), known=one_pass.pages),
+            Fact(name="passes", said=trial.evidence("serial_passes"), known=WATCHED),
+            Fact(name="pages made young", said=trial.evidence("made_young"), known=young),
+            Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=one_pass.pages),
+        ),
+        effects=[effect(trial.found, before, after, window.seconds / WATCHED)],
+        measures=compared("a round", before, after),
+    )
+
+
+def free_pages_hold_it(trial: Trial) -> Countered:
+    """A table larger than the old sublist that free pages hold, and a hot set that scans of another table spare."""
+    server, dumped, hot = trial.server, 6_000, 600
+    pages = 1_800
+    one_pass = with_connection(server, partial(scan, table=SCANNED))
+    dump = with_connection(server, partial(scan, table=OTHER))
+    lookups = with_connection(server, partial(look_up_pages, table=HOT, pages=range(hot)))
+
+    def passes() -> tuple[Window, Spent]:
+        lookups()
+        one_pass()
+        return spend_watched(server, one_pass, WATCHED)
+
+    def after_a_dump() -> Spent:
+        for _ in range(2):
+            dump()
+            lookups()
+            time.sleep(PAUSE)
+            lookups()
+        dump()
+        return spend(server, lookups, times=1)
+
+    with emptied(server, {SCANNED: pages, OTHER: dumped, HOT: hot}):
+        window, held = passes()
+        trial.silent(window)
+        free = statistic(server, "FREE_BUFFERS")
+        spared = after_a_dump()
+    followed = {"innodb-old-blocks-pct": "95"}
+    server.restart(followed)
+    (_, held_too), lost = passes(), after_a_dump()
+    return Countered(
+        folklore="a table that is scanned again and again wants innodb_old_blocks_pct = 95",
+        source=SEED_2,
+        condition=(
+            f"A table of {pages:,} pages, more than the old sublist holds, is scanned every {PAUSE:g} seconds, and a"
+            f" hot set of {hot} pages is asked for, in a pool that still has {free:,.0f} pages free. Another time a"
+            f" table of {dumped:,} pages is dumped."
+        ),
+        followed=option_lines(followed),
+        measures=(
+            Measure(what="pages read by a pass", unit="pages", before=held.pages, after=held_too.pages),
+            Measure(
+                what="pages of the hot set read anew after a dump", unit="pages", before=spared.pages, after=lost.pages
+            ),
+        ),
+        notes="A pool with free pages holds a table whatever its old sublist; a young sublist of 5 % holds no hot set.",
+    )
+
+
+def no_room(trial: Trial) -> Countered:
+    """More is read between two scans than the pool holds."""
+    server, pages, times = trial.server, 9_000, 2_500
+    one_pass = with_connection(server, partial(scan, table=SCANNED))
+    lookups = with_connection(server, partial(look_up, table=HOT, pages=pages, times=times))
+
+    def one_round() -> None:
+        one_pass()
+        lookups()
+
+    def rounds() -> tuple[Window, Spent, Spent]:
+        one_round()
+        scanned = spend(server, one_pass, times=1)
+        lookups()
+        return *spend_watched(server, one_round, WATCHED), scanned
+
+    statement = "SET GLOBAL innodb_old_blocks_pct = 80"
+    with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES, HOT: pages}) as connection:
+        scan(connection, OTHER)
+        window, before, scanned = rounds()
+        trial.silent(window)
+        execute(server, statement)
+        _, after, scanned_then = rounds()
+    return Countered(
+        folklore="a table that is read from disk at each scan wants a larger innodb_old_blocks_pct",
+        source=SEED_2,
+        condition=(
+            f"A table of {PAGES:,} pages is scanned in turn with {times:,} lookups spread over {pages:,} pages, in a"
+            f" pool of {statistic(server, 'POOL_SIZE'):,.0f}: more is read between two scans than the pool holds."
+        ),
+        followed=(statement,),
+        measures=(
+            Measure(what="pages read by a scan", unit="pages", before=scanned.pages, after=scanned_then.pages),
+            Measure(what="pages read by scan and lookups", unit="pages", before=before.pages, after=after.pages),
+        ),
+    )
+
+
+def larger_than_the_pool(trial: Trial) -> Countered:
+    """A table that no old sublist can hold."""
+    server = trial.server
+    one_pass = with_connection(server, partial(scan, table=SCANNED))
+    statement = "SET GLOBAL innodb_old_blocks_pct = 95"
+    with emptied(server, {SCANNED: LARGER_PAGES}):
+        one_pass()
+        window, before = spend_watched(server, one_pass, WATCHED)
+        trial.silent(window)
+        execute(server, statement)
+        one_pass()
+        after = spend(server, one_pass)
+    return Countered(
+        folklore="a table that is read from disk at each scan wants innodb_old_blocks_pct = 95",
+        source=SEED_2,
+        condition=(
+            f"A table of {LARGER_PAGES:,} pages is scanned every {PAUSE:g} seconds in a pool of"
+            f" {statistic(server, 'POOL_SIZE'):,.0f}."
+        ),
+        followed=(statement,),
+        measures=(Measure(what="pages read by a pass", unit="pages", before=before.pages, after=after.pages),),
+        notes="A larger pool, or to read less, is what helps: the rule scan-exceeds-buffer-pool says so.",
+    )
+
+
+def zero_keeps_it(trial: Trial) -> Countered:
+    """innodb_old_blocks_time = 0 lets a scanned table into the young sublist, and so keeps it cached."""
+    server = trial.server
+    one_pass = with_connection(server, partial(scan, table=SCANNED))
+    followed = {"innodb-old-blocks-time": "1000"}
+    with time_zero_keeps(server) as step:
+        repeat(step, 3)
+        window, before = spend_watched(server, one_pass, WATCHED)
+        trial.silent(window)
+    server.restart(followed)
+    with server.connect() as connection:
+        scan(connection, OTHER)
+    repeat(one_pass, 3)
+    after = spend(server, one_pass)
+    return Countered(
+        folklore="innodb_old_blocks_time = 0 is never right, 1000 is",
+        source="the manual, which has scan resistance in mind",
+        condition=(
+            f"innodb_old_blocks_time is 0. A table of {PAGES:,} pages, more than the old sublist holds, is scanned"
+            f" every {PAUSE:g} seconds in a pool of {statistic(server, 'POOL_SIZE'):,.0f} that another table"
+            " had filled."
+        ),
+        followed=option_lines(followed),
+        measures=compared("a pass", before, after),
+    )
+
+
+def one_reader_thread(trial: Trial) -> Countered:
+    """A table larger than the pool is counted: who reads it does not matter, how many read at a time does."""
+    server, rows = trial.server, 42_000
+    with server.connect() as connection:
+        make_scattered_table(connection, SCANNED, rows)
+    one_count = with_connection(server, partial(count, table=SCANNED))
+    statement = "SET GLOBAL innodb_parallel_read_threads = 1"
+    for _ in range(2):
+        one_count()
+    window, before = spend_watched(server, one_count, WATCHED)
+    trial.silent(window)
+    execute(server, statement)
+    one_count()
+    after = spend(server, one_count)
+    return Countered(
+        folklore="COUNT(*) wants innodb_parallel_read_threads = 1, so that it makes pages young",
+        source="seed 001, case 3, and bug 99717",
+        condition=(
+            f"A table of {rows:,} rows, larger than the pool of {statistic(server, 'POOL_SIZE'):,.0f} pages, whose rows"
+            f" came in no order of their keys, is counted every {PAUSE:g} seconds."
+        ),
+        followed=(statement,),
+        measures=compared("a count", before, after),
+        notes="One thread waits for each page in turn, four wait for four at a time.",
+    )
+
+
+PROOFS: tuple[Proof, ...] = (
+    Proof(
+        "scan-exceeds-old-sublist",
+        dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5"), POOL),
+        partial(read_each_pass, read=scan, how="scanned"),
+        takes=20,
+    ),
+    Proof(
+        "old-blocks-time-zero",
+        dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-10.11"), POOL | ZERO),
+        time_zero,
+        takes=40,
+    ),
+    Proof(
+        "count-parallel-never-promotes",
+        {"mysql-9.7": POOL | THREADS},
+        partial(read_each_pass, read=count, how="counted by four parallel readers"),
+        takes=20,
+    ),
+)
+COUNTER_PROOFS: tuple[CounterProof, ...] = (
+    CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL, free_pages_hold_it, takes=30),
+    CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL, no_room, takes=40),
+    CounterProof("scan-exceeds-old-sublist", "mariadb-10.11", POOL, no_room, takes=40),
+    CounterProof("scan-exceeds-old-sublist", "mysql-5.6", SMALLER, larger_than_the_pool, takes=15),
+    CounterProof("old-blocks-time-zero", "mysql-9.7", POOL | ZERO, zero_keeps_it, takes=20),
+    CounterProof("count-parallel-never-promotes", "mysql-9.7", SMALLER | THREADS, one_reader_thread, takes=20),
+)

@@ -1,0 +1,246 @@
+"""A rule before a real server: it fires, its own statements are followed, it falls silent, they are taken back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import pymysql
+
+from advisor import engine
+from advisor.altered import Altered
+from advisor.recommendation import Recommendation
+from advisor.rule import Rule
+from advisor.settings import SETTINGS
+from advisor.window import Window
+from exporter.snapshot import Snapshot
+from lab.campaign import Data, NotShown
+from lab.proofs.record import Effect, Fact, Measure, Proved
+from lab.servers import Server
+from lab.watching import execute, rules
+
+LONGEST = 3600.0
+"""Seconds of a window."""
+RESIZING_SECONDS = 60.0
+PATIENCE = 180.0
+"""Seconds that a rule may take here: a proof must not depend on how busy the machine is."""
+
+
+class Trial:
+    """A rule before a real server. It keeps the order: fires, is followed, is silent, is taken back.
+
+    Attributes:
+        server: It runs, with the proof's options.
+        rule: The rule as it is shipped, or as `scaled` made it.
+        say: Tells what is being done.
+        was_silent: Whether it was seen to be silent, or to change nothing.
+    """
+
+    def __init__(self, server: Server, rule: str, say: Callable[[str], None], altered: Altered | None = None) -> None:
+        self.server = server
+        self.say = say
+        [self.rule] = [each for each in rules() if each.id == rule]
+        self._altered = altered
+        self._found: Recommendation | None = None
+        self._followed: list[Recommendation] = []
+        self._before: dict[str, str] = {}
+        self._by_hand: dict[str, str] = {}
+        self._applied: list[str] = []
+        self._taken_back: list[str] = []
+        self._silent_after = False
+        self.was_silent = False
+
+    @property
+    def found(self) -> Recommendation:
+        """What the rule said when it fired."""
+        if self._found is None:
+            raise AssertionError("the rule has not fired yet")
+        return self._found
+
+    def scale(self, rule: Rule) -> None:
+        """Judge by this form of the rule, whose constants are scaled down with the server."""
+        self.rule = rule
+
+    def said(self, window: Window | Iterable[Snapshot]) -> list[Recommendation]:
+        """What the rule says of a window.
+
+        Raises:
+            NotShown: The rule is blind, or it broke.
+        """
+        if not isinstance(window, Window):
+            snapshots = tuple(window)
+            window = Window.of(self._altered.apply(snapshots) if self._altered else snapshots, longest=LONGEST)
+        patient = replace(self.rule, file=self.rule.file.model_copy(update={"budget_seconds": PATIENCE}))
+        advice = engine.advise([patient], window, beside=rules())
+        if advice.failed or [blind for blind in advice.blind if blind.rule == self.rule.id]:
+            raise NotShown(f"{self.rule.id} can't judge: {advice.failed or advice.blind}")
+        return list(advice.recommendations)
+
+    def fires(self, window: Window | Iterable[Snapshot], **subject: str) -> Recommendation:
+        """The one thing that the rule says, about this subject (none given: about whichever).
+
+        Raises:
+            NotShown: It says nothing, or of another subject.
+        """
+        self.say("the rule is asked")
+        found = [each for each in self.said(window) if not subject or dict(each.subject) == subject]
+        if len(found) != 1:
+            raise NotShown(f"{self.rule.id} fires {len(found)} times, not once, for {subject or 'this server'}")
+        self._found = found[0]
+        return found[0]
+
+    def silent(self, window: Window | Iterable[Snapshot]) -> None:
+        """See that the rule says nothing.
+
+        Raises:
+            NotShown: It does.
+        """
+        if found := self.said(window):
+            raise NotShown(f"{self.rule.id} is not silent: {found[0].summary}")
+        self.was_silent = True
+        if self._applied:
+            self._silent_after = True
+
+    def changes_nothing(self, window: Window | Iterable[Snapshot]) -> None:
+        """For a counter-proof: see that the rule speaks, but leaves every setting as it is.
+
+        Raises:
+            NotShown: It is silent, or would change one.
+        """
+        found = self.fires(window)
+        if found.changes:
+            raise NotShown(f"{self.rule.id} would change {found.changes[0].setting}: {found.summary}")
+        self.was_silent = True
+
+    def evidence(self, name: str) -> float:
+        """A number of the evidence."""
+        [value] = [item.value for item in self.found.evidence if item.name == name]
+        return float(value)
+
+    def effect(self, before: float, after: float) -> Effect:
+        """What the rule predicts, beside what was measured in the same unit."""
+        said = self.found.effect
+        if said is None or said.now is None:
+            raise AssertionError(f"{self.rule.id} does not say what is now and what will be")
+        return Effect(
+            quantity=said.quantity,
+            unit=said.unit,
+            now=said.now,
+            predicted=said.predicted,
+            before=before,
+            after=after,
+        )
+
+    def follow(self, **by_hand: str) -> None:
+        """Do what the rule's statements say, each as it stands, and wait until the settings have their values.
+
+        What only a restart applies is given to it as lines of the option file, and then the other changes too. A rule
+        that says several things is followed once after each `fires`.
+
+        Args:
+            by_hand: Lines of the option file that an action names in its text, and has no statement for.
+
+        Raises:
+            NotShown: The server refuses a statement, or does not take a value, or no action names the line.
+        """
+        self.say("its statements are followed")
+        self._followed.append(self.found)
+        for change in self.found.changes:
+            self._before.setdefault(change.setting, self._printed(change.setting))
+        self._execute(
+            *(statement for change in self.found.changes for statement in change.apply),
+            *(statement for action in self.found.actions for statement in action.apply),
+            into=self._applied,
+        )
+        if any(not change.apply for change in self.found.changes):
+            # A restart undoes what SET GLOBAL did: all need their lines.
+            lines = [change.config for change in self.found.changes]
+            self.server.restart(dict(line.split(" = ") for line in lines))
+            self._applied += lines
+        for change in self.found.changes:
+            self._becomes(change.setting, change.to)
+        for name, value in by_hand.items():
+            line = f"{name} = {value}"
+            if not any(line in action.do for action in self.found.actions):
+                raise NotShown(f"{self.rule.id} does not tell to set {line}")
+            self._by_hand[name] = self._printed(name)
+            self._applied.append(line)
+        if by_hand:
+            self.server.restart(by_hand)
+
+    def take_back(self) -> None:
+        """Do what its rollback says, and see that the settings are as they were.
+
+        Raises:
+            NotShown: The server refuses a statement, or they are not.
+        """
+        self.say("they are taken back")
+        for found in reversed(self._followed):
+            self._execute(
+                *(statement for action in reversed(found.actions) for statement in action.rollback),
+                *(statement for change in reversed(found.changes) for statement in change.rollback),
+                into=self._taken_back,
+            )
+        if self._by_hand or any(not change.apply for found in self._followed for change in found.changes):
+            lines = self._before | self._by_hand
+            self.server.restart(lines)
+            self._taken_back += [f"{name} = {value}" for name, value in lines.items()]
+        for name, value in self._before.items():
+            self._becomes(name, SETTINGS[name].read(value))
+
+    def proved(
+        self,
+        *,
+        condition: str,
+        facts: Iterable[Fact],
+        effects: Iterable[Effect] = (),
+        measures: Iterable[Measure] = (),
+        altered: str = "",
+        notes: str = "",
+    ) -> Data:
+        """The record, once every step was taken and every bound is kept.
+
+        Raises:
+            NotShown: A bound is broken.
+            AssertionError: A step is missing: a mistake of the proof's.
+        """
+        if not (self._applied and self._silent_after and self._taken_back):
+            raise AssertionError("a proof fires, is followed, falls silent and is taken back")
+        record = Proved(
+            condition=condition,
+            altered=altered,
+            summary=self.found.summary,
+            facts=tuple(facts),
+            applied=tuple(self._applied),
+            taken_back=tuple(self._taken_back),
+            effects=tuple(effects),
+            measures=tuple(measures),
+            notes=notes,
+        )
+        record.check()
+        if not record.facts:
+            raise AssertionError("a proof compares the evidence with what is known")
+        return record.model_dump(mode="json")
+
+    def _execute(self, *statements: str, into: list[str]) -> None:
+        for statement in statements:
+            try:
+                execute(self.server, statement)
+            except pymysql.MySQLError as error:
+                raise NotShown(f"the server refuses {statement}: {error}") from None
+            into.append(statement)
+
+    def _printed(self, setting: str) -> str:
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
+            return str(cursor.fetchall()[0][1])
+
+    def _becomes(self, setting: str, value: Any) -> None:
+        """Wait for it: a pool goes on resizing after the statement."""
+        deadline = time.monotonic() + RESIZING_SECONDS
+        while SETTINGS[setting].read(self._printed(setting)) != value:
+            if time.monotonic() > deadline:
+                raise NotShown(f"{setting} is {self._printed(setting)}, and not {value}")
+            time.sleep(0.1)

@@ -1,0 +1,66 @@
+"""Rules that no server here can provoke, what their cases rest on instead, and the servers that cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor import cases
+from exporter.server import identify
+from lab.watching import rules
+
+
+@dataclass(frozen=True)
+class Unproved:
+    """Why a rule has no proof, and what stands in for it.
+
+    Attributes:
+        why: Which servers would be needed.
+        rests_on: The captures that its cases replay, under a version of such a server, and the documents that say
+            which versions these are.
+    """
+
+    why: str
+    rests_on: tuple[str, ...]
+
+
+_WHY = {
+    "count-ignores-secondary-index": "Only MySQL 8.0.17 to 8.0.36 and 8.1 to 8.3 count by the clustered index in any"
+    " case; none of them can be had here.",
+    "parallel-read-threads-over-cores": "Only MySQL 8.0.14 to 8.0.25 (on Windows to 8.0.23) can stall for it; none of"
+    " them can be had here.",
+}
+
+_NOT_HAD = {
+    "MySQL 5.7": {"version": "5.7.44"},
+    "MySQL 8.0 up to 8.0.25": {"version": "8.0.25"},
+    "MySQL 8.0 from 8.0.37 on": {"version": "8.0.43"},
+    "MySQL 8.4": {"version": "8.4.7"},
+    "Percona Server 8.4": {"version": "8.4.6-6", "version_comment": "Percona Server (GPL)"},
+    "MariaDB 10.6": {"version": "10.6.23-MariaDB"},
+    "MariaDB 11.4": {"version": "11.4.8-MariaDB"},
+    "Amazon Aurora MySQL 3": {"version": "8.0.39", "aurora_version": "3.08.0"},
+    "Amazon RDS for MySQL 8.4": {"version": "8.4.7", "basedir": "/rdsdbbin/mysql-8.4.7/"},
+    "Azure Database for MySQL 8.4": {"version": "8.4.7", "aad_auth_only": "OFF"},
+    "Google Cloud SQL for MySQL 8.4": {"version": "8.4.7", "cloudsql_iam_authentication": "OFF"},
+}
+"""Servers that cannot be had here, and the variables that the sidecar would know one of them by."""
+
+
+def _unproved(rule: str, why: str) -> Unproved:
+    [known] = [each for each in rules() if each.id == rule]
+    captures = dict.fromkeys("/".join(case.recording.parts[-3:-1]) for case in cases.load(known))
+    return Unproved(why, (*captures, *known.file.references))
+
+
+UNPROVED = {rule: _unproved(rule, why) for rule, why in _WHY.items()}
+"""By rule."""
+
+
+def _applying(variables: dict[str, str]) -> tuple[str, ...]:
+    server = identify(variables)
+    return tuple(each.id for each in rules() if server in each.file.applies)
+
+
+NOT_HAD = {name: _applying(variables) for name, variables in _NOT_HAD.items()}
+"""By server that cannot be had here: the rules that apply to it all the same. What they rest on there is that it shares
+its code with a series that they are proved on, and its documentation."""
