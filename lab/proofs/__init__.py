@@ -15,6 +15,7 @@ from lab.proofs import (
     scans,
     warmup,
 )
+from lab.proofs.base import CounterProof
 
 _MODULES = (
     scans,
@@ -39,19 +40,24 @@ SHORT = ("mysql-9.7", "mariadb-10.11")
 
 def parts() -> list[Part]:
     """All of them, a rule's counter-proofs after its proofs."""
-    found = []
-    for proof in PROOFS:
-        found += proof.parts()
-        counters = [each for each in COUNTER_PROOFS if each.rule == proof.rule]
-        found += [each.part(number) for number, each in enumerate(counters, 1)]
-    return found
+    return [
+        part
+        for proof in PROOFS
+        for part in (*proof.parts(), *(each.part(number) for number, each in _counter_proofs(proof.rule)))
+    ]
 
 
 def short_form() -> list[Part]:
-    """Each rule's proof on one server, and its counter-proofs on either."""
-    where = {proof.rule: next((server for server in SHORT if server in proof.options), None) for proof in PROOFS}
-    return [
-        part
-        for part in parts()
-        if (part.server in SHORT if part.name != part.server else part.server == where[part.subject])
-    ]
+    """Each rule's proof on one server, and counter-proofs on either."""
+    found = []
+    for proof in PROOFS:
+        where = next((server for server in SHORT if server in proof.options), None)
+        found += [part for part in proof.parts() if part.server == where]
+        counters = _counter_proofs(proof.rule)
+        found += [each.part(number) for number, each in counters if each.short and each.server in SHORT]
+    return found
+
+
+def _counter_proofs(rule: str) -> list[tuple[int, CounterProof]]:
+    """A rule's, numbered from 1."""
+    return list(enumerate((each for each in COUNTER_PROOFS if each.rule == rule), 1))

@@ -53,6 +53,7 @@ class CounterProof:
         server, options: Where.
         counter: Takes a `Trial`: sees that the rule is silent (`Trial.silent`), follows folklore, measures.
         takes: Seconds, about.
+        short: Whether the short form has it too.
     """
 
     rule: str
@@ -60,6 +61,7 @@ class CounterProof:
     options: Mapping[str, str]
     counter: Callable[[Trial], Countered]
     takes: float = 30.0
+    short: bool = True
 
     def part(self, number: int) -> Part:
         """Its one part; ``number`` tells a rule's counter-proofs apart."""

@@ -221,10 +221,10 @@ def _many_threads(trial: Trial) -> Countered:
         condition=f"Indexes of {_ROWS:,} entries were built by four reader threads and four build threads.",
         followed=(f"SET GLOBAL {setting}",),
         measures=(
+            Measure(what="written to temporary files", unit="bytes", before=before.written, after=after.written),
             Measure(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
             Measure(what="CPU time of a build", unit="s", before=before.cpu, after=after.cpu),
         ),
-        notes=f"A build wrote {before.written / 1e6:.0f} MB to temporary files, and then {after.written / 1e6:.0f} MB.",
     )
 
 
