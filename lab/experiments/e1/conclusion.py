@@ -219,7 +219,7 @@ def _checks(grown: Series, ordered: Series, serial: Series) -> tuple[Check, ...]
         Check(
             f"speed-up with {ADVISED} threads, pages as they came beside pages in key order",
             grown.speed_up(ADVISED) / ordered.speed_up(ADVISED),
-            least=1.1,
+            least=1.0,  # what is no wait for a read is shared among the cores there too
         ),
         *(
             Check(
