@@ -116,8 +116,9 @@ def documents() -> dict[Path, str]:
     made[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     made[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
     made[PAGES / "README.md"] = _index()
+    proved = proofs.found()
     for each in rules():
-        made[PAGES / f"{each.id}.md"] = _MADE + _page(each)
+        made[PAGES / f"{each.id}.md"] = _MADE + _page(each, proved=each.id in proved)
     return made
 
 
@@ -151,10 +152,10 @@ def _index() -> str:
     return f"{_MADE}{head}[writing-rules.md](../writing-rules.md).\n\n{rules_table('')}"
 
 
-def _page(rule: Rule) -> str:
+def _page(rule: Rule, *, proved: bool) -> str:
     """A rule's page, with its cases and a link to the record of its proof."""
     page = rule_page.markdown(rule, proofs=[_proof(case) for case in cases.load(rule)])
-    if rule.id not in proofs.found():
+    if not proved:
         return page
     heading = "## How it was proved\n"
     return page.replace(heading, f"{heading}\nOn real servers, both ways: [the record](../proofs.md#{rule.id}).\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -93,4 +93,3 @@ class Experiment:
     conclude: Callable[[Mapping[str, Data]], Outcome]
     draw: Callable[[Figure, Data], None]
     size: tuple[float, float] = (7.5, 4.2)
-    servers: tuple[str, ...] = field(default=())

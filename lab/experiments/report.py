@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from lab import drawing, records
@@ -96,8 +95,3 @@ def _cell(column: Column, value: Cell) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else format(value, column.form)
-
-
-def picture_paths() -> list[Path]:
-    """Where the pictures of the experiments that have a record are."""
-    return [PICTURES / f"{name}{suffix}" for name in outcomes() for suffix in (".svg", ".png")]

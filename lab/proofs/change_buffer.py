@@ -31,7 +31,7 @@ def unbuffered(trial: Trial) -> Data:
     inserting.insert(server, 300)
     # Nothing is inserted during the collections, whose parts would count different rows.
     seen = snapshots(server, partial(inserting.insert, server, 600), 3)
-    found = trial.fires(seen)
+    trial.fires(seen)
     before = inserting.spend(server, 3_000)
     trial.follow()
     trial.say("the change buffer fills")
@@ -49,8 +49,12 @@ def unbuffered(trial: Trial) -> Data:
             Fact(name="pages of the pool", said=said("pool_pages"), known=_bytes(POOL) / inserting.PAGE_BYTES),
         ),
         effects=[
-            inserting.effect(
-                found, "pages read for an inserted row", "pages per row", before.pages, after.pages, rate=rate
+            trial.effect(
+                before.pages,
+                after.pages,
+                quantity="pages read for an inserted row",
+                unit="pages per row",
+                rate=rate,
             )
         ],
         measures=inserting.compared("inserted rows", before, after),
@@ -71,7 +75,8 @@ def of_no_use(trial: Trial) -> Data:
     inserting.prepare(server)
     inserting.read_back(server, 300)
     seen = inserting.watch(server, 100, inserting.read_back)
-    found, rate = trial.fires(seen.snapshots), seen.rate
+    trial.fires(seen.snapshots)
+    rate = seen.rate
     trial.follow()
     inserting.drain(server)
     trial.silent(inserting.watch(server, 200, inserting.read_back).snapshots)
@@ -94,7 +99,7 @@ def of_no_use(trial: Trial) -> Data:
             ),
         ),
         effects=[
-            inserting.effect(found, "merges for an inserted row", "merges per row", on.merges, off.merges, rate=rate)
+            trial.effect(on.merges, off.merges, quantity="merges for an inserted row", unit="merges per row", rate=rate)
         ],
         measures=(
             *inserting.compared("rows that are inserted and read back", on, off, timed=False),
@@ -114,7 +119,7 @@ def unsafe(trial: Trial) -> Data:
     trial.say("the table is made")
     inserting.prepare(server)
     buffered = inserting.spend(server, 3_000)
-    found = trial.fires(snapshots(server, partial(inserting.insert, server, 200), 3))
+    trial.fires(snapshots(server, partial(inserting.insert, server, 200), 3))
     held = int(inserting.status(server, "Innodb_ibuf_size")) & 0xFFFFFFFF  # above that MariaDB prints garbage
     server.restart()
     left = inserting.buffer_pages(server)
@@ -129,7 +134,7 @@ def unsafe(trial: Trial) -> Data:
         raise NotShown(f"the change buffer has {size} pages although changes are not buffered")
     trial.silent(inserting.watch(server, 200).snapshots)
     trial.take_back()
-    effect = inserting.effect(found, "change buffer after a shutdown", "pages", left, emptied)
+    effect = trial.effect(left, emptied, quantity="change buffer after a shutdown")
     return trial.proved(
         condition=f"innodb_change_buffering is all, and rows are inserted into {TABLE}.",
         facts=(Fact(name="pages of the change buffer", said=effect.now, known=held),),

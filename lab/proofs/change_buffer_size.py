@@ -25,7 +25,8 @@ def small(trial: Trial) -> Data:
     inserting.prepare(server)
     inserting.fill(server)
     seen = inserting.watch(server, 600)
-    found, rate = trial.fires(seen.snapshots), seen.rate
+    trial.fires(seen.snapshots)
+    rate = seen.rate
     before = inserting.spend(server, 8_000)
     trial.follow()
     trial.say("the change buffer fills")
@@ -52,8 +53,8 @@ def small(trial: Trial) -> Data:
             ),
         ),
         effects=[
-            inserting.effect(
-                found, "merges for an inserted row", "merges per row", before.merges, after.merges, rate=rate
+            trial.effect(
+                before.merges, after.merges, quantity="merges for an inserted row", unit="merges per row", rate=rate
             )
         ],
         measures=inserting.compared("inserted rows", before, after, timed=False),
@@ -75,7 +76,7 @@ def backlog(trial: Trial) -> Data:
     inserting.fill(server)
     seen = inserting.watch(server, 200)
     before = inserting.shut_down_slowly(server)
-    found = trial.fires(seen.snapshots)
+    trial.fires(seen.snapshots)
     pool = asked(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
     inserting.fill(server)
     trial.follow()
@@ -107,7 +108,7 @@ def backlog(trial: Trial) -> Data:
                 known=pool * BACKLOG_MAX_SIZE / 100,
             ),
         ),
-        effects=[inserting.effect(found, quantity, "pages", before[0], after[0])],
+        effects=[trial.effect(before[0], after[0], quantity=quantity)],
         measures=(Measure(what=quantity, unit="pages", before=before[0], after=after[0]),),
         notes=(
             "What the process read is counted from the signal to its end; a slow shutdown reads some pages for other"

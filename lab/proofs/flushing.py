@@ -14,7 +14,7 @@ from exporter.snapshot import ConfiguredMachine, Snapshot
 from lab.campaign import Data, NotShown
 from lab.captures.scenarios import io
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import MOST_OFF, Countered, Effect, Fact, Measure
+from lab.proofs.record import MOST_OFF, Countered, Fact, Measure
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.watching import asked, execute, pages_read, snapshots
@@ -75,14 +75,7 @@ def capacity(trial: Trial) -> Data:
     after = _written(trial, ROWS_A_SECOND)
     trial.silent(after.snapshots)
     trial.take_back()
-    effect = Effect(
-        quantity=found.effect.quantity,
-        unit=found.effect.unit,
-        now=found.effect.now,
-        predicted=found.effect.predicted,
-        before=before.age,
-        after=after.age,
-    )
+    effect = trial.effect(before.age, after.age)
     if effect.error > MOST_OFF:  # the bound on pages, for bytes that follow from them
         raise NotShown(f"of {before.age - after.age:.0f} bytes the prediction misses {effect.error:.0%}")
     return trial.proved(

@@ -12,11 +12,10 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
-from advisor.recommendation import Recommendation
 from exporter.snapshot import Snapshot
 from lab.campaign import NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
-from lab.proofs.record import Effect, Measure
+from lab.proofs.record import Measure
 from lab.servers import Server
 from lab.servers.server import Options
 from lab.watching import asked, execute, pages_read, snapshots
@@ -212,27 +211,6 @@ def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, floa
     seconds = time.monotonic() - began
     server.restart(options)
     return (last - before) / PAGE_BYTES, seconds
-
-
-def effect(
-    found: Recommendation, quantity: str, unit: str, before: float, after: float, *, rate: float = 1.0
-) -> Effect:
-    """What the rule predicts beside what was measured.
-
-    Args:
-        found: What the rule said.
-        quantity: What was measured.
-        unit: Of it.
-        before: As it was measured before the rule was followed.
-        after: And afterwards.
-        rate: Rows a second while the rule watched, where it predicts what is so a second.
-    """
-    said = found.effect
-    if said is None or said.now is None:
-        raise NotShown(f"{found.rule} predicts nothing")
-    return Effect(
-        quantity=quantity, unit=unit, now=said.now / rate, predicted=said.predicted / rate, before=before, after=after
-    )
 
 
 def compared(what: str, before: Spent, after: Spent, *, timed: bool = True) -> tuple[Measure, ...]:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from exporter.snapshot import Snapshot
 from lab.cache import Unavailable
-from lab.campaign import Data, NotShown
+from lab.campaign import Data
 from lab.captures.scenarios import io
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Countered, Effect, Fact, Measure
+from lab.proofs.record import Countered, Fact, Measure
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.watching import asked, reads, seconds, snapshots
@@ -47,8 +47,6 @@ def direct(trial: Trial) -> Data:
     cold_read, cached = _scanned_cold(server)
     through = ", ".join(f"{name} = {server.options[name]}" for name in _SETTINGS if name in server.options)
     found = trial.fires(_warm_scans(server))
-    if found.effect is None:
-        raise NotShown("the rule predicts nothing")
     in_pool = asked(server, "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE_LRU")
     warm_read, took = reads(server, partial(_scan, server)), seconds(partial(_scan, server), SCANS)
     trial.follow()
@@ -63,16 +61,7 @@ def direct(trial: Trial) -> Data:
             f" ({through})"
         ),
         facts=[Fact(name="pages in the pool", said=trial.evidence("pages_in_the_pool"), known=in_pool)],
-        effects=[
-            Effect(
-                quantity=found.effect.quantity,
-                unit=found.effect.unit,
-                now=cached,
-                predicted=found.effect.predicted,
-                before=cached,
-                after=cached_after,
-            )
-        ],
+        effects=[trial.effect(cached, cached_after, now=cached)],
         measures=[
             Measure(what="read by the first scan after a start", unit="pages", before=cold_read, after=cold_read_after),
             Measure(what="read by a later scan", unit="pages", before=warm_read, after=warm_read_after),

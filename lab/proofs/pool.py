@@ -11,7 +11,7 @@ from lab.captures.scenarios.base import emptied
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Countered, Fact, Measure
 from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, SCANNED, SMALLER, WATCHED, statistic, with_connection
-from lab.proofs.spending import PAUSE, compared, effect, repeat, rested, spend, spend_watched
+from lab.proofs.spending import A_ROUND, PAUSE, compared, followed, repeat, rested, spend, spend_watched
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.watching import asked, execute, snapshots
@@ -44,11 +44,7 @@ def table_exceeds_pool(trial: Trial) -> Data:
         pages = statistic(server, "POOL_SIZE")
         window, before = spend_watched(server, one_pass, WATCHED)
         trial.fires(window, schema=SCHEMA, table=SCANNED)
-        trial.follow()
-        repeat(one_pass, 2)
-        window, after = spend_watched(server, one_pass, WATCHED)
-        trial.silent(window)
-        trial.take_back()
+        after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
     return trial.proved(
         condition=(
             f"A table of {LARGER_PAGES:,} leaf pages is scanned every {PAUSE:g} seconds in a pool of"
@@ -60,7 +56,7 @@ def table_exceeds_pool(trial: Trial) -> Data:
             Fact(name="passes", said=trial.evidence("passes"), known=WATCHED),
             Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
         ),
-        effects=[effect(trial.found, before, after)],
+        effects=[trial.effect(before.pages, after.pages)],
         measures=compared("a pass", before, after),
     )
 
@@ -76,12 +72,8 @@ def hot_set(trial: Trial) -> Data:
         pages, read = statistic(server, "POOL_SIZE"), statistic(server, "NUMBER_PAGES_READ")
         window, before = spend_watched(server, lookups, ROUNDS, LOOKED_UP_EVERY)
         trial.fires(window)
-        trial.follow()
         # As later lookups would, one by one. Twice, for the pool may still grow at first (seen on MariaDB 10.11).
-        repeat(touch_all, 2, pause=0.0)
-        then, after = spend_watched(server, lookups, ROUNDS, LOOKED_UP_EVERY)
-        trial.silent(then)
-        trial.take_back()
+        after = followed(trial, lookups, partial(repeat, touch_all, 2, pause=0.0), ROUNDS, LOOKED_UP_EVERY)
     round_seconds = window.seconds / ROUNDS
     return trial.proved(
         condition=f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {pages:,.0f} pages.",
@@ -98,7 +90,7 @@ def hot_set(trial: Trial) -> Data:
                 known=before.pages,
             ),
         ),
-        effects=[effect(trial.found, before, after, round_seconds)],
+        effects=[trial.effect(before.pages, after.pages, quantity=A_ROUND, unit="pages", rate=1.0 / round_seconds)],
         measures=compared(f"{LOOKUPS:,} lookups", before, after),
     )
 

@@ -16,7 +16,7 @@ from lab.captures.scenarios.counts import make_scattered_table
 from lab.captures.scenarios.scans import time_zero_keeps, time_zero_pollutes
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Countered, Fact, Measure
-from lab.proofs.spending import PAUSE, Spent, compared, effect, option_lines, repeat, spend, spend_watched
+from lab.proofs.spending import A_ROUND, PAUSE, Spent, compared, followed, option_lines, repeat, spend, spend_watched
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.watching import asked, execute
@@ -73,11 +73,7 @@ def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
         window, before = spend_watched(server, one_pass, WATCHED)
         old = statistic(server, "OLD_DATABASE_PAGES")
         trial.fires(window, schema=SCHEMA, table=SCANNED)
-        trial.follow()
-        repeat(one_pass, 2)
-        window, after = spend_watched(server, one_pass, WATCHED)
-        trial.silent(window)
-        trial.take_back()
+        after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
     passes = "passes_by_parallel_readers" if read is count else "passes"
     return trial.proved(
         condition=(
@@ -90,7 +86,7 @@ def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
             Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
             Fact(name="pages that the old sublist aims at", said=trial.evidence("old_target_pages"), known=old),
         ),
-        effects=[effect(trial.found, before, after)],
+        effects=[trial.effect(before.pages, after.pages)],
         measures=compared("a pass", before, after),
         notes="innodb_lru_scan_depth is scaled down with the pool, to 100.",
     )
@@ -106,11 +102,7 @@ def time_zero(trial: Trial) -> Data:
         trial.fires(window, schema=SCHEMA, table=OTHER)
         one_pass = spend(server, with_connection(server, partial(scan, table=OTHER)), times=1)
         hot = asked(server, LEAF_PAGES.format(HOT))
-        trial.follow()
-        repeat(one_round, 2, pause=0.0)
-        then, after = spend_watched(server, one_round, WATCHED, pause=0.0)
-        trial.silent(then)
-        trial.take_back()
+        after = followed(trial, one_round, partial(repeat, one_round, 2, pause=0.0), WATCHED, pause=0.0)
     return trial.proved(
         condition=(
             f"innodb_old_blocks_time is 0. A round is a scan of {one_pass.pages:,.0f} pages, more than the pool has,"
@@ -122,7 +114,9 @@ def time_zero(trial: Trial) -> Data:
             Fact(name="pages made young", said=trial.evidence("made_young"), known=young),
             Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=one_pass.pages),
         ),
-        effects=[effect(trial.found, before, after, window.seconds / WATCHED)],
+        effects=[
+            trial.effect(before.pages, after.pages, quantity=A_ROUND, unit="pages", rate=WATCHED / window.seconds)
+        ],
         measures=compared("a round", before, after),
     )
 

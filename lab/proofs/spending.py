@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from advisor.recommendation import Recommendation
 from advisor.window import Window
-from lab.campaign import NotShown
-from lab.proofs.record import Effect, Measure
-from lab.proofs.trial import LONGEST
+from lab.proofs.record import Measure
+from lab.proofs.trial import LONGEST, Trial
 from lab.servers import Server
 from lab.watching import pages_read, snapshots
 
@@ -19,6 +17,9 @@ Work = Callable[[], None]
 
 PAUSE = 1.1
 """Seconds; longer than innodb_old_blocks_time is by default, so that work done again after it may make pages young."""
+
+A_ROUND = "pages read a round"
+"""What is measured where a rule predicts pages a second."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,24 @@ def spend_watched(server: Server, work: Work, times: int = 3, pause: float = PAU
     before = pages_read(server)
     window = Window.of(snapshots(server, timed, times), longest=LONGEST)
     return window, Spent((pages_read(server) - before) / times, statistics.median(timed.took))
+
+
+def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = PAUSE) -> Spent:
+    """Follow the rule, let that take effect, and take it back: what the work costs meanwhile, with the rule silent.
+
+    Args:
+        trial: Whose rule has fired.
+        work: What is done so many times, ``pause`` seconds apart.
+        settle: What is done before, for what it does to the pool.
+        times: How often.
+        pause: Seconds.
+    """
+    trial.follow()
+    settle()
+    window, after = spend_watched(trial.server, work, times, pause)
+    trial.silent(window)
+    trial.take_back()
+    return after
 
 
 class _Timed:
@@ -82,32 +101,6 @@ def compared(what: str, before: Spent, after: Spent) -> tuple[Measure, Measure]:
     return (
         Measure(what=f"pages read by {what}", unit="pages", before=before.pages, after=after.pages),
         Measure(what=f"time of {what}", unit="s", before=before.seconds, after=after.seconds),
-    )
-
-
-def effect(found: Recommendation, before: Spent, after: Spent, round_seconds: float | None = None) -> Effect:
-    """What was predicted of the pages that a piece of work reads, beside what it read.
-
-    Args:
-        found: What the rule said.
-        before: As the work was seen when it was said.
-        after: As it was seen when that had been followed.
-        round_seconds: How long the work and its pause took meanwhile, where the rule predicts pages per second.
-
-    Raises:
-        NotShown: It predicted nothing.
-    """
-    said = found.effect
-    if said is None or said.now is None:
-        raise NotShown(f"{found.rule} predicts nothing")
-    a_round = round_seconds or 1.0
-    return Effect(
-        quantity="pages read a round" if round_seconds else said.quantity,
-        unit="pages",
-        now=said.now * a_round,
-        predicted=said.predicted * a_round,
-        before=before.pages,
-        after=after.pages,
     )
 
 

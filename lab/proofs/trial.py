@@ -12,7 +12,6 @@ import pymysql
 from advisor import engine
 from advisor.altered import Altered
 from advisor.recommendation import Recommendation
-from advisor.rule import Rule
 from advisor.settings import SETTINGS
 from advisor.window import Window
 from exporter.snapshot import Snapshot
@@ -33,7 +32,7 @@ class Trial:
 
     Attributes:
         server: It runs, with the proof's options.
-        rule: The rule as it is shipped, or as `scaled` made it.
+        rule: The rule as it is shipped.
         say: Tells what is being done.
         was_silent: Whether it was seen to be silent, or to change nothing.
     """
@@ -58,10 +57,6 @@ class Trial:
         if self._found is None:
             raise AssertionError("the rule has not fired yet")
         return self._found
-
-    def scale(self, rule: Rule) -> None:
-        """Judge by this form of the rule, whose constants are scaled down with the server."""
-        self.rule = rule
 
     def said(self, window: Window | Iterable[Snapshot]) -> list[Recommendation]:
         """What the rule says of a window.
@@ -119,16 +114,39 @@ class Trial:
         [value] = [item.value for item in self.found.evidence if item.name == name]
         return float(value)
 
-    def effect(self, before: float, after: float) -> Effect:
-        """What the rule predicts, beside what was measured in the same unit."""
+    def effect(
+        self,
+        before: float,
+        after: float,
+        *,
+        quantity: str | None = None,
+        unit: str | None = None,
+        now: float | None = None,
+        rate: float = 1.0,
+    ) -> Effect:
+        """What the rule predicts, beside what was measured.
+
+        Args:
+            before: As it was measured before the rule was followed.
+            after: As it was measured afterwards.
+            quantity: What was measured, where the rule names it otherwise.
+            unit: What it was measured in, where the rule names it otherwise.
+            now: What it is, for a rule that does not know.
+            rate: Pieces of work a second while the rule watched, where it predicts what is so a second and what a
+                piece of work takes was measured.
+
+        Raises:
+            NotShown: It predicts nothing, or does not say what is now.
+        """
         said = self.found.effect
-        if said is None or said.now is None:
-            raise AssertionError(f"{self.rule.id} does not say what is now and what will be")
+        now = said.now if now is None and said is not None else now
+        if said is None or now is None:
+            raise NotShown(f"{self.rule.id} does not say what is now and what will be")
         return Effect(
-            quantity=said.quantity,
-            unit=said.unit,
-            now=said.now,
-            predicted=said.predicted,
+            quantity=quantity or said.quantity,
+            unit=unit or said.unit,
+            now=now / rate,
+            predicted=said.predicted / rate,
             before=before,
             after=after,
         )
