@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import ValidationError
 
 from advisor.command import (
     Unusable,
@@ -19,11 +18,9 @@ from advisor.command import (
     where_options,
 )
 from advisor.config import Where
-from advisor.fitted import Unanswerable
-from advisor.models.lru import simulate
-from advisor.models.scenario import Pass, Scenario
-from advisor.whatif import Refused, what_if
-from advisor.yamlfile import FileError, read
+
+if TYPE_CHECKING:
+    from advisor.models.scenario import Pass
 
 _KINDS = frozenset({"scan", "points", "set", "repeat"})
 _SCENARIO = """
@@ -98,6 +95,9 @@ def whatif(
     set would lose. Nothing is changed. The model answers for innodb_old_blocks_pct, innodb_old_blocks_time,
     innodb_buffer_pool_size, innodb_parallel_read_threads and, on MariaDB, innodb_lru_scan_depth.
     """
+    from advisor.fitted import Unanswerable  # noqa: PLC0415 - each command imports what it needs
+    from advisor.whatif import Refused, what_if  # noqa: PLC0415
+
     with clear_errors():
         seen = watched(Where.of(**options), watch, interval)
     try:
@@ -126,6 +126,12 @@ def lru(*, scenario: Path, as_json: bool) -> None:
     young and those it did not (they stayed in the old sublist because innodb_old_blocks_time was not over), and the
     young, old and free pages after it. No server is needed.
     """
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    from advisor.models.lru import simulate  # noqa: PLC0415
+    from advisor.models.scenario import Scenario  # noqa: PLC0415
+    from advisor.yamlfile import FileError, read  # noqa: PLC0415
+
     with clear_errors():
         source = read(scenario, Scenario, "a scenario is a mapping with pool and steps", _KINDS)
         try:

@@ -8,11 +8,11 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor import ask, engine, rules_command, watching
+from advisor import ask, rules_command
 from advisor.command import (
     FINDINGS,
     Program,
@@ -28,13 +28,20 @@ from advisor.command import (
     watched,
     where_options,
 )
-from advisor.config import Address, Duration, Interval, Where
-from advisor.recommendation import Advice, Severity
-from advisor.rulebook import Rulebook, warn_of_unknown
-from advisor.yamlfile import FileError
+from advisor.config import STATE_VARIABLE, Address, Duration, Interval, Where
 from exporter import __version__
-from exporter.collectors import COLLECTORS, LIGHT
-from exporter.mysql import ServerError
+
+if TYPE_CHECKING:  # each command imports what it needs; --help needs next to nothing
+    from collections.abc import Callable, Iterable
+
+    from prometheus_client.core import Metric
+
+    from advisor.recommendation import Advice
+    from advisor.rulebook import Rulebook
+
+_SEVERITIES = ("info", "warning", "critical")
+_SWITCH_SECONDS = 0.001
+"""A model that is asked lets a scrape go on after so long, at each of a scrape's dozen waits; Python's 5 ms add up."""
 
 
 @click.group(
@@ -73,13 +80,45 @@ def main() -> None:
     metavar="HOST:PORT",
     help="Where to listen; :9747 is every address of this machine.",
 )
+@click.option(
+    "--web-config",
+    type=click.Path(path_type=Path),
+    envvar="INNODB_ADVISOR_WEB_CONFIG",
+    metavar="FILE",
+    help="TLS and logins, in the format of Prometheus' exporter-toolkit; also $INNODB_ADVISOR_WEB_CONFIG.",
+)
 @click.option("--interval", type=Interval(), default="10s", show_default=True, help="Time between two collections.")
+@click.option(
+    "--statement-timeout",
+    type=Duration(),
+    default="5s",
+    show_default=True,
+    help="How long a statement may take; what takes longer is left alone for a while.",
+)
+@click.option(
+    "--collect-lru-pages",
+    is_flag=True,
+    help="Also count each index's old and young pages, once in ten minutes: holds up a busy server for a moment.",
+)
+@click.option("--collect-lru-pages-anyway", is_flag=True, help="The same, even of a buffer pool of more than 10 GiB.")
+@click.option(
+    "--state-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar=STATE_VARIABLE,
+    metavar="DIR",
+    help=f"Keep the history here, so that it outlives a restart of the sidecar; also ${STATE_VARIABLE}.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 def serve(
     *,
     setup: Setup,
     listen: tuple[str, int],
+    web_config: Path | None,
     interval: float,
+    statement_timeout: float,
+    collect_lru_pages: bool,
+    collect_lru_pages_anyway: bool,
+    state_dir: Path | None,
     verbose: bool,
     **options: Any,
 ) -> None:
@@ -89,13 +128,24 @@ def serve(
     SIGHUP, as POST /-/reload, loads rules and suppressions anew; while one of their files is broken the old ones stay.
     SIGINT or SIGTERM ends it.
     """
-    from advisor import api  # noqa: PLC0415 - FastAPI is only needed here, and not light
+    from advisor import api, footprint  # noqa: PLC0415 - as above
     from advisor import serve as http  # noqa: PLC0415
+    from advisor.api.guard import Guard  # noqa: PLC0415
+    from advisor.web import Web  # noqa: PLC0415
+    from exporter.collectors import COLLECTORS, lru_pages  # noqa: PLC0415
 
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    app = api.create(source(Where.of(**options), interval, setup.machine), setup.book)
+    web = None if web_config is None else Web(web_config)
+    collectors = COLLECTORS
+    if collect_lru_pages or collect_lru_pages_anyway:
+        collectors += (lru_pages.ANYWAY if collect_lru_pages_anyway else lru_pages.COLLECTOR,)
+    where = Where.of(**options)
+    watched_by = {"statement_seconds": statement_timeout, "collectors": collectors}
+    # The history is in no variable here: it would be kept for good.
+    history, own = _history(state_dir, where)
+    app = api.create(source(where, interval, setup.machine, **watched_by, **history()), setup.book, own)
     host, port = listen
     try:
         listener = http.listen(host, port)
@@ -104,11 +154,32 @@ def serve(
         raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
     shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host  # noqa: S104
     _reload_on_hangup(setup.book)
-    log.info("serving on http://%s:%s/", shown, listener.getsockname()[1])
-    http.run(app, listener)
+    local = http.is_local(listener)
+    if web and web.config.users and not (web.listening or local):
+        log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
+    log.info("serving on %s://%s:%s/", "https" if web and web.listening else "http", shown, listener.getsockname()[1])
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    footprint.give_back()
+    http.run(Guard(app, web, local=local), listener, web)
+
+
+def _history(folder: Path | None, where: Where) -> tuple[Callable[[], dict[str, Any]], Callable[[], Iterable[Metric]]]:
+    """What a sampler needs to keep its history in a folder, which is closed when the command ends, and its metrics."""
+    if folder is None:
+        return dict, tuple
+    if where.recording:
+        raise click.UsageError("--state-dir needs a server, not a recording")
+    from exporter import state_metrics  # noqa: PLC0415 - as above
+    from exporter.state import State  # noqa: PLC0415
+
+    state = click.get_current_context().with_resource(State(folder, where.server().address))
+    return lambda: {"keep": state, "past": state.take_past()}, lambda: state_metrics.families(state.report)
 
 
 def _reload_on_hangup(book: Rulebook) -> None:
+    from advisor.rulebook import warn_of_unknown  # noqa: PLC0415 - as above
+    from advisor.yamlfile import FileError  # noqa: PLC0415
+
     def reload() -> None:
         try:
             book.reload()
@@ -136,7 +207,7 @@ def _reload_on_hangup(book: Rulebook) -> None:
 @click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option(
     "--fail-on",
-    type=click.Choice([severity.value for severity in Severity]),
+    type=click.Choice(_SEVERITIES),
     default=None,
     help="Exit with 1 when there is advice of this severity or worse.",
 )
@@ -153,6 +224,9 @@ def advise(
 
     Rules look at what happens while they watch: let --watch span at least two runs of what you wonder about.
     """
+    from advisor import engine  # noqa: PLC0415 - as above
+    from advisor.recommendation import Severity  # noqa: PLC0415
+
     seen = watched(Where.of(**options), watch, interval, setup.machine)
     advice = engine.advise(setup.book.rules, seen, suppressions=setup.book.suppressions)
     _print_advice(advice, style)
@@ -173,23 +247,43 @@ def advise(
     metavar="FILE",
     help="JSON lines; compressed where the name ends in .gz.",
 )
+@click.option(
+    "--anonymise",
+    is_flag=True,
+    help="Without a name of yours: schemas, tables, indexes, columns, accounts, hosts, paths, statements.",
+)
 def record(
     *,
     seconds: float,
     interval: float,
     output: Path,
+    anonymise: bool,
     **options: Any,
 ) -> None:
     """Write what every query returns to a file that serve and advise can replay.
 
+    With --anonymise, names are replaced by others that are drawn by lot, and what the parsers do not read is left out:
+    the advice is the same, but for the names.
+
     Ctrl-C ends it early, with exit code 0: what was recorded until then is kept.
     """
+    from advisor import watching  # noqa: PLC0415 - as above
+    from exporter.anonymise import Anonymous  # noqa: PLC0415
+    from exporter.mysql import ServerError  # noqa: PLC0415
+    from exporter.recording import Recorder  # noqa: PLC0415
+
     with clear_errors():
         where = Where.of(**options)
         if where.recording:
             raise click.UsageError("record needs a server, not a recording")
         try:
-            ended = watching.record(where.server, interval=interval, seconds=seconds, output=output)
+            ended = watching.record(
+                where.server,
+                interval=interval,
+                seconds=seconds,
+                output=output,
+                recorder=Anonymous if anonymise else Recorder,
+            )
         except OSError as error:
             raise Unusable(f"cannot write {output}: {error.strerror}") from error
         if ended is not None:
@@ -211,7 +305,8 @@ def record(
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def check(*, setup: Setup, style: str, **options: Any) -> None:
     """Say what can be read, which rules are blind, and the GRANT that is missing."""
-    from advisor import text  # noqa: PLC0415 - rich is only needed to show something to people
+    from advisor import text, watching  # noqa: PLC0415 - as above
+    from exporter.collectors import COLLECTORS, LIGHT  # noqa: PLC0415
 
     snapshot = watching.run(watching.once(source(Where.of(**options), 10.0, setup.machine)))
     rules = [each for each in setup.book.rules if snapshot.server in each.file.applies]
@@ -239,14 +334,16 @@ def check(*, setup: Setup, style: str, **options: Any) -> None:
 
 
 def _print_advice(advice: Advice, style: str) -> None:
-    from advisor import text  # noqa: PLC0415 - rich is only needed to show something to people
-
     match style:
         case "json":
             click.echo(advice.model_dump_json(by_alias=True, indent=2))
         case "markdown":
-            click.echo(text.markdown(advice))
+            from advisor import markdown  # noqa: PLC0415 - as above
+
+            click.echo(markdown.markdown(advice))
         case _:
+            from advisor import text  # noqa: PLC0415 - with rich
+
             text.print_advice(text.console(), advice)
 
 

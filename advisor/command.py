@@ -12,23 +12,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from advisor import configuration, watching
 from advisor.config import CONFIG_VARIABLE, DSN_VARIABLE, RULES_VARIABLE, Duration, Interval, Size, Where
-from advisor.configuration import Configuration, ServerMachine
-from advisor.resolution import Suppression
-from advisor.rulebook import Rulebook, builtin_directory, warn_of_unknown
-from advisor.source import Replayed, window
-from advisor.window import Window
-from advisor.yamlfile import FileError
-from exporter.mysql import ServerError
-from exporter.recording import RecordingError
-from exporter.sampler import Sampler
-from exporter.snapshot import Snapshot, Storage
-from exporter.target import TargetError
+
+if TYPE_CHECKING:  # each command imports what it needs; --help needs next to nothing
+    from advisor.configuration import ServerMachine
+    from advisor.resolution import Suppression
+    from advisor.rulebook import Rulebook
+    from advisor.source import Replayed
+    from advisor.window import Window
+    from exporter.sampler import Sampler
+    from exporter.snapshot import Snapshot, Storage
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -155,7 +152,10 @@ def _with_setup(command: Command, options: Sequence[Callable[[Command], Command]
 
 
 def _setup(config: Path | None, rules: Path | None, suppress: Sequence[str], told: dict[str, Any]) -> Setup:
-    found = Configuration() if config is None else configuration.load(config)
+    from advisor import configuration  # noqa: PLC0415 - as above
+    from advisor.rulebook import Rulebook, builtin_directory, warn_of_unknown  # noqa: PLC0415
+
+    found = configuration.Configuration() if config is None else configuration.load(config)
     if "" in suppress:
         raise click.UsageError("--suppress needs a rule or the fingerprint of a recommendation")
     if not math.isfinite(told["cores"] or 0.0):
@@ -237,7 +237,11 @@ def source(where: Where, interval: float, machine: ServerMachine, **options: Any
         RecordingError: The recording cannot be used.
     """
     if where.recording is None:
+        from exporter.sampler import Sampler  # noqa: PLC0415 - as above
+
         return Sampler(where.server, interval=interval, machine=machine.configured, **options)
+    from advisor.source import Replayed  # noqa: PLC0415
+
     replayed = Replayed(where.recording)
     replayed.history = [machine.told(snapshot) for snapshot in replayed.history]
     return replayed
@@ -247,14 +251,20 @@ def watched(
     where: Where,
     watch: float,
     interval: float | None,
-    machine: ServerMachine = ServerMachine(),  # noqa: B008 - frozen
+    machine: ServerMachine | None = None,
 ) -> Window:
     """What a recording holds, or what a server did while it was watched.
 
     Raises:
         ServerError, RecordingError: There is nothing to look at.
     """
-    found = source(where, interval or min(watch / 6, 10.0), machine, history_seconds=2 * watch)
+    from advisor import watching  # noqa: PLC0415 - as above
+    from advisor.configuration import ServerMachine  # noqa: PLC0415
+    from advisor.source import window  # noqa: PLC0415
+    from exporter.mysql import ServerError  # noqa: PLC0415
+    from exporter.sampler import Sampler  # noqa: PLC0415
+
+    found = source(where, interval or min(watch / 6, 10.0), machine or ServerMachine(), history_seconds=2 * watch)
     if isinstance(found, Sampler):
         watching.run(watching.watch(found, watch, "watching"))
     seen = window(found, float("inf"))
@@ -268,8 +278,17 @@ def clear_errors() -> Iterator[None]:
     """What the input got wrong ends a command with one clear line."""
     try:
         yield
-    except (TargetError, ServerError, RecordingError, FileError) as error:
+    except _of_the_input() as error:
         raise Unusable(str(error)) from error
+
+
+def _of_the_input() -> tuple[type[Exception], ...]:
+    from advisor.yamlfile import FileError  # noqa: PLC0415 - as above
+    from exporter.mysql import ServerError  # noqa: PLC0415
+    from exporter.recording import RecordingError  # noqa: PLC0415
+    from exporter.target import TargetError  # noqa: PLC0415
+
+    return TargetError, ServerError, RecordingError, FileError
 
 
 def refuse_missing_privileges(snapshot: Snapshot) -> None:

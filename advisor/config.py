@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from advisor import configuration
-from advisor.window import LONGEST_GAP
 from exporter.target import Target, resolve
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
 CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
 RULES_VARIABLE = "INNODB_ADVISOR_RULES"
+STATE_VARIABLE = "INNODB_ADVISOR_STATE_DIR"
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Either a recording or a server."""
+    """Either a recording or a server.
+
+    Attributes:
+        recording: The file.
+        read: Where the server is and who logs in; files that say so are read anew, for a password may be changed.
+    """
 
     recording: Path | None
-    target: Target | None
+    read: Callable[[], Target] | None
 
     @property
-    def server(self) -> Target:
+    def server(self) -> Callable[[], Target]:
         """The server, where there is no recording."""
-        assert self.target is not None  # noqa: S101 - ``of`` makes sure that there is one of the two
-        return self.target
+        assert self.read is not None  # noqa: S101 - ``of`` makes sure that there is one of the two
+        return self.read
 
     @classmethod
     def of(
@@ -53,17 +59,15 @@ class Where:
                 f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file, "
                 "or a file with --recording"
             )
-        target = resolve(dsn, defaults_file, password_file, os.environ)
-        target.tls()  # what is wrong with its files is wrong from the start
-        return cls(None, target)
+        read = functools.partial(resolve, dsn, defaults_file, password_file, dict(os.environ))
+        read().tls()  # what is wrong with the files is wrong from the start
+        return cls(None, read)
 
 
 class Duration(click.ParamType[float]):
     """``90``, ``60s``, ``5m``, ``1h``: seconds as a float, more than 0."""
 
     name = "duration"
-    longest = float("inf")
-    too_long = ""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Parse; click reports a failure."""
@@ -73,16 +77,21 @@ class Duration(click.ParamType[float]):
         seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
         if seconds <= 0:
             self.fail(f"{value!r} is not a duration such as 60s, 5m or 1h", param, ctx)
-        if seconds > self.longest:
-            self.fail(f"{value!r} is longer than {self.longest:g}s: {self.too_long}", param, ctx)
         return seconds
 
 
 class Interval(Duration):
     """The time between two collections, half of what would be taken for a gap at most."""
 
-    longest = LONGEST_GAP / 2
-    too_long = "rules would take the time between two collections for a gap"
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        from advisor.window import LONGEST_GAP  # noqa: PLC0415 - not for --help
+
+        seconds, longest = super().convert(value, param, ctx), LONGEST_GAP / 2
+        if seconds > longest:
+            why = "rules would take the time between two collections for a gap"
+            self.fail(f"{value!r} is longer than {longest:g}s: {why}", param, ctx)
+        return seconds
 
 
 class Size(click.ParamType[int]):
@@ -92,6 +101,8 @@ class Size(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse; click reports a failure."""
+        from advisor import configuration  # noqa: PLC0415 - not for --help
+
         try:
             return configuration.size(value)
         except ValueError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ def advise(
     beside: Sequence[Rule] = (),
     suppressions: Sequence[Suppression] = (),
     standing: frozenset[str] = frozenset(),
+    seconds: float = math.inf,
 ) -> Advice:
     """What the rules say: recommendations, the most severe first, and the rules that could not run.
 
@@ -39,8 +41,9 @@ def advise(
         beside: Rules that are not asked, but blind where a source that they need is shut.
         suppressions: Findings that are not wanted.
         standing: Fingerprints of the findings of the last advice: these go later than they came.
+        seconds: Of a core, for all rules together, beside what each of them may take.
     """
-    evaluation = _Evaluation((*rules, *beside), window, standing)
+    evaluation = _Evaluation((*rules, *beside), window, standing, seconds)
     server = window.latest.server
     outcomes = [outcome for rule in rules if server in rule.file.applies for outcome in evaluation.outcomes(rule)]
     found = [each for each in outcomes if isinstance(each, Recommendation)]
@@ -61,8 +64,9 @@ def advise(
 class _Evaluation:
     """The rules over one window, with what they share: facts, the fitted model, the slices."""
 
-    def __init__(self, known: Sequence[Rule], window: Window, standing: frozenset[str]) -> None:
+    def __init__(self, known: Sequence[Rule], window: Window, standing: frozenset[str], seconds: float) -> None:
         self._window, self._standing = window, standing
+        self._until = time.thread_time() + seconds
         self._needed_by = needed_by(known, window)
         self._facts = facts.facts(window, self._needed_by)
         self._model = Model(window, self._facts)  # fitted once a rule asks it
@@ -77,13 +81,12 @@ class _Evaluation:
         items: Sequence[Any] = [None]
         if rule.file.for_each is not None:
             items = self._facts.lists[rule.file.for_each]
-        began = time.perf_counter()
-        self._model.until = began + rule.file.budget_seconds
+        began = time.thread_time()
+        self._model.until = until = min(began + rule.file.budget_seconds, self._until)
         for number, item in enumerate(items):
-            if number and time.perf_counter() - began > rule.file.budget_seconds:
-                reason = (
-                    f"{number} of {len(items)} took its {rule.file.budget_seconds:g} s: the others were not looked at"
-                )
+            if number and time.thread_time() > until:
+                took = max(0.0, until - began)
+                reason = f"{number} of {len(items)} took its {took:.3g} s: the others were not looked at"
                 yield Blind(rule=rule.id, lacks="time", reason=reason)
                 return
             outcome = self._outcome(rule, item)

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from advisor.models.scenario import Pass
+from advisor.phrases import shown
 from advisor.recommendation import tidy
 from advisor.summary import duration
-from advisor.text import plain_table, shown
+from advisor.text import plain_table
 from advisor.whatif import Amount, TableOutcome, WhatIf
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from advisor import rule
+from advisor import footprint, rule
 from advisor.resolution import Suppression
 from advisor.rule import Rule
 from advisor.yamlfile import FileError
@@ -110,6 +110,7 @@ class Rulebook:
                 self.problem = error
                 raise
             self.problem = None
+        footprint.give_back()
 
     def _load(self) -> InForce:
         builtin = {each.id: each for each in rule.load(self._builtin)}

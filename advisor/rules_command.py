@@ -7,15 +7,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from advisor import cases, rule_page, silence
-from advisor.cases import Difference
 from advisor.command import FINDINGS, Setup, Unusable, ending, rules_options
-from advisor.rule import Rule
-from advisor.rulebook import Rulebook, builtin_directory, own_rules
-from advisor.yamlfile import FileError
+
+if TYPE_CHECKING:
+    from advisor.cases import Difference
+    from advisor.rule import Rule
+    from advisor.rulebook import Rulebook
 
 _PAGE_WIDTH = 100
 _NO_CAPTURES = (
@@ -61,6 +62,8 @@ def list_(*, setup: Setup, as_json: bool) -> None:
 )
 def show(*, rule_id: str, setup: Setup, style: str) -> None:
     """Explain a rule: when it fires, why, its evidence, how to fix it, and how that was proved."""
+    from advisor import rule_page  # noqa: PLC0415 - each command imports what it needs
+
     book = setup.book
     found = _known(book.rules, rule_id)
     page = rule_page.markdown(found, book.origin(found.id))
@@ -93,6 +96,9 @@ def test(*, directory: Path | None, setup: Setup, only: Sequence[str], verbose: 
 
     Without DIR these are the built-in rules, and those of --rules.
     """
+    from advisor.rulebook import builtin_directory, own_rules  # noqa: PLC0415 - as above
+    from advisor.yamlfile import FileError  # noqa: PLC0415
+
     found = setup.book.rules if directory is None else own_rules(directory)
     if only:
         found = tuple(_known(found, each) for each in only)
@@ -127,6 +133,8 @@ PASS, FAIL = "PASS", "FAIL"
 
 def _tested(rule: Rule, *, verbose: bool) -> Counter[str]:
     """Run the cases of a rule, say how each went, and count them."""
+    from advisor import cases, silence  # noqa: PLC0415 - as above
+
     known = cases.load(rule)
     click.secho(rule.id, bold=True)
     tally: Counter[str] = Counter()
@@ -166,6 +174,8 @@ def _table(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def _summary(book: Rulebook, rule: Rule) -> dict[str, object]:
+    from advisor import rule_page  # noqa: PLC0415 - as above
+
     file = rule.file
     return {
         "id": rule.id,

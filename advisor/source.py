@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from advisor.window import Window
-from exporter.mysql import ServerError
 from exporter.recording import RecordingError, replay
 from exporter.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from exporter.mysql import ServerError  # with aiomysql, which a recording needs not
 
 
 class Source(Protocol):
@@ -29,6 +31,9 @@ class Source(Protocol):
 
     async def collect(self, max_age: float = 0.0) -> Snapshot:
         """One at most ``max_age`` seconds old. Raises ServerError."""
+
+    async def glance(self, max_age: float = 0.0) -> Snapshot:
+        """For a scrape: what is quick to ask so old at most, the rest as it was read last. Raises ServerError."""
 
     async def run(self) -> None:
         """Keep watching until cancelled."""
@@ -57,6 +62,10 @@ class Replayed:
     async def collect(self, max_age: float = 0.0) -> Snapshot:  # noqa: ARG002 - time stands still in a recording
         """Its last snapshot."""
         return self.history[-1]
+
+    async def glance(self, max_age: float = 0.0) -> Snapshot:
+        """Its last snapshot."""
+        return await self.collect(max_age)
 
     async def run(self) -> None:
         """There is nothing to watch."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from advisor.expressions import Result
 from advisor.recommendation import identifier
+
+if TYPE_CHECKING:
+    from advisor.expressions import Result  # with the library of CEL, which only rules need
 
 
 def placeholders(template: str) -> list[tuple[str, str]]:

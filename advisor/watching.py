@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,8 +79,22 @@ async def watch(sampler: Sampler, seconds: float, word: str) -> None:
             await sampler.close()
 
 
-def record(target: Target, *, interval: float, seconds: float, output: Path) -> KeyboardInterrupt | ServerError | None:
+def record(
+    target: Callable[[], Target],
+    *,
+    interval: float,
+    seconds: float,
+    output: Path,
+    recorder: Callable[[Path], Recorder] = Recorder,
+) -> KeyboardInterrupt | ServerError | None:
     """Record for a while, into a file beside ``output`` that takes its place at the end.
+
+    Args:
+        target: The server.
+        interval: Seconds between two collections.
+        seconds: How long.
+        output: The file.
+        recorder: Opens what writes it: all as it comes, or without the owner's names.
 
     Returns:
         What ended it early, after at least one collection; None when nothing did.
@@ -93,8 +107,8 @@ def record(target: Target, *, interval: float, seconds: float, output: Path) -> 
     part = output.with_name(f".part-{output.name}") if whole else output
     ended: KeyboardInterrupt | ServerError | None = None
     try:
-        with Recorder(part) as recorder:
-            sampler = Sampler(target, interval=interval, keep=recorder)
+        with recorder(part) as keep:
+            sampler = Sampler(target, interval=interval, keep=keep)
             try:
                 run(watch(sampler, seconds, "recording"))
             except (KeyboardInterrupt, ServerError) as end:

@@ -29,7 +29,7 @@ class Window:
 
     @classmethod
     def of(cls, history: Sequence[Snapshot], longest: float) -> Window:
-        """The newest part of ``history`` without a restart, a gap, or a change of settings in it.
+        """The newest part of ``history`` without a restart, a gap, a clock set back, or a change of settings in it.
 
         Args:
             history: Snapshots, oldest first; not empty.
@@ -39,7 +39,7 @@ class Window:
         # The oldest of these that know the section: one that lacks it hides neither a restart nor a new setting.
         status = variables = history[-1]
         for before in reversed(list(history)[:-1]):
-            if kept[-1].at - before.at > LONGEST_GAP or history[-1].at - before.at > longest:
+            if not 0 < kept[-1].at - before.at <= LONGEST_GAP or history[-1].at - before.at > longest:
                 break
             if before.server != status.server or _restarted(before, status) or _changed(before, variables):
                 break

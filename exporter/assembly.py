@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL
 from exporter.collectors.parallel_readers import Integrator
+from exporter.compact import compact
 from exporter.rows import Rows
 from exporter.server import Server
 from exporter.snapshot import Failure, Outcome, Snapshot
 
-_COLLECTORS = {collector.name: collector for collector in (*COLLECTORS, LIGHT)}
+STALE_SECONDS = 300.0
+"""A source that could not be read for a moment is served as it was last read for so long."""
+_PASSING: frozenset[Failure] = frozenset({"deadline", "failed"})
+
+_COLLECTORS = {collector.name: collector for collector in (*COLLECTORS, *OPTIONAL, LIGHT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Answer:
 
 
 class Assembler:
-    """Takes in answers and gives snapshots. A source that failed last time is unknown, not stale."""
+    """Takes in answers and gives snapshots."""
 
     def __init__(self, server: Server, account: str) -> None:
         self.server = server
@@ -39,6 +45,9 @@ class Assembler:
         self._outcomes: dict[str, Outcome] = {}
         self._sections: dict[str, Any] = {}
         self._results: dict[str, tuple[Rows, ...]] = {}
+        self._read: dict[str, tuple[float, Any]] = {}  # when each section that may be served was read, and itself
+        self._before: dict[str, Any] = {}  # as each section was last known
+        self._shown: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
         self._parallel_readers = Integrator()
 
     def take(self, answer: Answer) -> None:
@@ -59,8 +68,13 @@ class Assembler:
                     f"cannot parse the answer: {type(error).__name__}: {error}",
                 )
         self._outcomes[answer.collector] = outcome
-        if answer.collector in _COLLECTORS:  # a recording may be of a version that had others
+        if (collector := _COLLECTORS.get(answer.collector)) is not None:  # a recording may know others
             self._sections[answer.collector] = section
+            if section is not None:
+                self._before[answer.collector] = section
+                self._read[answer.collector] = answer.at, section
+            elif collector.quick or outcome.failure not in _PASSING:
+                self._read.pop(answer.collector, None)
         self._results[answer.collector] = answer.results if section is not None else ()
 
     def _off(self, collector: str) -> tuple[str, str] | None:
@@ -79,8 +93,28 @@ class Assembler:
             return self._parallel_readers.section()
         if answer.results == self._results.get(answer.collector):
             return self._sections[answer.collector]  # one object for many snapshots keeps the history small
-        return parse(answer.results)
+        return compact(parse(answer.results), self._before.get(answer.collector))
 
-    def snapshot(self, at: float) -> Snapshot:
-        """Everything known at ``at`` (Unix seconds)."""
-        return Snapshot(at, self.server, self.account, dict(self._outcomes), **self._sections)
+    def snapshot(self, at: float, *, stale: bool = False) -> Snapshot:
+        """Everything known at ``at`` (Unix seconds).
+
+        A source that failed last time is unknown; with ``stale`` it is as it was read last, if that was not long ago:
+        ``read_at`` tells.
+        """
+        served = {
+            name: (read, section)
+            for name, (read, section) in self._read.items()
+            if self._sections[name] is not None or (stale and 0 <= at - read <= STALE_SECONDS)
+        }
+        outcomes, read_at = self._shown
+        self._shown = (
+            compact(dict(self._outcomes), outcomes),
+            compact({name: read for name, (read, _) in served.items()}, read_at),
+        )
+        return Snapshot(
+            at,
+            self.server,
+            self.account,
+            *self._shown,
+            **{name: section for name, (_, section) in served.items()},
+        )

@@ -9,8 +9,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 
 from exporter.collectors.base import TOP
 from exporter.midpoint import old_target
-from exporter.rows import number
-from exporter.snapshot import BufferPool, Snapshot
+from exporter.rows import credible, number
+from exporter.snapshot import BufferPool, Index, Snapshot
 from exporter.specs import SPECS, Spec
 
 SETTINGS = (
@@ -52,14 +52,18 @@ def families(snapshot: Snapshot | None) -> Iterator[Metric]:
 
 
 def assemble(specs: Mapping[str, Spec], found: Iterable[Sample]) -> Iterator[Metric]:
-    """Families, in the order of ``specs``, from samples in any order; families without samples are left out."""
-    by_name: dict[str, list[Sample]] = {}
-    for sample in found:
-        by_name.setdefault(sample[0], []).append(sample)
+    """Families, in the order of ``specs``, from samples in any order; families without samples are left out.
+
+    Of samples with the same name and labels only the first is kept: Prometheus drops a whole scrape for one series
+    that comes twice, and names that differ for the server may not differ here (bytes that are no UTF-8).
+    """
+    by_name: dict[str, dict[tuple[str, ...], float]] = {}
+    for name, labels, value in found:
+        by_name.setdefault(name, {}).setdefault(labels, value)
     for name, spec in specs.items():
         if name in by_name:
             family = _family(spec)
-            for _, labels, value in by_name[name]:
+            for labels, value in by_name[name].items():
                 family.add_metric(labels, value)
             yield family
 
@@ -94,6 +98,7 @@ def samples(snapshot: Snapshot | None) -> Iterator[Sample]:
     yield from _server(snapshot)
     yield from _pools(snapshot)
     yield from _indexes(snapshot)
+    yield from _lru_pages(snapshot)
     yield from _change_buffer(snapshot)
     yield from _work(snapshot)
     yield from _settings(snapshot)
@@ -114,9 +119,15 @@ def _server(snapshot: Snapshot) -> Iterator[Sample]:
         if machine.memory_available_bytes is not None:
             yield "innodb_server_memory_available_bytes", (), machine.memory_available_bytes
     for setting in ("innodb_buffer_pool_size", "innodb_page_size"):
-        value = number(snapshot.setting(setting))
+        value = _amount(snapshot, setting)
         if value is not None:
             yield f"{setting}_bytes", (), value
+
+
+def _amount(snapshot: Snapshot, setting: str) -> float | None:
+    """A setting that says how much of something; None where it is not known, or below 0."""
+    value = number(snapshot.setting(setting))
+    return None if value is None or not credible(value) else value
 
 
 _POOL_COUNTERS = {
@@ -132,14 +143,15 @@ _POOL_COUNTERS = {
 
 
 def _pools(snapshot: Snapshot) -> Iterator[Sample]:
-    pct = number(snapshot.setting("innodb_old_blocks_pct"))
+    pct = _amount(snapshot, "innodb_old_blocks_pct")
     for pool in snapshot.pools or ():
         yield from _pool(pool, None if pct is None else int(pct))
 
 
 def _pool(pool: BufferPool, old_blocks_pct: int | None) -> Iterator[Sample]:
     name = str(pool.pool)
-    yield "innodb_buffer_pool_pages", (name, "young"), pool.database_pages - pool.old_pages
+    if pool.old_pages <= pool.database_pages:  # the server reads the two at different moments
+        yield "innodb_buffer_pool_pages", (name, "young"), pool.database_pages - pool.old_pages
     yield "innodb_buffer_pool_pages", (name, "old"), pool.old_pages
     yield "innodb_buffer_pool_pages", (name, "free"), pool.free_pages
     yield "innodb_buffer_pool_modified_pages", (name,), pool.modified_pages
@@ -155,9 +167,19 @@ def _indexes(snapshot: Snapshot) -> Iterator[Sample]:
             yield "innodb_index_resident_pages", (index.schema, index.table, index.index), pages
         yield "innodb_index_resident_pages", ("", "", _OTHER), cached.other_pages
     if (sized := snapshot.index_sizes) is not None:
-        for index, size in sized.sizes.items():
+        largest = heapq.nlargest(TOP, sized.sizes.items(), key=lambda item: item[1].pages)
+        for index, size in largest:
             yield "innodb_index_pages", (index.schema, index.table, index.index), size.pages
-        yield "innodb_index_pages", ("", "", _OTHER), sized.other_pages
+        in_all = sized.other_pages + sum(size.pages for size in sized.sizes.values())
+        yield "innodb_index_pages", ("", "", _OTHER), in_all - sum(size.pages for _, size in largest)
+
+
+def _lru_pages(snapshot: Snapshot) -> Iterator[Sample]:
+    if (lru := snapshot.lru_pages) is None:
+        return
+    for index, pages in (*lru.pages.items(), (Index("", "", _OTHER), lru.other)):
+        yield "innodb_index_lru_pages", (index.schema, index.table, index.index, "young"), pages.young
+        yield "innodb_index_lru_pages", (index.schema, index.table, index.index, "old"), pages.old
 
 
 def _change_buffer(snapshot: Snapshot) -> Iterator[Sample]:
@@ -174,7 +196,7 @@ def _change_buffer(snapshot: Snapshot) -> Iterator[Sample]:
     if free is not None and segment is not None:
         yield "innodb_ibuf_free_list_pages", (), free
         yield "innodb_ibuf_segment_pages", (), segment
-    share = number(snapshot.setting("innodb_change_buffer_max_size"))
+    share = _amount(snapshot, "innodb_change_buffer_max_size")
     if share is not None and snapshot.pools is not None:
         yield "innodb_ibuf_max_size_pages", (), share / 100 * sum(pool.size_pages for pool in snapshot.pools)
     if "ibuf_merges" in metrics:
@@ -201,8 +223,9 @@ def _work(snapshot: Snapshot) -> Iterator[Sample]:
             yield "innodb_ddl_stage_work", (stage.name, "estimated"), stage.estimated
     for table, rows in (snapshot.table_scans or {}).items():
         yield "innodb_table_scan_rows_total", (table.schema, table.table), rows
-    for table, counted in (snapshot.count_statements or {}).items():
-        yield "innodb_count_star_total", (table.schema, table.table), counted.executions
+    counted = (snapshot.count_statements or {}).items()
+    for table, statement in heapq.nlargest(TOP, counted, key=lambda item: item[1].executions):
+        yield "innodb_count_star_total", (table.schema, table.table), statement.executions
     if (files := snapshot.data_files) is not None:
         yield "innodb_data_file_reads_total", (), files.reads
         yield "innodb_data_file_read_seconds_total", (), files.seconds
@@ -227,5 +250,8 @@ def _own(snapshot: Snapshot) -> Iterator[Sample]:
             continue
         yield "innodb_exporter_collector_success", (name,), float(outcome.failure is None)
         yield "innodb_exporter_collector_duration_seconds", (name,), outcome.seconds
+    for name, read in snapshot.read_at.items():
+        # The clock may have been set back meanwhile.
+        yield "innodb_exporter_collector_age_seconds", (name,), max(0.0, snapshot.at - read)
     if snapshot.server_time is not None:
         yield "innodb_exporter_collector_server_seconds_total", (), snapshot.server_time

@@ -1,4 +1,4 @@
-"""The connection to the server: the only importer of aiomysql.
+"""The connection to the server: the only place that sends statements.
 
 A session here is read-only, waits for no metadata lock longer than two seconds, and has a limit on how long a
 statement may run wherever the server offers one.
@@ -9,22 +9,46 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 import struct
+from dataclasses import replace
 from typing import Any, Final
 
-# aiomysql asks for the name of the operating system's user when it is imported, and a container's uid may have none.
-os.environ.setdefault("USER", "innodb-advisor")
-
-import aiomysql
 from pymysql import err
-from pymysql.constants import CLIENT
 
-from exporter.rows import Rows
-from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
+from exporter.errors import (
+    AccessDenied,
+    ConnectionLost,
+    DeadlineExceeded,
+    NotMySQL,
+    PrivilegeMissing,
+    QueryFailed,
+    ServerError,
+    Unreachable,
+)
+from exporter.rows import Rows, Value
+from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify, instance
 from exporter.target import Peer, Target, TargetError
+from exporter.wire import Cursor, Refused, raw_connection
+
+__all__ = [
+    "LOCK_WAIT_SECONDS",
+    "AccessDenied",
+    "Connection",
+    "ConnectionLost",
+    "DeadlineExceeded",
+    "NotMySQL",
+    "PrivilegeMissing",
+    "QueryFailed",
+    "ServerError",
+    "Unreachable",
+    "session_statements",
+]
 
 LOCK_WAIT_SECONDS: Final = 2
 _CONNECT_SECONDS: Final = 10.0
+_CANCEL_SECONDS: Final = 2.0
+CANCEL_SQL: Final = "KILL QUERY %s"
 _CREDENTIALS: Final = struct.Struct("3i")
 
 _PRIVILEGE_ERRORS = frozenset({1044, 1142, 1143, 1227, 1370, 1410})
@@ -33,61 +57,8 @@ _DEADLINE_ERRORS = frozenset({1317, 1969, 3024})
 _LOST_ERRORS = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
 
 
-class ServerError(Exception):
-    """Something went wrong between here and the server; the text is fit for a user."""
-
-
-class Unreachable(ServerError):
-    """Nobody answers at that address, or the server has no connection to spare."""
-
-
-class NotMySQL(ServerError):
-    """Something answers at that address, but it does not speak the MySQL protocol."""
-
-
-class AccessDenied(ServerError):
-    """The server refused the login."""
-
-
-class ConnectionLost(ServerError):
-    """The connection broke; a new one has to be opened."""
-
-
-class PrivilegeMissing(ServerError):
-    """The account may not read this source."""
-
-
-class DeadlineExceeded(ServerError):
-    """The statement ran longer than it may. After one the connection is closed: its state is unknown."""
-
-
-class QueryFailed(ServerError):
-    """The server refused the statement for another reason."""
-
-
-class _Cursor(aiomysql.Cursor):  # type: ignore[misc]  # aiomysql ships no types
-    """A cursor without the extra SHOW WARNINGS that aiomysql sends after a statement with warnings."""
-
-    async def _show_warnings(self, conn: object) -> None:
-        pass
-
-
-class _Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
-    """A connection that knows whether it was greeted, and that does not fall back to plain text.
-
-    aiomysql goes on without TLS where the server offers none, password and all.
-    """
-
-    server_version: str | None = None
-
-    async def _get_server_information(self) -> None:
-        await super()._get_server_information()
-        if self._ssl_context is not None and not self.server_capabilities & CLIENT.SSL:
-            raise _NoTLS
-
-
-class _NoTLS(Exception):
-    """The server offers no TLS, and the target asks for it."""
+class _HandshakeFailed(Exception):
+    """TLS that was preferred, not required, could not be agreed on."""
 
 
 class Connection:
@@ -95,14 +66,18 @@ class Connection:
 
     Attributes:
         server: What the server is.
+        instance: What tells it from another of the same kind.
         account: Who the session is logged in as, ``user@host``.
+        id: The server's own number for it.
     """
 
     def __init__(self, raw: Any, target: Target) -> None:
         self._raw = raw
         self._target = target
         self.server: Server
+        self.instance: tuple[str | None, ...] = ()
         self.account = ""
+        self.id: Value = None
         self._turn = asyncio.Lock()
 
     @classmethod
@@ -123,7 +98,15 @@ class Connection:
             NotMySQL: What answered is no MySQL server.
         """
         try:
-            raw = _raw_connection(target)
+            return await cls._open(target, statement_seconds, connect_seconds)
+        except _HandshakeFailed:
+            # A server of before TLS 1.2: the mysql client falls back, too.
+            return await cls._open(replace(target, ssl_mode="DISABLED"), statement_seconds, connect_seconds)
+
+    @classmethod
+    async def _open(cls, target: Target, statement_seconds: float, connect_seconds: float) -> Connection:
+        try:
+            raw = raw_connection(target)
         except TargetError as error:  # a certificate that was there at the start may be gone
             raise Unreachable(str(error)) from error
         connection = cls(raw, target)
@@ -143,12 +126,12 @@ class Connection:
             raise Unreachable(f"{target.address} did not answer within {connect_seconds:g} s") from None
         except err.MySQLError as error:
             connection.abort()
+            if target.mode == "PREFERRED" and isinstance(error.__cause__, ssl.SSLError):
+                raise _HandshakeFailed from error
             raise _connect_error(error, target, greeted=raw.server_version is not None) from error
-        except _NoTLS:
+        except Refused as error:
             connection.abort()
-            raise Unreachable(
-                f"{target.address} offers no TLS, which ssl-mode or a certificate asks for; nothing was sent to it"
-            ) from None
+            raise Unreachable(f"{target.address} {error}; no password was sent") from None
         except ServerError:
             connection.abort()
             raise
@@ -163,21 +146,25 @@ class Connection:
 
     async def _prepare(self, statement_seconds: float) -> None:
         identity = await self._execute(IDENTITY_SQL, "identity")
+        variables = {str(row[0]).lower(): str(row[1]) for row in identity.rows}
+        self.instance = instance(variables)
         try:
-            self.server = identify({str(row[0]).lower(): str(row[1]) for row in identity.rows})
+            self.server = identify(variables)
         except ValueError as error:
             raise NotMySQL(f"{self._target.address} is no MySQL or MariaDB server: {error}") from None
         for statement in session_statements(self.server, statement_seconds):
             await self._execute(statement, "session")
-        self.account = str((await self._execute(ACCOUNT_SQL, "identity")).rows[0][0])
+        account, self.id = (await self._execute(ACCOUNT_SQL, "identity")).rows[0]
+        self.account = str(account)
 
-    async def query(self, collector: str, sql: str, deadline_seconds: float) -> Rows:
+    async def query(self, collector: str, sql: str, deadline_seconds: float, *values: Value) -> Rows:
         """Run one statement.
 
         Args:
             collector: Named in the statement's leading comment, so that a DBA sees whose it is.
             sql: Constant text.
             deadline_seconds: After this the connection is dropped.
+            values: For the text's parameters, each of them ``%s``.
 
         Raises:
             PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement; the session lives on after the
@@ -186,7 +173,7 @@ class Connection:
         """
         try:
             async with self._turn, asyncio.timeout(deadline_seconds):
-                return await self._execute(sql, collector)
+                return await self._execute(sql, collector, *values)
         except TimeoutError:
             self.abort()
             raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
@@ -203,9 +190,17 @@ class Connection:
             self.abort()
             raise QueryFailed(f"the answer cannot be read: {error}") from error
 
-    async def _execute(self, sql: str, collector: str) -> Rows:
-        async with self._raw.cursor(_Cursor) as cursor:
-            await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}")
+    async def cancel(self, other: Connection) -> None:
+        """End the statement of another session of ours, which was left alone here but goes on in the server.
+
+        Raises:
+            ServerError: As ``query``; there may be nothing to end any more.
+        """
+        await self.query("cancel", CANCEL_SQL, _CANCEL_SECONDS, other.id)
+
+    async def _execute(self, sql: str, collector: str, *values: Value) -> Rows:
+        async with self._raw.cursor(Cursor) as cursor:
+            await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}", values or None)
             columns = [column[0] for column in cursor.description or ()]
             return Rows.of(columns, await cursor.fetchall() if columns else ())
 
@@ -245,10 +240,7 @@ class Connection:
 
     def abort(self) -> None:
         """Drop the connection at once, without a farewell."""
-        writer = self._raw._writer  # noqa: SLF001
         self._raw.close()
-        if writer is not None:
-            writer.transport.abort()  # under TLS, close() alone waits for the other side's farewell
 
     async def close(self) -> None:
         """End the session politely."""
@@ -260,8 +252,7 @@ class Connection:
                 await self._raw.ensure_closed()
                 await writer.wait_closed()
         except (OSError, TimeoutError):
-            self._raw.close()
-            writer.transport.abort()
+            self.abort()
 
 
 def session_statements(server: Server, statement_seconds: float) -> tuple[str, ...]:
@@ -276,21 +267,6 @@ def session_statements(server: Server, statement_seconds: float) -> tuple[str, .
     elif server.has("max_statement_time"):
         statements.append(f"SET SESSION max_statement_time = {statement_seconds:g}")
     return tuple(statements)
-
-
-def _raw_connection(target: Target) -> Any:
-    return _Raw(
-        host=target.host,
-        port=target.port,
-        unix_socket=target.socket,
-        user=target.user,
-        # aiomysql encodes it in Latin-1: this way UTF-8 is sent, or the very bytes that the environment had.
-        password=target.password.encode(errors="surrogateescape").decode("latin1"),
-        ssl=target.tls(),
-        charset="utf8mb4",
-        autocommit=True,
-        program_name="innodb-advisor",
-    )
 
 
 async def _accepts(target: Target) -> bool:
@@ -324,12 +300,12 @@ def _connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> S
     if code in _LOGIN_ERRORS:
         return AccessDenied(f"{target.address} refused the login of {target.user!r}: {text}")
     cause = error.__cause__
+    if greeted and (code in _LOST_ERRORS or isinstance(cause, ConnectionError)):
+        return Unreachable(f"{target.address} closed the connection during the login")
     if isinstance(cause, OSError):
         # asyncio's own text of a refused connection is the address once more.
         reason = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else cause.strerror
         return Unreachable(f"cannot connect to {target.address}: {reason or cause}")
-    if greeted and code in _LOST_ERRORS:
-        return Unreachable(f"{target.address} closed the connection during the login")
     if code in _LOST_ERRORS:
         return NotMySQL(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
     if isinstance(error, err.InternalError) and not code:

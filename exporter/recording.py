@@ -3,7 +3,8 @@
 A recording is JSON lines, gzip-compressed where the file's name ends in .gz:
 
 ``{"recording": 1, "by": …}`` first, then in the order they happened
-``{"server": {<identity variables>}, "account": …}`` whenever a session was opened,
+``{"server": {<identity variables>}, "account": …}`` whenever a session was opened, with ``"continued": true`` where it
+was in a recording before this one,
 ``{"answer": <collector>, "at": …, "seconds": …, "results": [{"columns": […], "rows": [[…]]}]}`` with
 ``"same": true`` in place of results equal to that collector's last, or ``"failure"``, ``"reason"``, ``"cure"``,
 ``{"collection": <Unix seconds>}`` when a collection was complete,
@@ -15,7 +16,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
@@ -36,8 +37,12 @@ class RecordingError(ValueError):
 class Recorder:
     """Writes a recording. Close it, or use it as a context manager, to make it complete."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, compression: int = 9) -> None:
         """Open the file.
+
+        Args:
+            path: Of the file; compressed where it ends in .gz.
+            compression: How much, from 1 to 9; more takes longer.
 
         Raises:
             OSError: It cannot be written.
@@ -46,7 +51,7 @@ class Recorder:
         self._file: BinaryIO = self._close.enter_context(path.open("wb"))
         if path.suffix == ".gz":
             # No name and no time in the header: the same rows make the same file.
-            compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file, mtime=0)
+            compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file, compresslevel=compression, mtime=0)
             self._file = cast("BinaryIO", self._close.enter_context(compressed))
         self._lines = 0
         self._last: dict[str, tuple[Rows, ...]] = {}
@@ -61,6 +66,12 @@ class Recorder:
     def session(self, server: Server, account: str) -> None:
         """A session was opened: what the server is, and who is logged in."""
         self._write({"server": identity(server), "account": account})
+
+    def resume(self, server: Server, account: str, answers: Iterable[Answer]) -> None:
+        """Go on with a session of a recording before this one, in which collectors gave these answers last."""
+        self._write({"server": identity(server), "account": account, "continued": True})
+        for answer in answers:
+            self.answer(answer)
 
     def answer(self, answer: Answer) -> None:
         """A collector ran."""
@@ -98,24 +109,41 @@ def replay(path: Path) -> Iterator[Snapshot]:
     Raises:
         RecordingError: The file cannot be read, is no recording, or is damaged or truncated.
     """
-    assembler: Assembler | None = None
-    last: dict[str, tuple[Rows, ...]] = {}
-    for number, line in _lines(path):
-        try:
-            if "server" in line:
-                assembler = Assembler(identify(line["server"]), line["account"])
-            elif assembler is None:
-                raise ValueError("an answer before any session")
-            elif "answer" in line:
-                answer = _answer(line, last)
-                if answer.failure is None:
-                    last[answer.collector] = answer.results
-                assembler.take(answer)
-            elif "collection" in line:
-                yield assembler.snapshot(float(line["collection"]))
-        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
+    return Replayer().read(path)
+
+
+class Replayer:
+    """Reads recordings, of which one may go on with the session of the one before."""
+
+    def __init__(self) -> None:
+        self._assembler: Assembler | None = None
+
+    def read(self, path: Path) -> Iterator[Snapshot]:
+        """The snapshots of the next recording. Raises RecordingError, as ``replay`` does."""
+        began = False
+        last: dict[str, tuple[Rows, ...]] = {}
+        for number, line in _lines(path):
+            try:
+                if "server" in line:
+                    self._session(identify(line["server"]), line["account"], continued="continued" in line)
+                    began = True
+                elif self._assembler is None or not began:
+                    raise ValueError("an answer before any session")
+                elif "answer" in line:
+                    answer = _answer(line, last)
+                    if answer.failure is None:
+                        last[answer.collector] = answer.results
+                    self._assembler.take(answer)
+                elif "collection" in line:
+                    yield self._assembler.snapshot(float(line["collection"]))
+            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+                what = f"{type(error).__name__}: {error}"
+                raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
+
+    def _session(self, server: Server, account: str, *, continued: bool) -> None:
+        going_on = self._assembler
+        if not continued or going_on is None or (going_on.server, going_on.account) != (server, account):
+            self._assembler = Assembler(server, account)
 
 
 def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from typing import Final
 
 Value = None | int | float | str
+
+PICOSECONDS: Final = 1e12
+"""In a second: the unit of performance_schema's timers."""
+_WRAPPED: Final = 2**63
+"""Counts from here on are negative ones that a server shows unsigned (seen: 18446744073709551615 for -1)."""
+_LONGEST: Final = 400
+"""Characters of a number: no double has more digits before its point, and Python reads 4,300 at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +46,14 @@ class Rows:
 
 
 def plain(value: object) -> Value:
-    """A driver's value as None, int, float or str; bytes that are no UTF-8 keep a replacement mark."""
+    """A driver's value as None, int, float or str; what is no UTF-8 keeps a replacement mark."""
     match value:
         case bool():
             return int(value)
-        case None | int() | float() | str():
+        case str():
+            # JSON can hold half a surrogate pair, which nothing could be told of in UTF-8.
+            return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        case None | int() | float():
             return value
         case Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
@@ -57,27 +69,88 @@ def plain(value: object) -> Value:
 
 def number(value: Value) -> float | None:
     """The value as a number; None where the server gave NULL or a text that is none."""
-    if value is None:
+    if value is None or (isinstance(value, str) and not _numeral(value)):
         return None
     try:
-        return float(value)
-    except ValueError:
+        found = float(value)
+    except (ValueError, OverflowError):
         return None
+    return found if math.isfinite(found) else None
+
+
+def credible(value: float) -> bool:
+    """Whether a server can have counted so far: neither below 0, nor so and shown unsigned."""
+    return 0 <= value < _WRAPPED
 
 
 def count(value: Value) -> int:
-    """A value that the server's own definition makes a whole number.
+    """A value that the server's own definition makes a whole number, never below 0.
 
     Raises:
         ValueError: The server gave something else; the collector then fails rather than guess.
     """
-    if value is None:
-        raise ValueError("NULL where a number was expected")
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{value} where a whole number was expected")
-    return int(value)
+    found = whole(value)
+    if not credible(found):
+        raise ValueError(f"{found} where a count was expected: it has wrapped below 0")
+    return found
+
+
+def count_or_none(value: Value) -> int | None:
+    """A count; None where it has wrapped below 0: for one of many, which must not hide the others.
+
+    Raises:
+        ValueError: It is no whole number.
+    """
+    found = whole(value)
+    return found if credible(found) else None
+
+
+def lower_half(value: Value) -> int | None:
+    """The lower 32 bits of the change buffer's sizes; None where these have wrapped below 0.
+
+    MariaDB 10.11 leaves garbage in the upper ones (seen: 4355096838145 and 541165879297 for 1).
+
+    Raises:
+        ValueError: It is no whole number.
+    """
+    pages = whole(value) & 0xFFFFFFFF
+    return pages if pages < 1 << 31 else None
+
+
+def seconds(value: Value) -> float:
+    """A sum of performance_schema's timers, in picoseconds, as seconds.
+
+    Unlike a count it may well pass 2^63: that is 107 days, which a hundred connections wait in one.
+
+    Raises:
+        ValueError: It is no whole number, or below 0.
+    """
+    picoseconds = whole(value)
+    if not 0 <= picoseconds < _WRAPPED * int(PICOSECONDS):
+        raise ValueError(f"{picoseconds} where a time was expected")
+    return picoseconds / PICOSECONDS
 
 
 def text(value: Value) -> str:
     """The value as text, empty for NULL."""
     return "" if value is None else str(value)
+
+
+def whole(value: Value) -> int:
+    """A whole number, whatever its sign.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if value is None:
+        raise ValueError("NULL where a number was expected")
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(f"{value} where a whole number was expected")
+    if isinstance(value, str) and not _numeral(value):
+        raise ValueError(f"{value[:40]!r} where a whole number was expected")
+    return int(value)
+
+
+def _numeral(value: str) -> bool:
+    """Whether a server could print a number so: Python reads 1_000 and the digits of other scripts, too."""
+    return value.isascii() and "_" not in value and len(value) <= _LONGEST

@@ -7,32 +7,40 @@ growing pauses while the server cannot be reached.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from exporter import mysql
+from exporter.asking import Asker, failure
 from exporter.assembly import Answer, Assembler
 from exporter.collectors import COLLECTORS, LIGHT
-from exporter.collectors.base import Collector, Here, Local, Unavailable
-from exporter.rows import Rows
+from exporter.collectors.base import Collector, Unavailable
+from exporter.flight import Flight, ended
+from exporter.schedule import Schedule
 from exporter.server import Server
-from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
+from exporter.sessions import Sessions
+from exporter.snapshot import ConfiguredMachine, Snapshot
 from exporter.target import Target
 
 log = logging.getLogger(__name__)
 
-LIGHT_PERIOD = 0.2
-"""Seconds between two looks at the parallel reader threads, on average."""
-_LIGHT_SHARE = 0.05
-"""The light query never takes more than this share of a session's time: on a slow server it is asked less often."""
-_CLIENT_GRACE = 1.0
-_BACK_OFF = 60.0
-"""Seconds that a collector rests after it missed its deadline."""
+Result = TypeVar("Result")
+
+LOOK_PERIOD, IDLE_LOOK_PERIOD = 0.2, 2.0
+"""Seconds between two looks at the parallel reader threads, on average: while there are some now and then, and else."""
+_LIVELY_SECONDS = 60.0
+"""After some were seen, for so long."""
+_LOOK_SHARE = 0.05
+"""Looks never take more than this share of a session's time: a slow server is looked at less often."""
+_LOOK_REST = 5.0
+"""Seconds until the next look after one that failed."""
+_CLOCK_SET_SECONDS = 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
@@ -53,60 +61,67 @@ class Sampler:
     """Keeps watching one server.
 
     Attributes:
-        history: Snapshots, oldest first, bounded by ``history_seconds``.
+        history: Snapshots of complete collections, oldest first, bounded by ``history_seconds``.
         problem: Why the last attempt to collect failed altogether; None after one that did not.
     """
 
     def __init__(
         self,
-        target: Target,
+        target: Target | Callable[[], Target],
         *,
         interval: float = 10.0,
         history_seconds: float = 3600.0,
         statement_seconds: float = 5.0,
         grant_seconds: float = 60.0,
+        collectors: Sequence[Collector] = COLLECTORS,
         machine: ConfiguredMachine | None = None,
         keep: Log | None = None,
+        past: Iterable[Snapshot] = (),
         clock: Callable[[], float] = time.time,
         root: Path = Path("/"),
     ) -> None:
         """Prepare to watch; nothing is asked before the first collection.
 
         Args:
-            target: The server.
+            target: The server; one that is to be called is called anew for every session.
             interval: Seconds between two collections, and between two snapshots of the history at least.
             history_seconds: How far the history goes back.
             statement_seconds: Limit for a statement.
             grant_seconds: After so long a source that was refused is asked for in a new session.
+            collectors: What runs in a collection, in this order, but for the quick ones, which run first.
             machine: What the user says of the server's machine.
             keep: Told of every answer.
+            past: What was seen of the server before, oldest first.
             clock: Unix seconds.
             root: Where this machine's files begin.
         """
-        self.history: deque[Snapshot] = deque(maxlen=max(2, round(history_seconds / interval) + 1))
+        self.history: deque[Snapshot] = deque(past, maxlen=max(2, round(history_seconds / interval) + 1))
         self.problem: mysql.ServerError | None = None
-        self._target = target
         self._interval = interval
-        self._statement_seconds = statement_seconds
         self._grant_seconds = grant_seconds
-        self._machine = machine or ConfiguredMachine()
+        self._quick = tuple(each for each in collectors if each.quick)
+        self._others = tuple(each for each in collectors if not each.quick)
         self._keep = keep
         self._clock = clock
-        self._root = root
+        self._asker = Asker(statement_seconds, machine or ConfiguredMachine(), clock, root)
+        self._sessions = Sessions(target if callable(target) else lambda: target, statement_seconds)
+        self._schedule = Schedule(time.monotonic)
         self._assembler: Assembler | None = None
-        self._main: mysql.Connection | None = None
-        self._light: mysql.Connection | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._flight: asyncio.Task[Snapshot] | None = None
-        self._due: dict[str, float] = {}
-        self._opened_at = 0.0
+        self._given_up: mysql.Connection | None = None  # a first session that was closed from here
+        self._whole = False  # whether each source has been asked since the assembler began
+        self._seen: Snapshot | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._quickly = Flight(self._ask_quick)
+        self._glances = Flight(lambda: self._attempt(self._glance()))
+        self._collections = Flight(lambda: self._attempt(self._collect()))
         self._pause = 0.0
         self._retry_at = 0.0
+        self._ahead: float | None = None
 
     @property
     def latest(self) -> Snapshot | None:
-        """The newest snapshot, unless the server has been unreachable since."""
-        return self.history[-1] if self.history and self.problem is None else None
+        """The newest snapshot, unless the server has not been reached since."""
+        return self.history[-1] if self.history and self._seen is not None and self.problem is None else None
 
     async def run(self) -> None:
         """Collect once an interval until cancelled; then close the sessions."""
@@ -125,133 +140,165 @@ class Sampler:
             await self.close()
 
     async def collect(self, max_age: float = 0.0) -> Snapshot:
-        """A snapshot at most ``max_age`` seconds old; everyone who asks meanwhile gets the same.
+        """A complete collection at most ``max_age`` seconds old; everyone who asks meanwhile gets the same.
 
         Raises:
             ServerError: The server cannot be reached. While it cannot, attempts are made at growing pauses
                 and the last error is raised in between.
         """
         latest = self.latest
-        if latest is not None and 0 <= self._clock() - latest.at <= max_age:  # clocks are set back, too
+        if latest is not None and self._recent(latest, max_age):
             return latest
-        if self._flight is None:
-            if self.problem is not None and time.monotonic() < self._retry_at:
-                raise self.problem
-            self._flight = asyncio.create_task(self._collect())
-            self._flight.add_done_callback(self._landed)
-        return await asyncio.shield(self._flight)
+        return await self._join(self._collections)
 
-    def _landed(self, flight: asyncio.Task[Snapshot]) -> None:
-        self._flight = None
-        if not flight.cancelled():
-            flight.exception()  # whoever waited has it; nobody may have
+    async def glance(self, max_age: float = 0.0) -> Snapshot:
+        """What is quick to ask at most ``max_age`` seconds old, and the rest as it was read last: for a scrape.
+
+        What could not be read for a moment is as it was before (``Snapshot.read_at``).
+
+        Raises:
+            ServerError: As for ``collect``.
+        """
+        seen = self._seen
+        if seen is not None and self.problem is None and self._recent(seen, max_age):
+            return seen
+        return await self._join(self._glances)
+
+    def _recent(self, snapshot: Snapshot, max_age: float) -> bool:
+        return 0 <= self._clock() - snapshot.at <= max_age  # clocks are set back, too
+
+    async def _join(self, flight: Flight[Snapshot]) -> Snapshot:
+        if not flight.under_way and self.problem is not None and time.monotonic() < self._retry_at:
+            raise self.problem
+        return await flight.join()
 
     async def close(self) -> None:
         """End both sessions and everything under way."""
-        await _ended(self._flight)
-        await _ended(self._watching)  # after the flight, which may start it
-        for connection in (self._main, self._light):
-            if connection is not None and not connection.closed:
-                await connection.close()
+        for flight in (self._glances, self._collections, self._quickly):
+            await flight.end()
+        await ended(self._looking)  # after the flights, which may start it
+        await self._sessions.close()
 
-    async def _collect(self) -> Snapshot:
-        at = self._clock()
+    async def _attempt(self, work: Coroutine[Any, Any, Result]) -> Result:
         try:
-            snapshot = await self._snapshot(at)
+            result = await work
         except mysql.ServerError as error:
             self.problem = error
             lost = isinstance(error, mysql.ConnectionLost)  # it may be back already
-            self._pause = 0.0 if lost else min(max(self._pause * 2, _FIRST_PAUSE), _LONGEST_PAUSE)
+            longest = min(_LONGEST_PAUSE, max(self._interval, _FIRST_PAUSE))
+            self._pause = 0.0 if lost else min(max(self._pause * 2, _FIRST_PAUSE), longest)
             self._retry_at = time.monotonic() + self._pause
             raise
         self.problem, self._pause = None, 0.0
+        return result
+
+    async def _glance(self) -> Snapshot:
+        if self._whole:
+            at = await self._quickly.join()
+            if self._whole:
+                return self._look_at(at)
+        return self._look_at((await self._collections.join()).at)
+
+    async def _collect(self) -> Snapshot:
+        at = await self._quickly.join()
+        assembler = self._assembler
+        for collector in self._others:
+            if self._schedule.due(collector):
+                await self._run(collector, await self._sessions.second())
+        if assembler is None or assembler is not self._assembler:
+            raise mysql.ConnectionLost("the server was restarted while it was asked")
+        self._whole = True
+        snapshot = assembler.snapshot(at)
+        self._look_at(at)
         if self._keep is not None:
             self._keep.collection(at)
-        if len(self.history) > 1 and at - self.history[-2].at <= self._interval:
+        if len(self.history) > 1 and 0 <= at - self.history[-2].at <= self._interval:
             self.history.pop()  # who looks more often than the interval makes the history no shorter
         self.history.append(snapshot)
         return snapshot
 
-    async def _snapshot(self, at: float) -> Snapshot:
-        connection = await self._session()
-        now = time.monotonic()
-        for collector in COLLECTORS:
-            if now < self._due.get(collector.name, 0.0):
-                continue
-            if connection.closed:
-                # The one before missed its deadline, which is no reason for this one to fail.
-                connection = self._main = await self._open()
-            answer = await self._ask(connection, collector)
-            self._due[collector.name] = now + (_BACK_OFF if answer.failure == "deadline" else collector.every)
-            self._take(answer)
+    def _look_at(self, at: float) -> Snapshot:
         assert self._assembler is not None  # noqa: S101 - _session makes it
-        return self._assembler.snapshot(at)
+        self._seen = self._assembler.snapshot(at, stale=True)
+        return self._seen
+
+    async def _ask_quick(self) -> float:
+        """Run the quick collectors; when that began, Unix seconds."""
+        at = self._clock()
+        ahead = at - time.monotonic()
+        if self._ahead is not None and abs(ahead - self._ahead) > _CLOCK_SET_SECONDS:
+            self._schedule.clear()  # the clock was set: nobody could tell how old it is what was read before
+            self._whole = False
+        self._ahead = ahead
+        for collector in self._quick:
+            # A statement before may have missed its deadline, which is no reason for this one to fail.
+            session = await self._session()
+            if self._schedule.due(collector):
+                await self._run(collector, session)
+        return at
 
     async def _session(self) -> mysql.Connection:
-        lost = self._main is None or self._main.closed
-        if self._main is None or lost or self._refused():
-            if self._main is not None:
-                await self._main.close()
-            self._main = await self._open()
-            self._due.clear()
-            if lost or self._assembler is None or self._assembler.server != self._main.server:
-                # What was known may be of another life of the server.
-                self._assembler = Assembler(self._main.server, self._main.account)
-                if self._keep is not None:
-                    self._keep.session(self._main.server, self._main.account)
-                await self._watch_parallel_readers(self._main.server)
-        return self._main
-
-    async def _open(self) -> mysql.Connection:
-        connection = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
-        self._opened_at = time.monotonic()
-        return connection
+        first, given_up = self._sessions.first, self._given_up
+        if first is not None and not first.closed and not self._refused():
+            return first
+        lost = first is None or (first.closed and first is not given_up)
+        self._given_up = None  # should there be no new one, all is lost
+        self._whole = False
+        session = await self._sessions.renew()
+        if lost or self._assembler is None or self._assembler.server != session.server:
+            # What was known may be of another life of the server.
+            self._schedule.clear()
+            self._assembler = Assembler(session.server, session.account)
+            if self._keep is not None:
+                self._keep.session(session.server, session.account)
+            await self._watch_parallel_readers(session.server)
+        return session
 
     def _refused(self) -> bool:
         """Whether a source was refused to a session that is not new: a GRANT of PROCESS counts for new ones only."""
-        if not self.history or time.monotonic() - self._opened_at < self._grant_seconds:
+        if not self.history or time.monotonic() - self._sessions.opened_at < self._grant_seconds:
             return False
         outcomes = self.history[-1].outcomes
-        return any(outcomes[collector.name].failure == "privilege" for collector in COLLECTORS)
+        return any(
+            collector.name in outcomes and outcomes[collector.name].failure == "privilege"
+            for collector in (*self._quick, *self._others)
+        )
 
-    async def _ask(self, connection: mysql.Connection, collector: Collector) -> Answer:
-        at, began = self._clock(), time.monotonic()
-        queries = collector.queries(connection.server)
-        if isinstance(queries, Unavailable):
-            return Answer(collector.name, at, 0.0, (), queries.failure, queries.reason, queries.cure)
-        sessions = [connection]
-        if collector.each_session and self._light is not None and not self._light.closed:
-            sessions.append(self._light)
-        deadline = self._statement_seconds + _CLIENT_GRACE
-        try:
-            results = tuple(
-                [await session.query(collector.name, sql, deadline) for session in sessions for sql in queries]
-            )
-        except mysql.ServerError as error:
-            if isinstance(error, mysql.ConnectionLost) and connection is self._main and connection.closed:
-                raise  # the server went away, and with it the worth of what was collected so far
-            cure = grant(collector, connection.account) if isinstance(error, mysql.PrivilegeMissing) else None
-            return Answer(collector.name, at, _since(began), (), _failure(error), str(error), cure)
-        if collector.local is not None:
-            local = await self._read(connection, collector.local, results, deadline)
-            if isinstance(local, Unavailable):
-                return Answer(collector.name, at, _since(began), (), local.failure, local.reason, local.cure)
-            results = (local,)
-        return Answer(collector.name, at, _since(began), results)
+    async def _run(self, collector: Collector, session: mysql.Connection) -> None:
+        began = time.monotonic()
+        answer = await self._ask(collector, session)
+        self._schedule.ran(collector, time.monotonic() - began, answer.failure)
+        self._take(answer)
 
-    async def _read(
-        self, connection: mysql.Connection, local: Local, results: Sequence[Rows], deadline: float
-    ) -> Rows | Unavailable:
-        """What this machine's files say, with the results of a collector's statements."""
-        assert self._assembler is not None  # noqa: S101 - _session makes it
-        here = Here(connection.peer, self._assembler.snapshot(self._clock()), self._machine, self._root)
+    async def _ask(self, collector: Collector, session: mysql.Connection, *, again: bool = True) -> Answer:
+        """Run a collector, once more in a new second session if that is lost.
+
+        Raises:
+            ConnectionLost: The first session is gone, and with it the worth of what was collected.
+        """
+        assembler, at = self._assembler, self._clock()
+        assert assembler is not None  # noqa: S101 - _session makes it
+        others = [each for each in self._sessions.open if each is not session]
         try:
-            async with asyncio.timeout(deadline):
-                return await asyncio.to_thread(local, results, here)
-        except TimeoutError:
-            return Unavailable("deadline", f"this machine's files were not read within {deadline:g} s")
-        except (OSError, ValueError, LookupError) as error:
-            return Unavailable("failed", f"cannot read this machine's files: {type(error).__name__}: {error}")
+            answer = await self._asker.ask(collector, [session, *others], lambda: assembler.snapshot(at))
+        except mysql.ConnectionLost as error:
+            first = self._sessions.first
+            if first is None or first.closed:
+                raise
+            if again:
+                return await self._ask(collector, await self._sessions.second(), again=False)
+            return Answer(collector.name, at, 0.0, (), failure(error), str(error))
+        if answer.failure == "deadline" and session.closed:
+            await self._give_up(session, others)
+        return answer
+
+    async def _give_up(self, session: mysql.Connection, others: Sequence[mysql.Connection]) -> None:
+        """A session was closed from here, in the middle of a statement: end that in the server too."""
+        if session is self._sessions.first:
+            self._given_up = session
+        for other in others:
+            with contextlib.suppress(mysql.ServerError):  # it was ended already, or all the server hangs
+                await other.cancel(session)
 
     def _take(self, answer: Answer) -> None:
         if self._assembler is not None:
@@ -261,59 +308,33 @@ class Sampler:
 
     async def _watch_parallel_readers(self, server: Server) -> None:
         """Start, or after a reconnection start anew, the task that looks at the reader threads."""
-        await _ended(self._watching)
+        await ended(self._looking)
         queries = LIGHT.queries(server)
         if isinstance(queries, Unavailable):
             self._take(Answer(LIGHT.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure))
         else:
-            self._watching = asyncio.create_task(self._look())
+            self._looking = asyncio.create_task(self._look())
 
     async def _look(self) -> None:
+        lively_until = 0.0
         while True:
             began = time.monotonic()
-            if self._light is None or self._light.closed:
-                try:
-                    self._light = await mysql.Connection.open(self._target, statement_seconds=self._statement_seconds)
-                except mysql.ServerError as error:
-                    self._take(Answer(LIGHT.name, self._clock(), 0.0, (), _failure(error), str(error)))
-                    await asyncio.sleep(_LONGEST_PAUSE / 6)
-                    continue
-            answer = await self._ask(self._light, LIGHT)
+            answer = await self._looked()
             self._take(answer)
+            if answer.failure is not None:
+                await asyncio.sleep(_LOOK_REST)
+                continue
+            if LIGHT.parse(answer.results):
+                lively_until = began + _LIVELY_SECONDS
             # At even intervals, reads that repeat in step with them would be missed again and again.
-            period = LIGHT_PERIOD * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
-            pause = period if answer.failure is None else _LONGEST_PAUSE / 6
+            period = LOOK_PERIOD if began < lively_until else IDLE_LOOK_PERIOD
             spent = time.monotonic() - began
-            await asyncio.sleep(max(pause - spent, spent / _LIGHT_SHARE - spent))
+            pause = period * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+            await asyncio.sleep(max(pause - spent, spent / _LOOK_SHARE - spent))
 
-
-async def _ended(task: asyncio.Task[Any] | None) -> None:
-    if task is not None:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-def grant(collector: Collector, account: str) -> str | None:
-    """The statement that gives ``account`` (user@host) what a collector needs; None if it needs nothing."""
-    if collector.privilege is None:
-        return None
-    user, _, host = account.rpartition("@")
-    return f"GRANT {collector.privilege} TO {_literal(user)}@{_literal(host)}"
-
-
-def _since(began: float) -> float:
-    return round(time.monotonic() - began, 6)  # microseconds, as a recording keeps them
-
-
-def _literal(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-def _failure(error: mysql.ServerError) -> Failure:
-    match error:
-        case mysql.PrivilegeMissing():
-            return "privilege"
-        case mysql.DeadlineExceeded():
-            return "deadline"
-        case _:
-            return "failed"
+    async def _looked(self) -> Answer:
+        at = self._clock()
+        try:
+            return await self._ask(LIGHT, await self._sessions.second())
+        except mysql.ServerError as error:  # the next collection sees it too, and does what is to be done
+            return Answer(LIGHT.name, at, 0.0, (), failure(error), str(error))

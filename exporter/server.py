@@ -15,9 +15,12 @@ Version = knowledge.Version
 IDENTITY_SQL = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("
     "'aad_auth_only', 'aurora_version', 'basedir', 'cloudsql_iam_authentication', 'group_replication_group_name', "
-    "'performance_schema', 'version', 'version_comment', 'version_compile_os')"
+    "'hostname', 'performance_schema', 'port', 'server_id', 'server_uuid', 'version', 'version_comment', "
+    "'version_compile_os')"
 )
-ACCOUNT_SQL = "SELECT CURRENT_USER() AS account"
+ACCOUNT_SQL = "SELECT CURRENT_USER() AS account, CONNECTION_ID() AS id"
+
+_OF_ONE_SERVER = ("server_uuid", "server_id", "hostname", "port")  # MariaDB has no server_uuid
 
 # A variable that only this service has, or what only its value holds. None could be tried on the service itself.
 _SERVICES: Mapping[Managed, tuple[str, str]] = {
@@ -143,6 +146,11 @@ def identify(variables: Mapping[str, str]) -> Server:
         group_replication=variables.get("group_replication_group_name", "") != "",
         windows=variables.get("version_compile_os", "").lower().startswith("win"),
     )
+
+
+def instance(variables: Mapping[str, str]) -> tuple[str | None, ...]:
+    """What tells a server from another of the same version behind the same address."""
+    return tuple(variables.get(name) for name in _OF_ONE_SERVER)
 
 
 def identity(server: Server) -> dict[str, str]:

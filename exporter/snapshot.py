@@ -122,6 +122,22 @@ class CachedIndexes:
 
 
 @dataclass(frozen=True, slots=True)
+class SublistPages:
+    """Pages in the two sublists of the LRU list, all instances together."""
+
+    young: int
+    old: int
+
+
+@dataclass(frozen=True, slots=True)
+class LruPages:
+    """Pages of the LRU list by index, the largest ones; ``other`` sums the rest, and what belongs to no index."""
+
+    pages: Mapping[Index, SublistPages]
+    other: SublistPages
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSize:
     """mysql.innodb_index_stats of one index, partitions summed.
 
@@ -141,10 +157,11 @@ class IndexSize:
 
 @dataclass(frozen=True, slots=True)
 class IndexSizes:
-    """The largest indexes; ``other_pages`` sums the rest."""
+    """The largest indexes; ``other_pages`` sums the rest. ``tables`` are all that have statistics, partitions each."""
 
     sizes: Mapping[Index, IndexSize]
     other_pages: int
+    tables: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,12 +301,14 @@ class Snapshot:
         server: What the server is.
         account: The account the sidecar is logged in as, ``user@host``.
         outcomes: How each collector's last run went.
+        read_at: When the values of each section were read, Unix seconds.
     """
 
     at: float
     server: Server
     account: str
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    read_at: Mapping[str, float] = field(default_factory=dict)
     variables: Mapping[str, str] | None = None
     status: Mapping[str, float] | None = None
     pools: tuple[BufferPool, ...] | None = None
@@ -307,6 +326,7 @@ class Snapshot:
     server_time: float | None = None
     machine: Machine | None = None
     indexes: Mapping[Index, int] | None = None
+    lru_pages: LruPages | None = None
 
     def setting(self, name: str) -> str | None:
         """The value of a global variable as the server prints it; None when it has none of that name."""

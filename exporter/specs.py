@@ -109,6 +109,14 @@ SPECS = {
             ("schema", "table", "index"),
             "pages",
         ),
+        Spec(
+            "innodb_index_lru_pages",
+            "gauge",
+            "Pages of an index in the LRU list's sublists; the largest ones, the rest under index __other__."
+            " Only with --collect-lru-pages.",
+            ("schema", "table", "index", "sublist"),
+            "pages",
+        ),
         Spec("innodb_ibuf_size_pages", "gauge", "Pages of the change buffer in use.", (), "pages"),
         Spec("innodb_ibuf_free_list_pages", "gauge", "Free pages of the change buffer's segment.", (), "pages"),
         Spec("innodb_ibuf_segment_pages", "gauge", "Pages of the change buffer's segment.", (), "pages"),
@@ -181,6 +189,13 @@ SPECS = {
             "innodb_exporter_collector_duration_seconds",
             "gauge",
             "How long a collector's last run took.",
+            ("collector",),
+            "seconds",
+        ),
+        Spec(
+            "innodb_exporter_collector_age_seconds",
+            "gauge",
+            "How long ago a collector read the values that are served.",
             ("collector",),
             "seconds",
         ),

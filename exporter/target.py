@@ -14,7 +14,8 @@ _SPACE = " \t\r\n\v\f"
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"""\\([ntrbs"'\\])""")
 _SSL_OPTIONS = ("ssl-ca", "ssl-cert", "ssl-key", "ssl-mode")
-_SSL_MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
+_VERIFIED = ("VERIFY_CA", "VERIFY_IDENTITY")
+_SSL_MODES = ("DISABLED", "PREFERRED", "REQUIRED", *_VERIFIED)
 
 
 class TargetError(ValueError):
@@ -36,6 +37,11 @@ class Target:
     ssl_mode: str | None = None
 
     @property
+    def mode(self) -> str:
+        """``ssl-mode``, and without one what the files imply: with a CA it is verified, as the mysql client does."""
+        return self.ssl_mode or ("VERIFY_CA" if self.ssl_ca else "REQUIRED" if self.ssl_cert else "PREFERRED")
+
+    @property
     def address(self) -> str:
         """The server for messages: a socket's path, or host:port."""
         if self.socket:
@@ -43,26 +49,28 @@ class Target:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def tls(self) -> ssl.SSLContext | None:
-        """The TLS settings for the connection; None for a plain one.
+        """The TLS settings for the connection; None for one that is plain whatever the server offers.
 
-        ``ssl-mode`` means what it means to the mysql client, but for PREFERRED, the default: it stays plain, so
-        that an account that requires TLS needs REQUIRED or more. With a CA and no mode the CA is verified.
+        The modes mean what they mean to the mysql client. PREFERRED, the default, takes TLS where the server offers
+        it, and over a Unix socket, which nobody else can read, stays plain.
 
         Raises:
             TargetError: A certificate file cannot be read.
         """
-        mode = self.ssl_mode or ("VERIFY_CA" if self.ssl_ca else "REQUIRED" if self.ssl_cert else "PREFERRED")
-        if mode in ("DISABLED", "PREFERRED"):
+        if self.mode == "DISABLED" or (self.mode == "PREFERRED" and self.socket):
             return None
         try:
-            context = ssl.create_default_context(cafile=self.ssl_ca)
-            # Python 3.13 insists on extensions that the certificates which servers make for themselves lack.
-            context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-            context.check_hostname = mode == "VERIFY_IDENTITY"
-            if mode == "REQUIRED":
+            if self.mode in _VERIFIED:
+                context = ssl.create_default_context(cafile=self.ssl_ca)
+                # Python 3.13 insists on extensions that the certificates which servers make for themselves lack.
+                context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+                context.check_hostname = self.mode == "VERIFY_IDENTITY"
+            else:  # without the machine's authorities, whose reading is most of what a context costs
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
             if self.ssl_cert:
-                context.load_cert_chain(self.ssl_cert, self.ssl_key)
+                context.load_cert_chain(self.ssl_cert, self.ssl_key, password=_no_passphrase)
         except OSError as error:
             raise TargetError(f"cannot use the TLS files: {error}") from error
         return context
@@ -180,6 +188,11 @@ def resolve(
     elif PASSWORD_VARIABLE in environment:
         target = replace(target, password=environment[PASSWORD_VARIABLE].rstrip("\r\n"))
     return target
+
+
+def _no_passphrase() -> str:
+    # OpenSSL would ask for one at the terminal and wait.
+    raise OSError("the key is encrypted, which is not supported")
 
 
 def _with_ssl(target: Target, options: Mapping[str, str], where: str) -> Target:

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from fastapi import FastAPI, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from advisor import text
+from advisor import markdown
 from advisor.api import examples
 from advisor.api.negotiation import negotiated
 from advisor.api.parts import LONGEST_WINDOW, App
@@ -95,7 +95,7 @@ def add(app: FastAPI, parts: App) -> None:
             if rule not in known:
                 raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
         advice = wanted.of(await parts.fresh_advice(wanted.window))
-        return _answer(form, advice, text.plain, text.markdown)
+        return _answer(form, advice, _plain, markdown.markdown)
 
     @app.get(
         "/advise/{fingerprint}",
@@ -126,22 +126,36 @@ def add(app: FastAPI, parts: App) -> None:
         advice = await parts.fresh_advice(wanted.window)
         for aside in (*advice.suppressed, *advice.overruled):
             if aside.recommendation.fingerprint == fingerprint:
-                return _answer(form, aside, text.plain_finding, text.markdown_finding)
+                return _answer(form, aside, _plain_finding, markdown.markdown_finding)
         for found in advice.recommendations:
             if found.fingerprint == fingerprint:
-                return _answer(form, found, text.plain_finding, text.markdown_finding)
+                return _answer(form, found, _plain_finding, markdown.markdown_finding)
         raise HTTPException(
             HTTPStatus.NOT_FOUND,
             f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
         )
 
 
-def _answer(form: str, content: Shown, plain: Callable[[Shown], str], markdown: Callable[[Shown], str]) -> Response:
+def _plain(advice: Advice) -> str:
+    from advisor import text  # noqa: PLC0415 - rich is only needed where somebody asks for plain text
+
+    return text.plain(advice)
+
+
+def _plain_finding(found: Recommendation | SetAside) -> str:
+    from advisor import text  # noqa: PLC0415 - as above
+
+    return text.plain_finding(found)
+
+
+def _answer(
+    form: str, content: Shown, as_plain: Callable[[Shown], str], as_markdown: Callable[[Shown], str]
+) -> Response:
     match form:
         case "text/plain":
-            written = plain(content)
+            written = as_plain(content)
         case "text/markdown":
-            written = markdown(content)
+            written = as_markdown(content)
         case _:
             written = content.model_dump_json(by_alias=True)
     # A name that is no text, as a replayed recording may hold, is no reason to fail.

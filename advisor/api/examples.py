@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from advisor import rule_page, text
+from advisor import markdown, rule_page
 from advisor.recommendation import Advice
 from advisor.rule import Rule
 
@@ -30,8 +30,8 @@ def advice() -> dict[str, Any]:
                 "rules that could not see": {"value": _READ["blind"]},
             }
         },
-        "text/plain": {"schema": {"type": "string"}, "example": text.plain(shown)},
-        "text/markdown": {"schema": {"type": "string"}, "example": text.markdown(shown)},
+        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain"]},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown(shown)},
     }
 
 
@@ -40,8 +40,8 @@ def finding() -> dict[str, Any]:
     [shown] = Advice.model_validate(_ADVICE).recommendations
     return {
         "application/json": {"examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}}},
-        "text/plain": {"schema": {"type": "string"}, "example": text.plain_finding(shown)},
-        "text/markdown": {"schema": {"type": "string"}, "example": text.markdown_finding(shown)},
+        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_finding"]},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown_finding(shown)},
     }
 
 

@@ -19,7 +19,7 @@ _FILES = {
     "swagger-ui-bundle.js": (_SWAGGER, "text/javascript"),
     "swagger-ui.css": (_SWAGGER, "text/css"),
 }
-_POLICY = "default-src 'self'; frame-ancestors 'none'"
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _SWAGGER_POLICY = f"{_POLICY}; img-src 'self' data:"  # its style sheet has its icons in it
 
 
@@ -43,5 +43,8 @@ def add(app: FastAPI) -> None:
 
 
 def _file(path: Path, media_type: str, policy: str) -> FileResponse:
-    headers: Mapping[str, str] = {"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"}
+    headers: Mapping[str, str] = {
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-cache",
+    }  # asked after, by ETag
     return FileResponse(path, media_type=media_type, headers=headers)

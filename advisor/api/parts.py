@@ -6,20 +6,21 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from fastapi import HTTPException
 from prometheus_client.core import Metric
 
-from advisor import engine
+from advisor import engine, footprint
 from advisor import metrics as advice_metrics
 from advisor.recommendation import Advice, Recommendation
 from advisor.rulebook import InForce, Rulebook, warn_of_unknown
 from advisor.settings import SettingValue
 from advisor.source import Source, window
 from advisor.whatif import WhatIf, what_if
+from advisor.window import Window
 from advisor.yamlfile import FileError
 from exporter import metrics
 from exporter.mysql import ServerError
@@ -29,11 +30,16 @@ log = logging.getLogger(__name__)
 
 FRESH_SECONDS = 1.0
 """Scrapes within this time of each other get the same collection."""
+LATELY_SECONDS = 10.0
+"""Advice is of a collection as old as this at most: a page that is left open costs the server nothing."""
 LONGEST_WINDOW = 3600.0
 WINDOWS = 4
 """Of so many, advice is kept: always the one for /metrics, and others for those who look."""
 COLLECTION_PATIENCE = 5.0
 """Seconds that a scrape waits for a collection: Prometheus gives up after 10 by default, and a server may hang."""
+JUDGEMENT_SECONDS = 10.0
+"""Of a core, that advice may take: rules that come after are blind, and say so (seen: 0.3, and 15 for the largest hot
+sets)."""
 PATIENCE = 1.0
 """Seconds that a scrape waits for new advice."""
 _REST = 9.0
@@ -48,6 +54,10 @@ class _Given:
     snapshot: Snapshot
     by: InForce
     rested: float
+
+    def within(self, seen: Window) -> bool:
+        """Whether it is of a part of what is seen."""
+        return seen.snapshots[0].at <= self.snapshot.at <= seen.latest.at
 
     @property
     def findings(self) -> frozenset[str]:
@@ -65,9 +75,10 @@ def everything(advice: Advice) -> Iterator[Recommendation]:
 class App:
     """The parts behind the endpoints."""
 
-    def __init__(self, source: Source, book: Rulebook) -> None:
+    def __init__(self, source: Source, book: Rulebook, own: Callable[[], Iterable[Metric]] = tuple) -> None:
         self.source = source
         self.book = book
+        self._own = own
         self._given: dict[float, _Given] = {}  # by window
         self._coming: asyncio.Task[Advice | None] | None = None
         self._thinking = asyncio.Lock()  # one model at a time: it takes a core
@@ -83,6 +94,8 @@ class App:
             if seen is None:
                 return None
             last, in_force = self._given.get(longest), self.book.state
+            if last and not last.within(seen):
+                last = None  # of before a restart or a change of settings
             if last and last.by is in_force and (last.snapshot is seen.latest or time.monotonic() < last.rested):
                 return last.advice
             began = time.monotonic()
@@ -92,8 +105,11 @@ class App:
                 seen,
                 suppressions=in_force.suppressions,
                 standing=last.findings if last else frozenset(),
+                seconds=JUDGEMENT_SECONDS,
             )
             now = time.monotonic()
+            # What only the first run needed goes for good, what each one needs until the next one.
+            await asyncio.to_thread(footprint.trim if self._given else footprint.give_back)
             self._given.pop(longest, None)
             self._given[longest] = _Given(advice, seen.latest, in_force, now + _REST * (now - began))
             while len(self._given) > WINDOWS:
@@ -132,10 +148,10 @@ class App:
         warn_of_unknown(self.book)
 
     async def look(self) -> None:
-        """Collect, unless that was done a moment ago or takes its time; a server that is away is ``unseen``."""
+        """Collect, unless that was done lately or takes its time; a server that is away is ``unseen``."""
         with contextlib.suppress(ServerError, TimeoutError):
             async with asyncio.timeout(COLLECTION_PATIENCE):
-                await self.source.collect(max_age=FRESH_SECONDS)
+                await self.source.collect(max_age=LATELY_SECONDS)
 
     @property
     def unseen(self) -> HTTPException:
@@ -150,24 +166,36 @@ class App:
         snapshot: Snapshot | None = None
         try:
             async with asyncio.timeout(COLLECTION_PATIENCE):
-                snapshot = await self.source.collect(max_age=FRESH_SECONDS)
+                snapshot = await self.source.glance(max_age=FRESH_SECONDS)
         except TimeoutError:
             snapshot = self.source.latest
         except ServerError:
             pass  # innodb_up says so
-        return [*metrics.families(snapshot), *advice_metrics.families(await self._advice_by_now(), self.book)]
+        of_advice = advice_metrics.families(await self._advice_by_now(), self.book)
+        return [*metrics.families(snapshot), *of_advice, *self._own()]
 
     async def _advice_by_now(self) -> Advice | None:
-        """The advice, or the last one where the model takes its time: no scrape waits for it, nor fails with it.
+        """The last advice; the next one is worked out meanwhile. No scrape waits for a model, nor fails with it.
 
-        None while the server is away: what was advised then says nothing of now.
+        But where the last one is of other rules, or of before a restart or a change of settings, it says nothing
+        of now: the next one is waited for, though not for long. None while the server is away.
         """
-        if self.source.latest is None:
+        seen = window(self.source, LONGEST_WINDOW)
+        if seen is None:
             return None
         if self._coming is None or self._coming.done():
             self._coming = asyncio.create_task(self.advice())
-        await asyncio.wait({self._coming}, timeout=PATIENCE)
-        if self._coming.done() and self._coming.exception() is not None:
-            log.error("no advice: %s", self._coming.exception())
+            self._coming.add_done_callback(_log_failure)
+        if not self._valid(seen):
+            await asyncio.wait({self._coming}, timeout=PATIENCE)
         last = self._given.get(LONGEST_WINDOW)
-        return last.advice if last else None
+        return last.advice if last and self._valid(seen) else None
+
+    def _valid(self, seen: Window) -> bool:
+        last = self._given.get(LONGEST_WINDOW)
+        return last is not None and last.by is self.book.state and last.within(seen)
+
+
+def _log_failure(advice: asyncio.Task[Advice | None]) -> None:
+    if not advice.cancelled() and advice.exception() is not None:
+        log.error("no advice: %s", advice.exception())

@@ -63,6 +63,12 @@ def near(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
 
 
+def unexpected(error: Exception) -> JSONResponse:
+    """The answer to an error that nobody thought of, which goes to the log and not to the client."""
+    log.error("unexpected error", exc_info=error)
+    return response(HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED))
+
+
 def install(app: FastAPI) -> None:
     """Every error of the application becomes a problem."""
     app.add_exception_handler(HTTPException, _http_problem)
@@ -75,20 +81,21 @@ def _body(status: int, detail: str) -> dict[str, Any]:
     return Problem(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=text).model_dump()
 
 
-def _response(status: int, detail: str) -> JSONResponse:
-    return JSONResponse(_body(status, detail), status, media_type=MEDIA_TYPE)
+def response(error: HTTPException) -> JSONResponse:
+    """The answer that says so."""
+    return JSONResponse(
+        _body(error.status_code, error.detail), error.status_code, headers=error.headers, media_type=MEDIA_TYPE
+    )
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    response = _response(error.status_code, error.detail)
-    response.headers.update(error.headers or {})
-    return response
+    return response(error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    return _response(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors()))
+    return response(HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors())))
 
 
 def _sentence(errors: Iterable[Mapping[str, Any]]) -> str:
@@ -104,5 +111,4 @@ def _sentence(errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
-    log.error("unexpected error", exc_info=error)
-    return _response(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED)
+    return unexpected(error)

@@ -236,7 +236,8 @@ def _reads(window: Window) -> dict[Table, float] | None:
     """Pages read over the window, by table that has a non-unique secondary index."""
     if window.latest.indexes is None or window.latest.table_files is None:
         return None
-    tables = {Table(each.schema, each.table) for each, kind in window.latest.indexes.items() if kind == _NON_UNIQUE}
+    indexed = {Table(each.schema, each.table) for each, kind in window.latest.indexes.items() if kind == _NON_UNIQUE}
+    tables = [table for table in window.latest.table_files if table in indexed]
     reads = {each: window.growth(lambda s: s.table_files, each, lambda f: float(f.reads)) for each in tables}
     least = _HARDLY * sum(read or 0.0 for read in reads.values())
     return {table: read for table, read in reads.items() if read and read >= least}

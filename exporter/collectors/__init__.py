@@ -10,6 +10,7 @@ from exporter.collectors import (
     innodb_metrics,
     innodb_status,
     instrumentation,
+    lru_pages,
     machine,
     parallel_readers,
     pools,
@@ -33,8 +34,8 @@ COLLECTORS = tuple(
         count_statements,
         data_files,
         table_files,
-        cached_indexes,
         index_sizes,
+        cached_indexes,
         indexes,
         ddl,
         machine,
@@ -42,6 +43,9 @@ COLLECTORS = tuple(
     )
 )
 """What runs in a collection, in this order: what tells of a restart, or of others' worth, comes before them."""
+
+OPTIONAL = (lru_pages.COLLECTOR,)
+"""What runs only where it was asked for."""
 
 LIGHT = parallel_readers.COLLECTOR
 """Sampled several times a second, in a session of its own."""

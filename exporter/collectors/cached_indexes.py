@@ -1,43 +1,53 @@
 """INNODB_CACHED_INDEXES (MySQL 8.0+): leaf pages in the buffer pool by index.
 
 The server keeps these counts itself (buf_stat_per_index), so the cost grows with indexes, not with pages.
-INNODB_INDEXES names no index of a partitioned table (seen on 9.7.4), so that these are missing here.
+INNODB_INDEXES names no index of a partitioned table (seen on 9.7.4), so that these are in the rest here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import TOP, Collector, Unavailable
+from exporter.collectors.base import TOP, Collector, Unavailable, dictionary_fits
 from exporter.collectors.names import from_filename
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import CachedIndexes, Index
 
+# A derived table gets a key; two tables of INFORMATION_SCHEMA are compared row by row (9.7.4, 10,000 tables: 27 s, not
+# 0.4). As bytes: other collations take Con and con for one.
 SQL = (
-    "SELECT t.NAME AS table_name, i.NAME AS index_name, c.N_CACHED_PAGES AS pages"
-    " FROM information_schema.INNODB_CACHED_INDEXES c"
-    " JOIN information_schema.INNODB_INDEXES i ON i.INDEX_ID = c.INDEX_ID"
-    " JOIN information_schema.INNODB_TABLES t ON t.TABLE_ID = i.TABLE_ID"
+    "SELECT CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(t.NAME, '#p#', 1), '#P#', 1) AS BINARY) AS table_name,"
+    " CAST(i.NAME AS BINARY) AS index_name,"
+    " SUM(c.pages) AS pages"
+    " FROM information_schema.INNODB_INDEXES i"
+    " STRAIGHT_JOIN (SELECT INDEX_ID, SUM(N_CACHED_PAGES) AS pages"
+    " FROM information_schema.INNODB_CACHED_INDEXES GROUP BY INDEX_ID) c ON c.INDEX_ID = i.INDEX_ID"
+    " STRAIGHT_JOIN (SELECT DISTINCT TABLE_ID, NAME FROM information_schema.INNODB_TABLES) t ON t.TABLE_ID = i.TABLE_ID"
+    f" GROUP BY 1, 2 ORDER BY pages DESC LIMIT {TOP}"
 )
+ALL_SQL = "SELECT SUM(N_CACHED_PAGES) AS pages FROM information_schema.INNODB_CACHED_INDEXES"
 
 
 def queries(server: Server) -> tuple[str, ...] | Unavailable:
-    """The one statement, where there is such a table."""
+    """The largest by name, and the sum of all, where there is such a table."""
     if not server.data_dictionary:
         return Unavailable("absent", "INNODB_CACHED_INDEXES came with MySQL 8.0; there is no cheap source before")
-    return (SQL,)
+    return SQL, ALL_SQL
 
 
 def parse(results: Sequence[Rows]) -> CachedIndexes:
-    """The TOP largest by name, the rest summed."""
+    """The TOP largest by name, the rest summed, that of indexes without a name too."""
     pages: dict[Index, int] = {}
     for row in results[0]:
         schema, table = from_filename(text(row["table_name"]))
         index = Index(schema, table, text(row["index_name"]))
         pages[index] = pages.get(index, 0) + count(row["pages"])
     ranked = sorted(pages.items(), key=lambda item: -item[1])
-    return CachedIndexes(dict(ranked[:TOP]), sum(n for _, n in ranked[TOP:]))
+    in_all = sum(pages.values())
+    if len(results) > 1:  # recordings of before have all indexes in the first
+        in_all = max(in_all, count(results[1].rows[0][0] or 0))
+    return CachedIndexes(dict(ranked[:TOP]), in_all - sum(n for _, n in ranked[:TOP]))
 
 
-COLLECTOR = Collector("cached_indexes", queries, parse, privilege="PROCESS ON *.*", every=30.0)
+COLLECTOR = Collector("cached_indexes", queries, parse, privilege="PROCESS ON *.*", every=30.0, allowed=dictionary_fits)

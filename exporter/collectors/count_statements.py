@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.base import PICOSECONDS, SYSTEM_SCHEMAS, Collector, with_performance_schema
-from exporter.rows import Rows, count, text
+from exporter.collectors.base import KEPT, SYSTEM_SCHEMAS, Collector, with_performance_schema
+from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import CountStatement, Table
 
 SQL = (
     "SELECT SCHEMA_NAME AS schema_name, DIGEST_TEXT AS digest_text, COUNT_STAR AS executions,"
     " SUM_TIMER_WAIT AS picoseconds, SUM_ROWS_EXAMINED AS rows_examined"
     " FROM performance_schema.events_statements_summary_by_digest"
-    " WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%'"
+    f" WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%' ORDER BY SUM_TIMER_WAIT DESC LIMIT {KEPT}"
 )
 
 # Names come in backticks, but for unquoted ones that are keywords somewhere: those are printed as the keyword, in
@@ -44,7 +44,7 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
         before = found.get(key, CountStatement(0, 0.0, 0, 0))
         found[key] = CountStatement(
             executions=before.executions + executions,
-            seconds=before.seconds + count(row["picoseconds"]) / PICOSECONDS,
+            seconds=before.seconds + seconds(row["picoseconds"]),
             rows_examined=before.rows_examined + count(row["rows_examined"]),
             forced_primary=before.forced_primary + (executions if forced else 0),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import PICOSECONDS, Collector, with_performance_schema
-from exporter.rows import Rows, count
+from exporter.collectors.base import Collector, with_performance_schema
+from exporter.rows import Rows, count, seconds
 from exporter.snapshot import FileReads
 
 INSTRUMENT = "wait/io/file/innodb/innodb_data_file"
@@ -18,7 +18,7 @@ SQL = (
 def parse(results: Sequence[Rows]) -> FileReads:
     """Sums over all data files since the start."""
     row = next(iter(results[0]))
-    return FileReads(count(row["read_count"]), count(row["bytes"]), count(row["picoseconds"]) / PICOSECONDS)
+    return FileReads(count(row["read_count"]), count(row["bytes"]), seconds(row["picoseconds"]))
 
 
 COLLECTOR = Collector(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import PICOSECONDS, Collector, Unavailable, performance_schema_off
-from exporter.rows import Rows, count, text
+from exporter.collectors.base import Collector, Unavailable, performance_schema_off
+from exporter.rows import Rows, Value, count, count_or_none, seconds, text
 from exporter.server import Server
 from exporter.snapshot import Ddl, Stage
 
@@ -42,22 +42,27 @@ def parse(results: Sequence[Rows]) -> Ddl:
     by_column = {rows.columns[0]: rows for rows in results}
     if not by_column.keys() & {"builds", "threads"}:  # recordings of before have no builds
         raise ValueError(f"neither builds nor threads in {sorted(by_column)}")
-    threads, used = _first(by_column.get("threads")), _first(by_column.get("bytes"))
-    builds, picoseconds = _first(by_column.get("builds")), _first(by_column.get("builds"), 1)
+    threads, used, builds = (_first_count(by_column.get(name)) for name in ("threads", "bytes", "builds"))
+    spent = _first(by_column.get("builds"), 1)
     watched = any(text(row["enabled"]).upper() == "YES" for row in by_column.get("enabled", ()))
     return Ddl(
         threads=threads,
         memory_bytes=used,
         stages=_stages(by_column["event_name"]) if watched else None,
         builds=builds,
-        build_seconds=None if picoseconds is None else picoseconds / PICOSECONDS,
+        build_seconds=None if spent is None else seconds(spent),
     )
 
 
-def _first(rows: Rows | None, column: int = 0) -> int | None:
-    """A number of the first row; None where there is no row, or no number in it."""
-    value = rows.rows[0][column] if rows is not None and rows.rows else None
-    return None if value is None else count(value)
+def _first(rows: Rows | None, column: int = 0) -> Value:
+    """A value of the first row; None where there is no row."""
+    return rows.rows[0][column] if rows is not None and rows.rows else None
+
+
+def _first_count(rows: Rows | None) -> int | None:
+    """None, too, for one below 0, as performance_schema's sums of memory may be."""
+    value = _first(rows)
+    return None if value is None else count_or_none(value)
 
 
 def _stages(rows: Rows) -> tuple[Stage, ...]:

@@ -10,6 +10,13 @@ from exporter.collectors.names import logical_table
 from exporter.rows import Rows, Value, count, text
 from exporter.snapshot import Index, IndexSize, IndexSizes
 
+_PARTITIONED = "SUBSTRING_INDEX(SUBSTRING_INDEX(table_name, '#p#', 1), '#P#', 1)"
+_SIZES = " FROM mysql.innodb_index_stats WHERE stat_name = 'size' AND database_name <> 'mysql'"
+_LARGEST = (
+    "SELECT DISTINCT in_schema, in_table FROM ("
+    f"SELECT database_name AS in_schema, {_PARTITIONED} AS in_table, SUM(stat_value) AS pages{_SIZES}"
+    f" GROUP BY database_name, in_table, index_name ORDER BY pages DESC LIMIT {TOP}) ranked"
+)
 SQL = (
     "SELECT database_name, table_name, index_name,"
     " MAX(CASE WHEN stat_name = 'size' THEN stat_value END) AS pages,"
@@ -17,9 +24,11 @@ SQL = (
     " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN stat_value END) AS distinct_keys,"
     " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN sample_size END) AS sampled_pages,"
     " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN CONCAT(stat_name, ' ', stat_description) END) AS longest_prefix"
-    " FROM mysql.innodb_index_stats WHERE database_name <> 'mysql'"
+    f" FROM mysql.innodb_index_stats JOIN ({_LARGEST}) largest"
+    f" ON database_name = in_schema AND {_PARTITIONED} = in_table"
     " GROUP BY database_name, table_name, index_name"
 )
+ALL_SQL = f"SELECT SUM(stat_value) AS pages, COUNT(DISTINCT database_name, table_name) AS tables{_SIZES}"
 _ROW_ID = "DB_ROW_ID"
 _CLUSTERED = ("PRIMARY", "GEN_CLUST_INDEX")
 
@@ -43,7 +52,11 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
     ranked = sorted(sizes, key=lambda index: -sizes[index].pages)
     tables = {(index.schema, index.table) for index in ranked[:TOP]}
     kept = {index: sizes[index] for index in ranked if (index.schema, index.table) in tables}
-    return IndexSizes(kept, sum(size.pages for index, size in sizes.items() if index not in kept))
+    shown, in_all = (sum(size.pages for size in some.values()) for some in (kept, sizes))
+    if len(results) == 1:  # recordings of before have all indexes in the first
+        return IndexSizes(kept, in_all - shown)
+    [whole] = results[1]
+    return IndexSizes(kept, max(in_all, count(whole["pages"] or 0)) - shown, count(whole["tables"]))
 
 
 def _keys(rows: Rows) -> dict[Index, tuple[str, ...]]:
@@ -87,4 +100,6 @@ def _rows(row: dict[str, Value]) -> int | None:
     return keys + leaf_pages if sampled is not None and count(sampled) < leaf_pages <= keys else keys
 
 
-COLLECTOR = Collector("index_sizes", fixed(SQL), parse, privilege="SELECT ON mysql.innodb_index_stats", every=30.0)
+COLLECTOR = Collector(
+    "index_sizes", fixed(SQL, ALL_SQL), parse, privilege="SELECT ON mysql.innodb_index_stats", every=30.0
+)

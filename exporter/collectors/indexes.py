@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.base import SYSTEM_SCHEMAS, Collector
+from exporter.collectors.base import SYSTEM_SCHEMAS, Collector, dictionary_fits
 from exporter.collectors.names import from_filename
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Index
 
+# As a derived table, INNODB_TABLES gets a key; else the join is done row by row (9.7.4, 10,000 tables: 24 s, not 0.7).
 # The clustered ones are left out, as are the tables of a full-text index: there may be many.
 SQL = (
     "SELECT t.NAME AS table_name, i.NAME AS index_name, i.TYPE AS type"
-    " FROM information_schema.{prefix}INDEXES i JOIN information_schema.{prefix}TABLES t ON t.TABLE_ID = i.TABLE_ID"
+    " FROM information_schema.{prefix}INDEXES i STRAIGHT_JOIN"
+    " (SELECT DISTINCT TABLE_ID, NAME FROM information_schema.{prefix}TABLES) t ON t.TABLE_ID = i.TABLE_ID"
     " WHERE i.TYPE & 1 = 0"
 )
 
@@ -36,4 +38,4 @@ def parse(results: Sequence[Rows]) -> Mapping[Index, int]:
     return found
 
 
-COLLECTOR = Collector("indexes", queries, parse, privilege="PROCESS ON *.*", every=60.0)
+COLLECTOR = Collector("indexes", queries, parse, privilege="PROCESS ON *.*", every=60.0, allowed=dictionary_fits)

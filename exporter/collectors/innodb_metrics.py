@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.collectors.base import Collector
-from exporter.rows import Rows, count, text
+from exporter.rows import Rows, count_or_none, lower_half, text
 from exporter.server import Server
 
 SQL = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE {enabled}"
-IBUF_SIZE_MASK = 0xFFFFFFFF
+_SIZE = "ibuf_size"
 
 
 def queries(server: Server) -> tuple[str, ...]:
@@ -19,12 +19,11 @@ def queries(server: Server) -> tuple[str, ...]:
 
 
 def parse(results: Sequence[Rows]) -> Mapping[str, int]:
-    """Counters by name, as cumulative counts since they were enabled."""
-    metrics = {text(name): count(value) for name, value in results[0].rows}
-    if "ibuf_size" in metrics:
-        # MariaDB 10.11 leaves garbage in the upper half (seen: 4355096838145 for 1).
-        metrics["ibuf_size"] &= IBUF_SIZE_MASK
-    return metrics
+    """Counters by name, as cumulative counts since they were enabled; one that was reset may be below 0: left out."""
+    printed = {text(name): value for name, value in results[0].rows}
+    # MariaDB 10.11 leaves garbage in the upper half of ibuf_size (seen: 4355096838145 for 1).
+    metrics = {name: lower_half(value) if name == _SIZE else count_or_none(value) for name, value in printed.items()}
+    return {name: value for name, value in metrics.items() if value is not None}
 
 
-COLLECTOR = Collector("innodb_metrics", queries, parse, privilege="PROCESS ON *.*")
+COLLECTOR = Collector("innodb_metrics", queries, parse, privilege="PROCESS ON *.*", quick=True)

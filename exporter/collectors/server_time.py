@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.collectors.base import PICOSECONDS, Collector, with_performance_schema
-from exporter.rows import Rows, count
+from exporter.collectors.base import Collector, with_performance_schema
+from exporter.rows import Rows, seconds, whole
 
 SQL = (
     "SELECT SUM(s.SUM_TIMER_WAIT) AS picoseconds"
@@ -17,7 +17,7 @@ SQL = (
 
 def parse(results: Sequence[Rows]) -> float:
     """Seconds since the sessions were opened, over all of them (one result a session)."""
-    return sum(count(rows.rows[0][0]) for rows in results) / PICOSECONDS
+    return seconds(sum(whole(rows.rows[0][0]) for rows in results))
 
 
 COLLECTOR = Collector(

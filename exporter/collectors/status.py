@@ -8,25 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.base import Collector, fixed
-from exporter.rows import Rows, number, text
+from exporter.collectors.base import Collector
+from exporter.rows import Rows, credible, lower_half, number, text
+from exporter.server import Server
 
-SQL = (
-    "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb%' OR Variable_name IN ("
+_WANTED = (
+    " WHERE Variable_name LIKE 'Innodb%' OR Variable_name IN ("
     "'Aborted_connects', 'Handler_delete', 'Handler_update', 'Handler_write', 'Questions', 'Threads_connected', "
     "'Threads_running', 'Uptime')"
 )
+SHOW_SQL = f"SHOW GLOBAL STATUS{_WANTED}"
+SELECT_SQL = f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status{_WANTED}"
+"""The same for less than half the server's time (9.7.4: 0.4 ms, not 1.0), for any account."""
 _IBUF_PAGES = ("innodb_ibuf_free_list", "innodb_ibuf_segment_size", "innodb_ibuf_size")
 
 
+def queries(server: Server) -> tuple[str, ...]:
+    """The one statement. MySQL 5.7's table may be empty (show_compatibility_56), older ones and MariaDB have none."""
+    return (SELECT_SQL if server.data_dictionary and server.performance_schema else SHOW_SQL,)
+
+
 def parse(results: Sequence[Rows]) -> Mapping[str, float]:
-    """Numbers by name in lower case; values that are texts (Innodb_buffer_pool_dump_status) are left out."""
-    values = {text(name).lower(): number(value) for name, value in results[0].rows}
-    if values.get("uptime") is None:
-        raise ValueError("SHOW GLOBAL STATUS without Uptime")
-    known = {name: value for name, value in values.items() if value is not None}
+    """Numbers by name in lower case; values that are texts (Innodb_buffer_pool_dump_status) or below 0 are left out.
+
+    Innodb_row_lock_current_waits and Innodb_buffer_pool_pages_misc are known to go below 0: 18446744073709551615.
+    """
+    printed = {text(name).lower(): value for name, value in results[0].rows}
     # MariaDB 10.11 leaves garbage in the upper half of these (seen: 541165879297 for 1).
-    return known | {name: float(int(known[name]) & 0xFFFFFFFF) for name in _IBUF_PAGES if name in known}
+    values = {name: lower_half(value) if name in _IBUF_PAGES else number(value) for name, value in printed.items()}
+    known = {name: float(value) for name, value in values.items() if value is not None and credible(value)}
+    if "uptime" not in known:
+        raise ValueError("a status without Uptime")
+    return known
 
 
-COLLECTOR = Collector("status", fixed(SQL), parse)
+COLLECTOR = Collector("status", queries, parse, quick=True)

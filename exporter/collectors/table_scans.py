@@ -18,9 +18,11 @@ SQL = (
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     """Rows fetched since the start, by table."""
-    return {
-        Table(text(row["object_schema"]), text(row["object_name"])): count(row["count_fetch"]) for row in results[0]
-    }
+    found: dict[Table, int] = {}
+    for row in results[0]:
+        table = Table(text(row["object_schema"]), text(row["object_name"]))
+        found[table] = found.get(table, 0) + count(row["count_fetch"])  # names that are no UTF-8 may read the same
+    return found
 
 
 COLLECTOR = Collector(

@@ -17,8 +17,8 @@ SQL = (
     " OR Variable_name IN ("
     "'aurora_version', 'basedir', 'datadir', 'group_replication_group_name', 'hostname', 'license', 'long_query_time', "
     "'max_connections', 'performance_schema', 'pid_file', 'port', 'read_only', 'socket', 'super_read_only', "
-    "'thread_handling', 'thread_pool_size', 'version', 'version_comment', 'version_compile_machine', "
-    "'version_compile_os', 'wsrep_on')"
+    "'table_definition_cache', 'thread_handling', 'thread_pool_size', 'version', 'version_comment', "
+    "'version_compile_machine', 'version_compile_os', 'wsrep_on')"
 )
 
 

@@ -9,7 +9,7 @@ import time
 import httpx
 import pytest
 
-from advisor import api, text
+from advisor import api, markdown, text
 from advisor.api.parts import App
 from advisor.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.resolution import Suppression
@@ -112,7 +112,7 @@ def test_the_form_is_the_one_accepted_best(unlike: Sidecar, accept: str, form: s
         response = unlike.get(path, headers={"Accept": accept})
         assert (response.status_code, response.headers["content-type"]) == (200, form)
         assert response.headers["vary"] == "Accept"
-    shown = {"text/markdown; charset=utf-8": text.markdown(whole), "text/plain; charset=utf-8": text.plain(whole)}
+    shown = {"text/markdown; charset=utf-8": markdown.markdown(whole), "text/plain; charset=utf-8": text.plain(whole)}
     assert unlike.get("/advise", headers={"Accept": accept}).text == shown.get(form, unlike.get("/advise").text)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from advisor import rule
+from advisor import rule, text
 from advisor.api import examples
 from advisor.recommendation import Advice
 from advisor.whatif import WhatIf, what_if
@@ -23,7 +23,7 @@ from tests.advisor.sidecar import Sidecar
 from tests.unavailable import give_up
 
 SCAN = "scan-exceeds-old-sublist"
-POLICY = "default-src 'self'; frame-ancestors 'none'"
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
 Serve = Callable[..., Sidecar]
 
@@ -141,6 +141,13 @@ def test_the_examples_are_what_a_capture_gives_whatever_the_figures_of_its_lates
     assert [each.subject for each in WhatIf.model_validate(examples.WHAT_IF).tables] == [
         each.subject for each in predicted.tables
     ]
+
+
+def test_the_examples_of_plain_text_are_those_of_json_as_text() -> None:
+    whole = examples.advice()
+    shown = Advice.model_validate(whole["application/json"]["examples"]["a setting to change"]["value"])
+    assert whole["text/plain"]["example"] == text.plain(shown)
+    assert examples.finding()["text/plain"]["example"] == text.plain_finding(shown.recommendations[0])
 
 
 def chromium() -> tuple[str, dict[str, str]]:

@@ -68,14 +68,14 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_dsn_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INNODB_ADVISOR_DSN", "mysql://me@db:3307")
-    target = Where.of(None, None, None, None).target
+    target = Where.of(None, None, None, None).server()
     assert target is not None
     assert (target.user, target.address) == ("me", "db:3307")
 
 
 def test_a_dsn_that_is_given_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INNODB_ADVISOR_DSN", "mysql://me@db:3307")
-    target = Where.of("mysql://other@host", None, None, None).target
+    target = Where.of("mysql://other@host", None, None, None).server()
     assert target is not None
     assert target.address == "host:3306"
 

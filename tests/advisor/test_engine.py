@@ -236,9 +236,9 @@ def test_an_hour_of_a_hundred_scanned_tables_is_judged_in_a_moment() -> None:
             for k in range(361)
         )
     )
-    began = time.monotonic()
+    began = time.process_time()
     advice = advised(window, *(each for each in rule.load(RULES_FOLDER) if each.id == "scan-exceeds-old-sublist"))
-    assert time.monotonic() - began < 5.0
+    assert time.process_time() - began < 5.0
     assert advice.recommendations == ()  # they are sixty times the pool
     [blind] = advice.blind  # once, not for each of the others
     assert blind.reason == "the model takes the 12 tables of which the most pages are scanned"
@@ -331,6 +331,16 @@ def test_the_time_of_a_rule_covers_the_model(make_rule: MakeRule) -> None:
     )
     [blind] = advised(scanning(0, 1, 2, 3), choosing).blind
     assert (blind.lacks, blind.reason) == ("time", "the model took longer than the rule's time")
+
+
+def test_what_all_rules_may_take_bounds_each_of_them(make_rule: MakeRule) -> None:
+    choosing = make_rule(
+        for_each="scans", needs=["table_scans"], choose={"model": "lru", "setting": "innodb_old_blocks_pct"}
+    )
+    advice = engine.advise([choosing], scanning(0, 1, 2, 3), seconds=0.0)
+    assert [(each.lacks, each.reason) for each in advice.blind] == [
+        ("time", "the model took longer than the rule's time")
+    ]
 
 
 def test_items_whose_own_condition_fails_or_is_not_known_are_left_out(make_rule: MakeRule) -> None:

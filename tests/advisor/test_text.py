@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from advisor import engine, rule, summary, text
+from advisor import engine, markdown, phrases, rule, summary, text
 from advisor.recommendation import Action, Advice, Change, Recommendation, SetAside
 from advisor.resolution import Suppression
 from advisor.window import Window
@@ -66,7 +66,7 @@ def test_a_server_without_set_persist_gets_no_such_line() -> None:
 
 
 def test_silence_is_said() -> None:
-    assert printed(scanned("mysql-9.7/idle")).splitlines()[1:] == [text.NOTHING]
+    assert printed(scanned("mysql-9.7/idle")).splitlines()[1:] == [phrases.NOTHING]
 
 
 def test_what_rules_could_not_see_comes_with_its_cure() -> None:
@@ -82,13 +82,13 @@ def test_an_action_is_said_with_its_statements(unlike: Advice) -> None:
     assert "  apply       CREATE INDEX a ON t (a);\n" in shown
     assert "  take back   DROP INDEX a ON t;\n" in shown
     assert "```sql\n-- do: Add an index\nCREATE INDEX a ON t (a);\n-- take back: DROP INDEX a ON t;\n```" in (
-        text.markdown(unlike)
+        markdown.markdown(unlike)
     )
 
 
 def test_what_is_set_aside_or_broken_comes_after_what_is_advised(unlike: Advice) -> None:
     [overruled] = unlike.overruled
-    for shown in (text.plain(unlike), text.markdown(unlike)):
+    for shown in (text.plain(unlike), markdown.markdown(unlike)):
         titles = [
             "Overruled by another recommendation",
             "Suppressed by the configuration",
@@ -106,17 +106,17 @@ def test_what_is_set_aside_or_broken_comes_after_what_is_advised(unlike: Advice)
 
 def test_a_finding_that_is_set_aside_says_why(unlike: Advice) -> None:
     for aside in (*unlike.overruled, *unlike.suppressed):
-        for shown in (text.plain_finding(aside), text.markdown_finding(aside)):
+        for shown in (text.plain_finding(aside), markdown.markdown_finding(aside)):
             assert f"Set aside: {aside.reason}" in " ".join(shown.split())
             assert aside.recommendation.changes[0].apply[0] in shown
             assert aside.recommendation.fingerprint in shown
 
 
 def test_one_recommendation_is_shown_as_among_others(unlike: Advice) -> None:
-    whole = text.markdown(unlike)
+    whole = markdown.markdown(unlike)
     for found in unlike.recommendations:
         assert text.plain_finding(found) in text.plain(unlike)
-        title, _, rest = text.markdown_finding(found).partition("\n")
+        title, _, rest = markdown.markdown_finding(found).partition("\n")
         assert f"#{title}\n{rest}" in whole
 
 
@@ -137,7 +137,7 @@ def test_a_change_that_is_made_elsewhere_says_where_and_what_to_know() -> None:
 def test_no_line_of_a_block_does_more_than_apply(unlike: Advice) -> None:
     """A block that is pasted whole applies the changes and takes nothing back."""
     for found in unlike.recommendations:
-        [block] = re.findall(r"```sql\n(.*?)```", text.markdown_finding(found), re.DOTALL)
+        [block] = re.findall(r"```sql\n(.*?)```", markdown.markdown_finding(found), re.DOTALL)
         run = [line for line in block.splitlines() if not line.startswith("-- ")]
         parts: tuple[Change | Action, ...] = (*found.changes, *found.actions)
         applied = [each for part in parts for each in part.apply]
@@ -158,7 +158,7 @@ def test_names_are_no_markdown() -> None:
             "actions": (Action(do="drop ```x```\nDROP TABLE t", apply=("DROP INDEX ```` ON t",)),),
         }
     )
-    shown = text.markdown_finding(SetAside(recommendation=odd, reason="a|b"))
+    shown = markdown.markdown_finding(SetAside(recommendation=odd, reason="a|b"))
     assert r"# warning: a\|b \<b>x\</b> \`y\` \*z\* \[l\](u) # h" in shown
     assert "\nSet aside: a\\|b\n" in shown
     assert "\n-- do: drop ```x``` DROP TABLE t\n" in shown  # a comment to its end
@@ -174,7 +174,7 @@ def test_a_narrow_terminal_loses_nothing() -> None:
 def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
     advice = scanned()
     [found] = advice.recommendations
-    shown = text.markdown(advice)
+    shown = markdown.markdown(advice)
     assert shown.startswith("# innodb-advisor: mysql 9.7.")
     assert f"## warning: {found.summary}\n\n```sql\n{found.changes[0].apply[0]};\n-- take back: SET GLOBAL" in shown
     pages = f"{found.evidence[0].value:,} pages"
@@ -182,8 +182,8 @@ def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
 
 
 def test_markdown_says_silence_and_blindness() -> None:
-    shown = text.markdown(scanned("mariadb-11.8/idle"))
-    assert text.NOTHING in shown
+    shown = markdown.markdown(scanned("mariadb-11.8/idle"))
+    assert phrases.NOTHING in shown
     [row] = [line for line in shown.split("\n") if "performance_schema is OFF" in line]  # once, whatever it blinds
     assert re.match(r"\| \S.*table_scans \| .*scan-exceeds-old-sublist \| performance_schema is OFF \| add perf", row)
 
@@ -196,7 +196,7 @@ def test_a_recommendation_of_nothing_but_words_is_shown() -> None:
         | {"actions": ({"do": "Ask somebody"},)}
     )
     assert "  do          Ask somebody\n  rule " in text.plain_finding(bare)
-    assert "Effect" not in text.markdown_finding(bare)
+    assert "Effect" not in markdown.markdown_finding(bare)
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119.4, "119 s"), (120.0, "2 min"), (3600.0, "60 min")])

@@ -1,8 +1,9 @@
 import pytest
 
-from exporter.assembly import Answer, Assembler
+from exporter.assembly import STALE_SECONDS, Answer, Assembler
 from exporter.rows import Rows
 from exporter.server import identify
+from exporter.snapshot import Failure
 
 SERVER = identify({"version": "9.7.4", "performance_schema": "ON"})
 UPTIME = (Rows.of(["Variable_name", "Value"], [["Uptime", "7"]]),)
@@ -42,6 +43,34 @@ def test_a_source_that_failed_last_time_is_unknown_and_not_stale(assembler: Asse
     assert (snapshot.outcomes["status"].failure, snapshot.outcomes["status"].reason) == ("deadline", "too slow")
     assembler.take(Answer("status", 6.0, 0.5, UPTIME))
     assert assembler.snapshot(7.0).status == {"uptime": 7.0}
+
+
+@pytest.mark.parametrize("failure", ["deadline", "failed"])
+def test_for_a_scrape_it_is_as_it_was_read_last_for_a_while(assembler: Assembler, failure: Failure) -> None:
+    assembler.take(Answer("variables", 10.0, 0.5, VARIABLES))
+    assembler.take(Answer("variables", 40.0, 6.0, (), failure, "too slow"))
+    served = assembler.snapshot(50.0, stale=True)
+    assert served.setting("innodb_old_blocks_pct") == "37"
+    assert served.read_at == {"variables": 10.0}
+    assert served.outcomes["variables"].failure == failure
+    assert assembler.snapshot(50.0).variables is None
+    assert assembler.snapshot(50.0).read_at == {}
+    assert assembler.snapshot(10.0 + STALE_SECONDS, stale=True).variables is not None
+    assert assembler.snapshot(10.1 + STALE_SECONDS, stale=True).variables is None
+    assert assembler.snapshot(9.9, stale=True).variables is None  # the clock was set back: nobody knows how old it is
+
+
+@pytest.mark.parametrize("failure", ["privilege", "disabled", "absent", "unreadable"])
+def test_what_is_no_longer_to_be_had_is_not_served_either(assembler: Assembler, failure: Failure) -> None:
+    assembler.take(Answer("variables", 10.0, 0.5, VARIABLES))
+    assembler.take(Answer("variables", 11.0, 0.5, (), failure, "no"))
+    assert assembler.snapshot(12.0, stale=True).variables is None
+
+
+def test_a_quick_source_is_never_stale(assembler: Assembler) -> None:
+    assembler.take(Answer("status", 10.0, 0.5, UPTIME))
+    assembler.take(Answer("status", 11.0, 0.5, (), "deadline", "too slow"))
+    assert assembler.snapshot(12.0, stale=True).status is None
 
 
 @pytest.mark.parametrize(

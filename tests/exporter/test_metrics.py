@@ -84,6 +84,7 @@ OLD = {
     "innodb_ddl_stage_work": NO_PARALLEL_DDL,
     "innodb_index_resident_pages": NO_CACHED_INDEXES,
 }
+OPT_IN = "innodb_index_lru_pages"
 ABSENT = {
     "mysql-9.7": {"innodb_ddl_stage_work": "only while an ALTER TABLE runs, and if the consumer is on (test_ddl.py)"},
     "mysql-5.6": OLD,
@@ -222,7 +223,7 @@ def look(watched: Server, ask: Ask) -> Look:
             await sampler.collect()
             await asyncio.sleep(0.3)  # for the readers to be looked at
             for _ in range(60):
-                sampler._due.clear()  # noqa: SLF001 - what is asked now and then, too
+                sampler._schedule.clear()  # noqa: SLF001 - what is asked now and then, too
                 before = truth(watched, ask)
                 snapshot = await sampler.collect()
                 after = truth(watched, ask)
@@ -264,7 +265,7 @@ def test_a_server_that_is_not_up_has_one_metric() -> None:
 
 
 def test_every_metric_is_exposed_or_cannot_be_there(look: Look, watched: Server) -> None:
-    assert set(SPECS) - set(look.metrics) == set(ABSENT[watched.name])
+    assert set(SPECS) - set(look.metrics) == {*ABSENT[watched.name], OPT_IN}
 
 
 # The values
@@ -293,6 +294,7 @@ def test_every_value_is_the_servers_own(look: Look) -> None:
         "innodb_table_file_read_bytes_total",
         "innodb_count_star_total",
         "innodb_exporter_collector_success",
+        "innodb_exporter_collector_age_seconds",
         "innodb_exporter_collector_duration_seconds",
         "innodb_exporter_collector_server_seconds_total",
     }
@@ -399,6 +401,9 @@ def test_the_exporter_tells_of_itself(look: Look) -> None:
     durations = look.metrics["innodb_exporter_collector_duration_seconds"]
     assert set(durations) == expected
     assert all(0 < seconds < 10 for seconds in durations.values())
+    ages = look.metrics["innodb_exporter_collector_age_seconds"]
+    assert set(ages) == expected
+    assert all(0 <= age < 60 for age in ages.values())
     assert 0 < look.metrics["innodb_exporter_collector_server_seconds_total"][()] < 60
 
 

@@ -313,14 +313,28 @@ async def test_a_wrong_password_is_refused_without_repeating_it(server: Server, 
     assert "hunter2" not in str(refused.value)
 
 
+async def cipher(connection: Connection) -> str:
+    status = await connection.query("test", "SHOW SESSION STATUS LIKE 'Ssl_cipher'", 5.0)
+    return str(status.rows[0][1])
+
+
+async def test_tls_is_taken_where_the_server_offers_it_but_over_a_socket(server: Server) -> None:
+    offered = server.name in ("mysql-9.7", "mariadb-11.8")  # which make a certificate for themselves
+    for mode in (None, "PREFERRED"):
+        async with connected(replace(from_dsn(server.dsn), ssl_mode=mode)) as connection:
+            assert bool(await cipher(connection)) == offered
+    async with connected(Target(socket=str(server.socket))) as connection:
+        assert not await cipher(connection)
+
+
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-async def test_an_account_that_needs_tls_is_refused_without_it(account: Callable[..., Target]) -> None:
+async def test_an_account_that_needs_tls_gets_it_unless_it_is_switched_off(account: Callable[..., Target]) -> None:
     target = account("secret", "IDENTIFIED BY '{}' REQUIRE SSL")
-    async with connected(replace(target, ssl_mode="REQUIRED")) as connection:
+    async with connected(target) as connection:
         assert connection.account.startswith(target.user)
     with pytest.raises(AccessDenied):
-        await Connection.open(target, statement_seconds=5)
+        await Connection.open(replace(target, ssl_mode="DISABLED"), statement_seconds=5)
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
@@ -330,8 +344,10 @@ async def test_a_server_that_lets_no_one_in_without_tls_says_so(
     target = account("secret")
     ask(server, "SET GLOBAL require_secure_transport = ON")
     try:
+        async with connected(target) as connection:
+            assert await cipher(connection)
         with pytest.raises(AccessDenied, match="require_secure_transport=ON"):
-            await Connection.open(target, statement_seconds=5)
+            await Connection.open(replace(target, ssl_mode="DISABLED"), statement_seconds=5)
     finally:
         with server.connect(ssl={"ssl": True}) as root, root.cursor() as cursor:
             cursor.execute("SET GLOBAL require_secure_transport = OFF")
@@ -382,8 +398,8 @@ async def test_a_socket_that_does_not_exist_is_unreachable(tmp_path: Path) -> No
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 GREETING = (
-    b"\x0a9.7.4\0" + b"\x01\0\0\0" + b"a" * 8 + b"\0" + b"\xff\xff" + b"\x2d\x02\0" + b"\xff\xdf" + b"\x15"
-    b"\0" * 10 + b"b" * 12 + b"\0" + b"mysql_native_password\0"
+    b"\x0a9.7.4\0" + b"\x01\0\0\0" + b"a" * 8 + b"\0" + b"\xff\xff" + b"\x2d\x02\0" + b"\xff\xdf"
+    b"\x15" + b"\0" * 10 + b"b" * 12 + b"\0" + b"mysql_native_password\0"
 )
 
 
@@ -459,6 +475,73 @@ async def test_what_does_not_speak_mysql_is_told_apart(
         assert target.address in str(refused.value)
 
 
+WITHOUT_TLS = GREETING.replace(b"\xff\xff", b"\xff\xf7", 1)
+CLEAR_TEXT = b"mysql_clear_password\0"
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        packet(WITHOUT_TLS.replace(b"mysql_native_password\0", CLEAR_TEXT)),
+        packet(WITHOUT_TLS) + b"\x16\0\0\x02\xfe" + CLEAR_TEXT,
+    ],
+    ids=["at once", "after the login's first packet"],
+)
+async def test_who_asks_for_the_password_in_clear_text_does_not_get_it(asking: bytes) -> None:
+    received = bytearray()
+
+    async def ask_for_it(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(asking)
+        while sent := await reader.read(65536):
+            received.extend(sent)
+
+    async with listening(ask_for_it) as target:
+        with pytest.raises(Unreachable, match="asks for the password in clear text and offers no TLS; no password"):
+            await Connection.open(replace(target, password="hunter2"), statement_seconds=5)
+    assert b"hunter2" not in received
+
+
+async def test_a_server_that_asks_for_a_file_gets_none(tmp_path: Path) -> None:
+    """LOAD DATA LOCAL: in answer to any statement a server may ask the client for a file by its name."""
+    wanted = tmp_path / "wanted"
+    wanted.write_text("hunter2")
+    received = bytearray()
+
+    async def ask_for_it(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(packet(WITHOUT_TLS))
+        await reader.read(65536)
+        writer.write(b"\x07\0\0\x02" + b"\0\0\0\x02\0\0\0")  # logged in
+        await reader.read(65536)
+        name = b"\xfb" + bytes(wanted)
+        writer.write(len(name).to_bytes(3, "little") + b"\x01" + name)
+        while sent := await reader.read(65536):
+            received.extend(sent)
+
+    async with listening(ask_for_it) as target:
+        with pytest.raises(mysql.ServerError):
+            await Connection.open(target, statement_seconds=5, connect_seconds=2)
+    assert not received
+
+
+@pytest.mark.parametrize("mode", [None, "REQUIRED"])
+async def test_where_no_tls_can_be_agreed_on_only_a_preferred_one_is_given_up(mode: str | None) -> None:
+    """A server that takes the request for TLS and then ends the connection, as those do that know only TLS 1.0."""
+    calls = 0
+
+    async def offer_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        writer.write(packet(GREETING))
+        await reader.read(36)
+        await reader.read(65536)
+        writer.write(b"\x15\x03\x01\0\x02\x02\x46" if calls == 1 else b"\x08\0\0\x02\xff\x15\x04plain")
+
+    async with listening(offer_tls) as target:
+        with pytest.raises(AccessDenied if mode is None else Unreachable):
+            await Connection.open(replace(target, ssl_mode=mode), statement_seconds=5)
+    assert calls == (2 if mode is None else 1)
+
+
 async def test_the_web_server_next_door_is_no_mysql_server() -> None:
     """One that waits for the client, as every HTTP server does, and answers what it does not understand."""
 
@@ -516,7 +599,7 @@ async def test_an_answer_that_is_damaged_on_the_way_is_an_error_and_ends_the_ses
     def spoil(answer: bytes) -> bytes | None:
         return spoiler(answer) if MARK in answer else answer
 
-    async with relayed(server, spoil) as target, connected(target) as connection:
+    async with relayed(server, spoil) as way, connected(replace(way, ssl_mode="DISABLED")) as connection:
         assert await value(connection, "SELECT 1") == 1
         with pytest.raises(mysql.ServerError):
             await connection.query("test", f"SELECT '{MARK.decode()}'", 0.5)
@@ -547,3 +630,22 @@ async def test_closing_says_goodbye(server: Server, ask: Ask) -> None:
     async with connected(server):
         pass
     assert ask(server, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'") == before
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
+async def test_a_statement_that_was_left_alone_is_ended_in_the_server(server: Server, ask: Ask) -> None:
+    target = from_dsn(server.dsn)
+    slow, other = [await Connection.open(target, statement_seconds=60) for _ in range(2)]
+    running = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(30.25)'"
+    try:
+        with pytest.raises(DeadlineExceeded):
+            await slow.query("test", "SELECT SLEEP(30.25)", 0.5)
+        await other.cancel(slow)
+        for _ in range(100):
+            [(count,)] = ask(server, running)
+            if not count:
+                break
+            await asyncio.sleep(0.05)
+        assert count == 0
+    finally:
+        await other.close()

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.rows import Rows, Value, count, number, plain, text
+from exporter.rows import Rows, Value, count, count_or_none, credible, lower_half, number, plain, seconds, text
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,7 @@ from exporter.rows import Rows, Value, count, number, plain, text
         ("日本".encode(), "日本"),
         (bytearray(b"ab"), "ab"),
         (b"caf\xe9", "caf�"),
+        ("half \ud83d of a pair", "half ��� of a pair"),
         (date(2026, 1, 2), "2026-01-02"),
         (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02T03:04:05+00:00"),
         (timedelta(minutes=1, milliseconds=500), 60.5),
@@ -63,21 +65,78 @@ def test_rows_survive_json(rows: list[tuple[Value, Value]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(None, None), (3, 3.0), (2.5, 2.5), ("12", 12.0), ("0.5", 0.5), ("", None), ("ON", None)]
+    ("value", "expected"),
+    [
+        (None, None),
+        (3, 3.0),
+        (2.5, 2.5),
+        (-1, -1.0),
+        ("12", 12.0),
+        ("0.5", 0.5),
+        ("18446744073709551615", 2.0**64),
+        ("", None),
+        ("ON", None),
+        ("nan", None),
+        ("-inf", None),
+        ("1e999", None),
+        (float("nan"), None),
+        (10**400, None),
+        ("9" * 5000, None),
+        ("1_000", None),
+        ("١٢", None),
+    ],
+    ids=lambda value: repr(value)[:24],
 )
 def test_a_number_is_read_where_there_is_one(value: Value, expected: float | None) -> None:
     assert number(value) == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [(3, 3), ("12", 12), (4.0, 4)])
+@pytest.mark.parametrize(("value", "expected"), [(0, 0), (3, 3), ("12", 12), (4.0, 4), (2**63 - 1, 2**63 - 1)])
 def test_a_count_is_a_whole_number(value: Value, expected: int) -> None:
-    assert count(value) == expected
+    assert count(value) == count_or_none(value) == expected
+    assert credible(expected)
 
 
-@pytest.mark.parametrize("value", [None, "", "ON", "1.5", 1.5])
-def test_a_count_that_is_none_is_refused(value: Value) -> None:
+NO_NUMBERS = [None, "", "ON", "1.5", 1.5, float("inf"), float("nan"), "1_000", "١٢", "9" * 5000]
+WRAPPED = [-1, "-1", 2**63, 2**64 - 1, "18446744073709551615", 2.0**64, -(2**63)]
+
+
+@pytest.mark.parametrize("read", [count, count_or_none, seconds, lower_half])
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: repr(value)[:24])
+def test_what_is_no_whole_number_is_refused(value: Value, read: Callable[[Value], object]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
+        read(value)
+
+
+@pytest.mark.parametrize("value", WRAPPED, ids=repr)
+def test_a_count_that_wrapped_below_zero_is_refused_or_not_known(value: Value) -> None:
+    with pytest.raises(ValueError, match="wrapped below 0"):
         count(value)
+    assert count_or_none(value) is None
+    found = number(value)
+    assert found is not None
+    assert not credible(found)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0, 0.0), (10**12, 1.0), ("1500000000000", 1.5), (2**63, 9223372.036854776)]
+)
+def test_waits_are_summed_beyond_what_a_count_can_be(value: Value, expected: float) -> None:
+    assert seconds(value) == expected
+
+
+@pytest.mark.parametrize("value", [-1, 10**400], ids=["-1", "too many"])
+def test_a_time_that_cannot_be_is_refused(value: Value) -> None:
+    with pytest.raises(ValueError, match="where a time was expected"):
+        seconds(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1, 1), (4355096838145, 1), ("541165879297", 1), (2**31 - 1, 2**31 - 1), (-1, None), (2**64 - 1, None)],
+)
+def test_garbage_in_the_upper_half_is_cut_off(value: Value, expected: int | None) -> None:
+    assert lower_half(value) == expected
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, ""), ("x", "x"), (3, "3")])

@@ -4,6 +4,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from exporter.target import PASSWORD_VARIABLE, Target, TargetError, from_defaults_file, from_dsn, resolve
 from lab.servers import Server, programs
@@ -297,20 +304,44 @@ def test_a_password_file_that_cannot_be_read_says_why_and_not_what(tmp_path: Pat
 # TLS
 
 
-@pytest.mark.parametrize("mode", [None, "DISABLED", "PREFERRED"])
-def test_without_a_mode_that_asks_for_tls_the_connection_is_plain(mode: str | None) -> None:
-    assert Target(ssl_mode=mode).tls() is None
+@pytest.mark.parametrize(
+    "target",
+    [
+        Target(ssl_mode="DISABLED"),
+        Target(ssl_mode="DISABLED", ssl_ca="/none"),
+        Target(socket="/sock"),
+        Target(socket="/sock", ssl_mode="PREFERRED"),
+    ],
+)
+def test_a_connection_is_plain_where_that_is_asked_for_and_over_a_socket(target: Target) -> None:
+    assert target.tls() is None
+
+
+@pytest.mark.parametrize(
+    ("target", "mode"),
+    [
+        (Target(), "PREFERRED"),
+        (Target(ssl_ca="/ca.pem"), "VERIFY_CA"),
+        (Target(ssl_cert="/cert.pem"), "REQUIRED"),
+        (Target(ssl_ca="/ca.pem", ssl_cert="/cert.pem"), "VERIFY_CA"),
+        (Target(ssl_ca="/ca.pem", ssl_mode="PREFERRED"), "PREFERRED"),
+    ],
+)
+def test_the_files_imply_a_mode(target: Target, mode: str) -> None:
+    assert target.mode == mode
 
 
 @pytest.mark.parametrize(
     ("mode", "verified", "hostname"),
     [
+        (None, ssl.CERT_NONE, False),
+        ("PREFERRED", ssl.CERT_NONE, False),
         ("REQUIRED", ssl.CERT_NONE, False),
         ("VERIFY_CA", ssl.CERT_REQUIRED, False),
         ("VERIFY_IDENTITY", ssl.CERT_REQUIRED, True),
     ],
 )
-def test_the_mode_says_what_is_verified(mode: str, verified: ssl.VerifyMode, *, hostname: bool) -> None:
+def test_the_mode_says_what_is_verified(mode: str | None, verified: ssl.VerifyMode, *, hostname: bool) -> None:
     context = Target(ssl_mode=mode).tls()
     assert context is not None
     assert context.verify_mode == verified
@@ -326,3 +357,13 @@ def test_a_certificate_that_cannot_be_read_says_so(content: str | None, tmp_path
     for target in (Target(ssl_ca=str(path)), Target(ssl_cert=str(path))):
         with pytest.raises(TargetError, match="cannot use the TLS files"):
             target.tls()
+
+
+def test_a_key_with_a_passphrase_is_an_error_and_no_question_at_the_terminal(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    issued = trustme.CA().issue_cert("localhost")
+    certificate.write_bytes(issued.cert_chain_pems[0].bytes())
+    private = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    key.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(SECRET.encode())))
+    with pytest.raises(TargetError, match="the key is encrypted"):
+        Target(ssl_cert=str(certificate), ssl_key=str(key)).tls()

@@ -3,10 +3,11 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors import index_sizes, indexes
+from exporter.collectors import index_sizes, indexes, variables
+from exporter.collectors.base import dictionary_fits
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.snapshot import Index, IndexSize
+from exporter.snapshot import Index, IndexSize, IndexSizes, Snapshot
 from lab.servers import Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -121,3 +122,22 @@ def test_columns_that_statistics_do_not_name_are_not_known() -> None:
     for names, rows in ((columns, [row]), ([*columns, "longest_prefix"], [[*row, None]])):
         [size] = index_sizes.parse([Rows.of(names, rows)]).sizes.values()
         assert size == IndexSize(3, 2, None, None)
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_dictionary_that_does_not_fit_is_not_walked(server: Server, fetch: Fetch) -> None:
+    def known(tables: int, cache: int) -> Snapshot:
+        identity = identify({"version": "9.7.4", "performance_schema": "ON"})
+        sizes = IndexSizes({}, 0, tables)
+        return Snapshot(0.0, identity, "", variables={"table_definition_cache": str(cache)}, index_sizes=sizes)
+
+    assert dictionary_fits(known(2000, 2000)) is None
+    refused = dictionary_fits(known(10_000, 2000))
+    assert refused is not None
+    assert refused.failure == "disabled"
+    assert refused.cure == "SET GLOBAL table_definition_cache = 11000"
+    settings = variables.parse([fetch(server, variables.SQL)])
+    assert int(settings["table_definition_cache"]) >= 400
+    counted = index_sizes.parse([fetch(server, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)])
+    assert counted.tables is not None
+    assert counted.tables >= len({(index.schema, index.table) for index in counted.sizes})

@@ -77,6 +77,7 @@ def test_a_partition_belongs_to_its_table(name: str, logical: str) -> None:
         ("shop/@0p@0G@0041", ("shop", "éÀA")),
         ("shop/@f@@u@@l@@l@", ("shop", "ｆｕｌｌ")),
         ("shop/con@@@", ("shop", "con")),
+        ("shop/half@d83d", ("shop", "half\ufffd")),
         ("SYS_FOREIGN", ("", "SYS_FOREIGN")),
         ("shop/@", ("shop", "@")),
         ("shop/a@zz", ("shop", "a@zz")),
@@ -110,7 +111,7 @@ def named(watched: Server, ask: Ask) -> Server:
 
 
 # Small tables would not be among the first hundred.
-CACHED_SQL = cached_indexes.SQL + " WHERE t.NAME NOT LIKE 'mysql/%'"
+CACHED_SQL = cached_indexes.SQL.replace(" GROUP BY 1", " WHERE t.NAME NOT LIKE 'mysql/%' GROUP BY 1")
 FILES_SQL = table_files.SQL.replace("COUNT_READ > 0", "COUNT_READ >= 0").replace("LIMIT 100", "LIMIT 1000")
 
 
@@ -168,8 +169,7 @@ def test_a_partitioned_table_is_one_in_every_other_source(watched: Server, ask: 
         "INSERT INTO shop.`parts-é` VALUES (1, 1), (2, 2), (101, 1), (102, 2)",
         "SELECT SUM(v) FROM shop.`parts-é`",
     )
-    files = [row for row in fetch(watched, FILES_SQL) if "/parts@" in str(row["file_name"])]
-    assert len(files) == 4
+    assert len([row for row in fetch(watched, FILES_SQL) if "/shop/parts@" in str(row["file_name"])]) == 1
     found: dict[str, list[Table]] = {
         "files": list(table_files.parse([fetch(watched, FILES_SQL)])),
         "scans": list(table_scans.parse([fetch(watched, table_scans.SQL)])),

@@ -43,7 +43,7 @@ def test_garbage_in_the_upper_half_of_the_change_buffers_pages_is_cut_off() -> N
 def test_every_number_of_innodb_is_taken_from_a_real_server(
     server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
-    found = status.parse([fetch(server, status.SQL)])
+    found = status.parse([fetch(server, status.SHOW_SQL)])
     names = {name.lower() for name, value in ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'") if value.isdigit()}
     assert names <= set(found)
     assert {"uptime", "questions", "threads_running", "threads_connected", "aborted_connects"} <= set(found)
@@ -53,14 +53,14 @@ def test_rows_changed_are_counted_on_a_real_server(
     server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
     ask(server, "CREATE DATABASE IF NOT EXISTS counted", "CREATE TABLE counted.t (a INT PRIMARY KEY) ENGINE=InnoDB")
-    before = status.parse([fetch(server, status.SQL)])
+    before = status.parse([fetch(server, status.SHOW_SQL)])
     ask(
         server,
         "INSERT INTO counted.t VALUES (1), (2), (3)",
         "UPDATE counted.t SET a = 4 WHERE a = 3",
         "DELETE FROM counted.t WHERE a = 2",
     )
-    after = status.parse([fetch(server, status.SQL)])
+    after = status.parse([fetch(server, status.SHOW_SQL)])
     ask(server, "DROP DATABASE counted")
     grown = [after[name] - before[name] for name in ("handler_write", "handler_update", "handler_delete")]
     assert (grown[0] >= 3, grown[1] >= 1, grown[2] >= 1) == (True, True, True)

@@ -1,0 +1,127 @@
+"""Connections: how many there may be, and for how long one may keep the sidecar waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Literal
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+SECURITY_HEADERS: Mapping[str, str] = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+    "cache-control": "no-store",
+}
+"""Headers of every answer; an endpoint may have its own instead."""
+CONNECTIONS = 256
+"""Of connections beyond so many, each request gets 503, and those beyond twice as many are closed at once."""
+CONNECTIONS_OF_ONE = 32
+"""Those of one address beyond so many are closed at once."""
+CROWDED = "crowded"
+"""In the state of a request that came over a connection too many."""
+SECONDS: Mapping[str, float] = {"reading": 10.0, "answering": 60.0, "sending": 30.0}
+"""For a request to come, for the answer to be given, and for the client to take it; then the connection is closed."""
+HANDSHAKE_SECONDS = 5.0
+_Phase = Literal["reading", "answering", "sending"]
+_MALFORMED = json.dumps(
+    {
+        "type": "about:blank",
+        "title": HTTPStatus.BAD_REQUEST.phrase,
+        "status": HTTPStatus.BAD_REQUEST,
+        "detail": "this is no HTTP request, or its header is longer than 16 KiB",
+    }
+).encode()
+
+log = logging.getLogger(__name__)
+log.setLevel(logging.ERROR)  # what strangers send is not worth a line each
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection with deadlines and bounds. ``admits`` is asked of a client's certificate."""
+
+    def __init__(self, *arguments: Any, admits: Callable[[Any], bool], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.logger = log
+        self._admits = admits
+        self._phase: _Phase | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Let it in, if there is room and its certificate is one of those that are allowed."""
+        super().connection_made(transport)
+        addresses = [each.client and each.client[0] for each in self.connections if isinstance(each, Connection)]
+        tls = transport.get_extra_info("ssl_object")
+        if (
+            addresses.count(self.client and self.client[0]) > CONNECTIONS_OF_ONE
+            or len(addresses) > 2 * CONNECTIONS
+            or not (tls is None or self._admits(tls.getpeercert()))
+        ):
+            transport.abort()
+            return
+        if len(addresses) > CONNECTIONS:
+            self.app_state = {**self.app_state, CROWDED: True}
+        self._within("reading")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self._within(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """A part of a request."""
+        if self.transport.is_closing():  # one that was not let in
+            return
+        super().data_received(data)
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            if self._phase != "reading":
+                self._within("reading")
+        elif self._phase == "reading":
+            self._within("answering")
+
+    def on_response_complete(self) -> None:
+        """The answer is written; the client may be slow to take it, or to end what it sends."""
+        super().on_response_complete()
+        if self.transport.get_write_buffer_size():
+            self._within("sending")
+        elif self.conn.their_state is h11.SEND_BODY:
+            self._within("reading")
+        elif self.conn.their_state is h11.IDLE:
+            self._within(None)  # uvicorn closes idle connections
+        else:
+            self._within("answering")  # the next request was there already
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the same for all
+        """What came is no HTTP."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.abort()
+            return
+        headers = {
+            **SECURITY_HEADERS,
+            "content-type": "application/problem+json",
+            "content-length": str(len(_MALFORMED)),
+            "connection": "close",
+        }
+        status = HTTPStatus.BAD_REQUEST
+        for event in (
+            h11.Response(status_code=status, headers=list(headers.items()), reason=status.phrase),
+            h11.Data(data=_MALFORMED),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _within(self, phase: _Phase | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._phase = phase
+        self._deadline = None if phase is None else self.loop.call_later(SECONDS[phase], self.transport.abort)

@@ -1,0 +1,123 @@
+"""What the sidecar holds in memory: little, and no more the longer it runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from advisor import footprint
+from tests.advisor.building import RECORDING, REPOSITORY, capture
+from tests.advisor.sidecar import Sidecar, environment
+
+Serve = Callable[..., Sidecar]
+MOST = 64 * 2**10  # KiB
+COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""As it is installed: what Python compiles at each start leaves holes in its memory."""
+
+_LOADING = """
+import json, sys
+from pathlib import Path
+from advisor import engine, footprint, rule
+from advisor.window import Window
+from exporter.recording import replay
+
+def resident():
+    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+    return {words[0]: int(words[1]) for words in lines if words[0] in ("RssAnon:", "RssFile:")}
+
+def judged():
+    return engine.advise(rules, Window(tuple(replay(Path(sys.argv[2]))))).model_dump_json()
+
+before = resident()
+rules = rule.load(Path(sys.argv[1]))
+advice = judged()
+loaded = resident()
+footprint.give_back()
+given = resident()
+alike = judged() == advice
+print(json.dumps({"before": before, "loaded": loaded, "given": given, "alike": alike, "after": resident()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def loading() -> dict[str, dict[str, int]]:
+    """Resident memory, KiB: before rules are loaded, then, after what is not needed was given back, and after work."""
+    ended = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", _LOADING, REPOSITORY / "rules", capture(RECORDING)],
+        cwd=REPOSITORY,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return dict(json.loads(ended.stdout))
+
+
+def resident(pid: int) -> int:
+    """KiB."""
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
+def test_all_rules_share_one_environment(loading: dict[str, dict[str, int]]) -> None:
+    grown = loading["loaded"]["RssAnon:"] - loading["before"]["RssAnon:"]
+    assert grown < 10 * 2**10  # some seventy environments took twice as much
+
+
+def test_pages_of_libraries_that_only_the_start_needed_are_given_back_and_all_works_on(
+    loading: dict[str, dict[str, int]],
+) -> None:
+    assert loading["given"]["RssFile:"] < loading["loaded"]["RssFile:"] / 2
+    assert loading["alike"]
+    assert loading["after"]["RssFile:"] < loading["loaded"]["RssFile:"]
+    assert loading["given"]["RssAnon:"] <= loading["loaded"]["RssAnon:"]
+
+
+def test_a_sidecar_that_is_asked_for_everything_stays_small(serve: Serve) -> None:
+    sidecar = serve("--recording", capture(RECORDING), env=COMPILED)
+    paths = ("/", "/metrics", "/advise", "/rules", "/rules/blind-spot", "/snapshot", "/healthz", "/readyz")
+    readings = []
+    for _ in range(6):
+        for path in paths * 5:
+            assert sidecar.get(path).status_code == 200
+        readings.append(resident(sidecar.process.pid))
+    assert readings[-1] <= MOST
+    assert readings[-1] - readings[2] <= 2**10
+
+
+SMAPS = """\
+{where} {permissions} 00001000 08:01 {inode}                      {path}
+Size:                 16 kB
+Rss:                   8 kB
+Anonymous:             {changed} kB
+VmFlags: rd ex mr mw me
+"""
+LIBRARY = {"where": "7f0000001000-7f0000005000", "permissions": "r-xp", "inode": 42, "path": "/l/a.so.1", "changed": 0}
+
+
+@pytest.mark.parametrize(
+    "but",
+    [
+        {"permissions": "rw-p"},
+        {"permissions": "r-xs"},
+        {"inode": 0, "path": ""},
+        {"path": "[vdso]", "inode": 0},
+        {"path": "/usr/lib/locale/C.utf8/LC_CTYPE"},
+        {"path": "/usr/bin/python3.11"},
+        {"changed": 4},
+    ],
+    ids=str,
+)
+def test_only_what_can_be_read_again_from_a_library_is_given_back(but: dict[str, object]) -> None:
+    alone = SMAPS.format(**LIBRARY)
+    assert list(footprint.unchanged(alone)) == [(0x7F0000001000, 0x7F0000005000)]
+    assert list(footprint.unchanged(SMAPS.format(**{**LIBRARY, **but}))) == []
+    assert list(footprint.unchanged(alone + SMAPS.format(**{**LIBRARY, **but}))) == [(0x7F0000001000, 0x7F0000005000)]
