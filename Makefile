@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-others proofs lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-faults tests-others proofs lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,15 +22,19 @@ run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… o
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## lint, types, import contracts, and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 2 tests-servers tests-others
+	@$(MAKE) --no-print-directory --jobs 3 tests-servers tests-faults tests-others
 
-# Servers under load mostly wait: the other tests have the second core meanwhile. PYTEST_ARGS goes to both.
+# Servers under load, and tests of what goes wrong, mostly wait: the others have the cores meanwhile. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab
+FAULTS := tests/faults
 tests-servers: $(STAMP)
 	@$(BIN)/python -u -m pytest $(ON_SERVERS) -o cache_dir=.pytest_cache/servers $(PYTEST_ARGS) | sed -u 's/^/servers | /'
 
+tests-faults: $(STAMP)
+	@$(BIN)/python -u -m pytest $(FAULTS) -o cache_dir=.pytest_cache/faults $(PYTEST_ARGS) | sed -u 's/^/faults  | /'
+
 tests-others: $(STAMP)
-	@$(BIN)/python -u -m pytest $(ON_SERVERS:%=--ignore %) $(PYTEST_ARGS) | sed -u 's/^/others  | /'
+	@$(BIN)/python -u -m pytest $(patsubst %,--ignore %,$(ON_SERVERS) $(FAULTS)) $(PYTEST_ARGS) | sed -u 's/^/others  | /'
 
 proofs: $(STAMP) ## prove every rule in the short form: on MySQL 9.7, or on MariaDB where it is for that only
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
@@ -56,8 +60,8 @@ lock: $(STAMP)  ## pin the dependencies of pyproject.toml anew, with hashes and 
 captures: $(STAMP) ## record the fixtures of tests/captures anew from the real servers
 	$(BIN)/python -m lab.captures
 
-bench: $(STAMP) ## time and memory of the LRU model's sweep, beside the page-exact reference's
-	$(BIN)/python -m lab.bench
+bench: $(STAMP) ## what the sidecar costs, beside mysqld_exporter, with the bounds (ONLY=peer for one figure)
+	@exec $(BIN)/python -m lab.bench $(if $(ONLY),--only $(ONLY)) $(BENCH_ARGS)
 
 clean:          ## remove what setup and the tests made
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,115 @@
+"""Sidecars that watch real servers while things go wrong, each with an account of its own and under guard."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from lab.proxy import Proxy
+from lab.servers import NAMES, Server
+from tests.advisor.sidecar import Sidecar
+from tests.conftest import start_or_skip
+from tests.faults.guard import INTERVAL, Guard, ask
+
+GRANTS = (
+    "GRANT PROCESS ON *.* TO {account}",
+    "GRANT SELECT ON performance_schema.* TO {account}",
+    "GRANT SELECT ON mysql.innodb_index_stats TO {account}",
+)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who the sidecar logs in as: with what the README asks for, and no more."""
+
+    user: str
+    password: str
+    password_file: Path
+
+    @property
+    def name(self) -> str:
+        """As it stands in SQL."""
+        return f"'{self.user}'@'%'"
+
+    def dsn(self, port: int, query: str = "") -> str:
+        return f"mysql://{self.user}@127.0.0.1:{port}/{query and f'?{query}'}"
+
+
+@pytest.fixture(scope="session", params=NAMES)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server with performance_schema, shared by the tests that leave no trace on it."""
+    with start_or_skip(request.param, {"performance-schema": "ON"}) as started:
+        yield started
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Callable[..., Account]]:
+    """Make an account on a server; it is dropped at the end, if its server still answers."""
+    with ExitStack() as stack:
+
+        def make(server: Server, requires: str = "") -> Account:
+            user, password = f"w{secrets.token_hex(4)}", secrets.token_urlsafe(12)
+            path = tmp_path / f"{user}.password"
+            path.write_text(password + "\n")
+            made = Account(user, password, path)
+            create(server, made, requires)
+            stack.callback(drop, server, made)
+            return made
+
+        yield make
+
+
+def create(server: Server, account: Account, requires: str = "") -> None:
+    """Make the account, with the grants it needs."""
+    ask(
+        server,
+        f"CREATE USER {account.name} IDENTIFIED BY '{account.password}'",
+        *(grant.format(account=account.name) for grant in GRANTS),
+    )
+    if requires:
+        ask(server, f"ALTER USER {account.name} REQUIRE {requires}")
+
+
+def drop(server: Server, account: Account) -> None:
+    if server.running():
+        with contextlib.suppress(pymysql.err.Error):
+            ask(server, f"DROP USER {account.name}")
+
+
+@pytest.fixture
+def guarded(account: Callable[..., Account], tmp_path: Path) -> Iterator[Callable[..., Guard]]:
+    """Start a sidecar for a server and watch over it, as in guarded(server, "--statement-timeout", "1s")."""
+    with ExitStack() as stack:
+
+        def watch(
+            server: Server,
+            *arguments: str,
+            through: Proxy | None = None,
+            login: Account | None = None,
+            query: str = "",
+            options: Sequence[object] = (),
+        ) -> Guard:
+            who = login or account(server)
+            port = through.port if through else server.port
+            where = options or ("--dsn", who.dsn(port, query), "--password-file", who.password_file)
+            folder = tmp_path / f"sidecar-{secrets.token_hex(4)}"
+            folder.mkdir()
+            sidecar = Sidecar(folder, *where, "--interval", f"{INTERVAL:g}s", *arguments)
+            stack.callback(sidecar.kill)
+            return stack.enter_context(Guard(sidecar, port, who.user, server))
+
+        yield watch
+
+
+@pytest.fixture
+def proxied() -> Iterator[Callable[[Server], Proxy]]:
+    """A proxy before a server."""
+    with ExitStack() as stack:
+        yield lambda server: stack.enter_context(Proxy((server.host, server.port)))

@@ -1,0 +1,305 @@
+"""A sidecar that is watched while things go wrong: what must hold at any time is checked many times a second."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import pymysql
+from prometheus_client.parser import text_string_to_metric_families
+
+from lab.servers import Server
+from tests.advisor.sidecar import Sidecar, wait_for
+
+INTERVAL = 1.0
+SLACK = 15.0
+"""Seconds that a busy machine may take longer."""
+_POLL = 0.2
+_TCP, _ESTABLISHED = Path("/proc/net/tcp"), "01"
+
+OF_COLLECTORS = {
+    "status": "innodb_server_uptime_seconds",
+    "variables": "innodb_setting",
+    "pools": "innodb_buffer_pool_pages",
+    "innodb_metrics": "innodb_ibuf_merges_total",
+    "table_scans": "innodb_table_scan_rows_total",
+    "count_statements": "innodb_count_star_total",
+    "data_files": "innodb_data_file_reads_total",
+    "table_files": "innodb_table_file_read_bytes_total",
+    "cached_indexes": "innodb_index_resident_pages",
+    "index_sizes": "innodb_index_pages",
+    "ddl": "innodb_ddl_threads_active",
+    "parallel_readers": "innodb_parallel_read_threads",
+}
+"""A metric of each collector's section, which must not be there when the section is unknown."""
+
+OF_SESSIONS = ("innodb_exporter_collector_server_seconds_total", "innodb_parallel_read")
+"""Counters that begin anew with the sidecar's sessions."""
+
+Labels = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Scrape:
+    """One answer of /metrics: values by name and labels, and which names are counters."""
+
+    at: float
+    values: Mapping[tuple[str, Labels], float]
+    counters: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Scrape:
+        families = list(text_string_to_metric_families(text))
+        samples = [sample for family in families for sample in family.samples]
+        values = {(sample.name, frozenset(sample.labels.items())): float(sample.value) for sample in samples}
+        assert len(values) == len(samples), "a sample is there twice"
+        counters = {sample.name for family in families if family.type == "counter" for sample in family.samples}
+        return cls(time.monotonic(), values, frozenset(counters))
+
+    def get(self, name: str, /, **labels: str) -> float | None:
+        """A sample's value; None when it is not there."""
+        return self.values.get((name, frozenset(labels.items())))
+
+    def by(self, name: str, label: str) -> dict[str, float]:
+        """The samples of a name by one of their labels."""
+        return {dict(labels)[label]: value for (other, labels), value in self.values.items() if other == name}
+
+    def total(self, name: str) -> float | None:
+        """The sum over all labels; None when there is none."""
+        found = [value for (other, _), value in self.values.items() if other == name]
+        return sum(found) if found else None
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name, _ in self.values}
+
+    @property
+    def up(self) -> bool:
+        return self.get("innodb_up") == 1
+
+    @property
+    def failing(self) -> set[str]:
+        """The collectors whose last run failed."""
+        return {name for name, ok in self.by("innodb_exporter_collector_success", "collector").items() if not ok}
+
+    @property
+    def version(self) -> str | None:
+        return next(iter(self.by("innodb_server_info", "version_text")), None)
+
+
+def wrong(scrape: Scrape) -> Iterator[str]:
+    """What a scrape says that cannot be true by itself."""
+    if scrape.get("innodb_up") not in (0, 1):
+        yield "innodb_up is neither 0 nor 1"
+    if not scrape.up:
+        own = ("innodb_up", "innodb_advisor_", "innodb_exporter_")
+        told = {name for name in scrape.names if not name.startswith(own)}
+        if told:
+            yield f"down, and yet it tells {sorted(told)}"
+        return
+    succeeded = scrape.by("innodb_exporter_collector_success", "collector")
+    ages = scrape.by("innodb_exporter_collector_age_seconds", "collector")
+    for name, metric in OF_COLLECTORS.items():
+        if metric in scrape.names and not succeeded.get(name) and name not in ages:
+            yield f"{metric} is served although {name} failed, and not with its age"
+    if any(age < 0 for age in ages.values()):
+        yield f"an age below 0: {ages}"
+    negative = {name for (name, _), value in scrape.values.items() if value < 0}
+    if negative:
+        yield f"below 0: {sorted(negative)}"
+
+
+def contradictions(before: Scrape, after: Scrape, resets: tuple[str, ...] = ()) -> Iterator[str]:
+    """What two scrapes in a row say that cannot both be true of a server that lived on.
+
+    Args:
+        before: The earlier one.
+        after: The later one.
+        resets: How counters begin that somebody reset.
+    """
+    if not before.up or not after.up or restarted(before, after):
+        return
+    for (name, labels), value in after.values.items():
+        then = before.values.get((name, labels))
+        if name in after.counters and then is not None and value < then:
+            if name.startswith((*resets, *OF_SESSIONS)):
+                continue
+            yield f"{name}{dict(labels)} went back from {then} to {value}"
+
+
+def restarted(before: Scrape, after: Scrape) -> bool:
+    """Whether there is another server, or another life of it, in the later of two scrapes."""
+    uptime = "innodb_server_uptime_seconds"
+    return before.version != after.version or (after.get(uptime) or 0) < (before.get(uptime) or 0)
+
+
+@dataclass
+class Guard:
+    """Polls a sidecar until it is left; then the test fails with the first thing that did not hold.
+
+    Attributes:
+        port: The server's, or the proxy's before it: at most two connections to it are open at any time.
+        resets: How counters begin that the test itself resets.
+        scrapes: All of them.
+    """
+
+    sidecar: Sidecar
+    port: int
+    account: str
+    server: Server
+    resets: tuple[str, ...] = ()
+    scrapes: list[Scrape] = field(default_factory=list)
+    most_connections: int = 0
+    _complaints: list[str] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._watch, name="guard", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        with contextlib.suppress(httpx.HTTPError):
+            if error is None:
+                self._look()
+        if kind is None or issubclass(kind, AssertionError):
+            assert not self._complaints, "\n".join([*self._complaints[:5], self.sidecar.log()[-2000:]])
+
+    def _watch(self) -> None:
+        with httpx.Client(base_url=self.sidecar.url, timeout=30) as client:
+            while not self._over.wait(_POLL):
+                try:
+                    self._look(client)
+                except (httpx.HTTPError, AssertionError, ValueError) as error:
+                    self._complaints.append(f"{type(error).__name__}: {error}")
+                    if self.sidecar.process.poll() is not None:
+                        return
+
+    def _look(self, client: Any = httpx) -> None:
+        base = "" if client is not httpx else self.sidecar.url
+        if self.sidecar.process.poll() is not None:
+            raise AssertionError(f"the sidecar ended with {self.sidecar.process.returncode}")
+        healthy = client.get(f"{base}/healthz")
+        if healthy.status_code != httpx.codes.OK:
+            raise AssertionError(f"/healthz says {healthy.status_code}")
+        found = client.get(f"{base}/metrics")
+        if found.status_code != httpx.codes.OK:
+            raise AssertionError(f"/metrics says {found.status_code}: {found.text[:200]}")
+        scrape = Scrape.of(found.text)
+        self._complaints += wrong(scrape)
+        if self.scrapes:
+            self._complaints += contradictions(self.scrapes[-1], scrape, self.resets)
+        self.scrapes.append(scrape)
+        connections = connected_to(self.sidecar.process.pid, self.port)
+        self.most_connections = max(self.most_connections, connections)
+        if connections > 2:
+            self._complaints.append(f"{connections} connections are open")
+
+    @property
+    def now(self) -> Scrape:
+        """The newest scrape."""
+        return self.scrapes[-1]
+
+    def until(self, what: Callable[[Scrape], Any], seconds: float = INTERVAL + SLACK) -> Scrape:
+        """The first scrape from now on of which ``what`` holds."""
+        seen = len(self.scrapes)
+
+        def found() -> Scrape | None:
+            return next((scrape for scrape in self.scrapes[seen:] if what(scrape)), None)
+
+        try:
+            scrape = wait_for(found, seconds)
+        except AssertionError:
+            last = self.now
+            raise AssertionError(
+                f"not within {seconds:g} s; up {last.up}, failing {sorted(last.failing)}\n"
+                + "\n".join([*self._complaints[:5], self.sidecar.log()[-2000:]])
+            ) from None
+        assert isinstance(scrape, Scrape)
+        return scrape
+
+    def well(self, seconds: float = INTERVAL + SLACK) -> Scrape:
+        """The first scrape from now on that has the server up and every collector well."""
+        return self.until(lambda scrape: scrape.up and not scrape.failing, seconds)
+
+    def sessions(self) -> set[int]:
+        """The ids of the account's connections, as the server has them."""
+        with admin(self.server) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = %s", (self.account,))
+            return {int(row[0]) for row in cursor.fetchall()}
+
+    def kept(self) -> set[int]:
+        """The ids of both sessions once they are open."""
+        found = wait_for(lambda: ids if len(ids := self.sessions()) == 2 else None, SLACK)
+        assert isinstance(found, set)
+        return found
+
+    def agrees(self) -> None:
+        """The counters served lie between the server's own before and after."""
+        before = own_counters(self.server)
+        time.sleep(INTERVAL + 0.2)  # a scrape may be a second old
+        seen = len(self.scrapes)
+        scrape = wait_for(lambda: self.scrapes[-1] if len(self.scrapes) > seen + 1 else None, SLACK)
+        after = own_counters(self.server)
+        for metric, low in before.items():
+            served = scrape.total(metric)
+            assert served is not None, metric
+            assert low <= served <= after[metric], metric
+
+
+def admin(server: Server) -> pymysql.Connection[Any]:
+    """A connection as root, which gets in where nobody without TLS does."""
+    return server.connect(charset="utf8mb4", ssl={"ssl": True} if server.name == "mysql-9.7" else None)
+
+
+def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
+    """Statements as root; the rows of the last one."""
+    rows: list[tuple[Any, ...]] = []
+    with admin(server) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+            rows = list(cursor.fetchall())
+    return rows
+
+
+def own_counters(server: Server) -> dict[str, float]:
+    """What the server itself counts, by the metric that it is served as."""
+    [(read, created, written, gets)] = ask(
+        server,
+        "SELECT SUM(NUMBER_PAGES_READ), SUM(NUMBER_PAGES_CREATED), SUM(NUMBER_PAGES_WRITTEN), SUM(NUMBER_PAGES_GET)"
+        " FROM information_schema.INNODB_BUFFER_POOL_STATS",
+    )
+    [(_, uptime)] = ask(server, "SHOW GLOBAL STATUS LIKE 'Uptime'")
+    return {
+        "innodb_buffer_pool_pages_read_total": float(read),
+        "innodb_buffer_pool_pages_created_total": float(created),
+        "innodb_buffer_pool_pages_written_total": float(written),
+        "innodb_buffer_pool_gets_total": float(gets),
+        "innodb_server_uptime_seconds": float(uptime),
+    }
+
+
+def connected_to(pid: int, port: int) -> int:
+    """How many connections a process has to a port of the loopback address."""
+    inodes = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            inodes |= set(re.findall(r"^socket:\[(\d+)\]", str(entry.readlink())))
+    found = 0
+    for line in _TCP.read_text().splitlines()[1:]:
+        fields = line.split()
+        remote, state, inode = int(fields[2].partition(":")[2], 16), fields[3], fields[9]
+        found += remote == port and state == _ESTABLISHED and inode in inodes
+    return found

@@ -1,0 +1,85 @@
+"""The clock of the sidecar's machine is set, forward or back, while it watches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from advisor.window import Window
+from exporter import metrics
+from exporter.sampler import Sampler
+from exporter.specs import SPECS
+from exporter.target import from_dsn
+from lab.servers import Server
+
+HOUR = 3600.0
+
+
+class Clock:
+    """Goes with the machine's own, but for what it was set by."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+def served(sampler: Sampler) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """What /metrics would tell."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in metrics.families(sampler.latest)
+        for sample in family.samples
+    }
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", pytest.param("mariadb-10.11", marks=pytest.mark.long)], indirect=True)
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR, 20.0, -2.0], ids=["an hour on", "an hour back", "20 s on", "2 s back"])
+async def test_a_clock_that_is_set_spoils_no_number(server: Server, ahead: float) -> None:
+    clock = Clock()
+    sampler = Sampler(from_dsn(server.dsn), interval=0.1, clock=clock)
+    try:
+        for _ in range(3):
+            await sampler.collect()
+        before = served(sampler)
+        clock.ahead = ahead
+        for _ in range(3):
+            snapshot = await sampler.collect(max_age=0.05)
+            assert abs(snapshot.at - clock()) < HOUR / 2  # not one of the other time
+            glance = await sampler.glance(max_age=0.05)
+            assert all(glance.at - at <= HOUR / 2 for at in glance.read_at.values())
+        after = served(sampler)
+        counters = {name for name in SPECS if SPECS[name].kind == "counter"}
+        for (name, labels), value in before.items():
+            if name in counters and (name, labels) in after:
+                assert value <= after[name, labels] < value + HOUR, name
+        assert all(value >= 0 for (name, _), value in after.items() if name.endswith("_age_seconds"))
+        seconds = ("innodb_parallel_read_thread_seconds_total", ())
+        assert after.get(seconds, 0.0) <= before.get(seconds, 0.0) + 60
+        window = Window.of(sampler.history, HOUR)
+        assert 0 <= window.seconds < HOUR / 2
+        ats = [each.at for each in window.snapshots]
+        assert ats == sorted(ats)
+    finally:
+        await sampler.close()
+
+
+async def test_a_clock_that_goes_back_does_not_stop_the_collections(start_server: Callable[..., Server]) -> None:
+    server = start_server("mariadb-10.11")
+    clock = Clock()
+    sampler = Sampler(from_dsn(server.dsn), interval=0.1, clock=clock)
+    try:
+        await sampler.collect()
+        clock.ahead = -HOUR
+        first = await sampler.collect(max_age=1.0)
+        assert first.at == pytest.approx(clock(), abs=60)
+        second = await sampler.collect(max_age=0.0)
+        assert second.at > first.at
+        clock.ahead = 0.0
+        third = await sampler.glance(max_age=1.0)
+        assert third.at == pytest.approx(clock(), abs=60)
+    finally:
+        await sampler.close()

@@ -1,0 +1,120 @@
+"""The way to the server breaks, stalls or is slow, and a server that answers too late."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from lab.proxy import Proxy
+from lab.servers import Server
+from tests.advisor.sidecar import wait_for
+from tests.faults.guard import SLACK, Guard, ask
+
+Guarded = Callable[..., Guard]
+Proxied = Callable[[Server], Proxy]
+SOME = ["mysql-9.7", pytest.param("mariadb-10.11", marks=pytest.mark.long)]
+PLAIN = "ssl-mode=DISABLED"  # so that the proxy can read what is asked
+
+
+CUTS = {"in the query": 0, "at the answer's begin": 5, "in the answer": 60}
+"""Bytes of the answer that are let through before."""
+
+
+@pytest.mark.parametrize("server", SOME, indirect=True)
+def test_a_connection_that_breaks_is_opened_again_and_costs_one_collection(
+    server: Server, guarded: Guarded, proxied: Proxied
+) -> None:
+    proxy = proxied(server)
+    guard = guarded(server, through=proxy, query=PLAIN)
+    guard.well()
+    for after in CUTS.values():
+        for collector in ("pools", "status", "data_files"):
+            goal = proxy.cuts + 1
+            proxy.cut_after, proxy.cut = after, f"innodb-advisor:{collector} ".encode()
+            wait_for(_reached(proxy, goal), 10 + SLACK)
+            guard.well()
+    guard.agrees()
+    assert proxy.cuts == 9
+    assert proxy.opened <= 2 + 2 * proxy.cuts
+
+
+def _reached(proxy: Proxy, goal: int) -> Callable[[], bool]:
+    return lambda: proxy.cuts == goal
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_who_refuses_new_connections_is_asked_again_until_it_takes_them(
+    server: Server, guarded: Guarded, proxied: Proxied
+) -> None:
+    proxy = proxied(server)
+    guard = guarded(server, through=proxy)
+    guard.well()
+    kept = guard.kept()
+    proxy.refuse()
+    time.sleep(2)
+    assert guard.now.up
+    assert guard.kept() == kept
+    proxy.drop()
+    guard.until(lambda scrape: not scrape.up)
+    assert "Connection refused" in guard.sidecar.get("/readyz").text
+    proxy.accept()
+    guard.well()
+    guard.agrees()
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_way_that_stalls_is_down_after_the_deadline_and_up_again_when_it_flows(
+    server: Server, guarded: Guarded, proxied: Proxied
+) -> None:
+    proxy = proxied(server)
+    guard = guarded(server, "--statement-timeout", "1s", through=proxy)
+    guard.well()
+    proxy.stall()
+    guard.until(lambda scrape: not scrape.up, seconds=45)
+    assert re.search("sent no MySQL greeting|did not answer within", guard.sidecar.get("/readyz").text)
+    proxy.flow()
+    guard.until(lambda scrape: scrape.up)
+    guard.agrees()
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_way_that_is_slow_within_the_deadlines_delays_and_loses_nothing(
+    server: Server, guarded: Guarded, proxied: Proxied
+) -> None:
+    proxy = proxied(server)
+    guard = guarded(server, through=proxy)
+    guard.well()
+    kept = guard.kept()
+    proxy.delay_seconds = 0.1
+    time.sleep(4)
+    guard.well()
+    guard.agrees()
+    proxy.delay_seconds = 0.0
+    assert guard.kept() == kept
+    assert not any(scrape.failing for scrape in guard.scrapes[5:])
+
+
+@pytest.mark.parametrize(
+    "server", ["mariadb-10.11", pytest.param("mariadb-11.8", marks=pytest.mark.long)], indirect=True
+)
+def test_a_statement_that_the_server_takes_too_long_for_fails_alone_and_rests(server: Server, guarded: Guarded) -> None:
+    """A lock on its statistics makes the server wait within the statement, longer than it may take."""
+    with server.connect() as holder, holder.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        guard = guarded(server, "--statement-timeout", "1s")
+        slow = guard.until(lambda scrape: scrape.up and "index_sizes" in scrape.failing)
+        assert "innodb_index_pages" not in slow.names
+        kept = guard.kept()
+        time.sleep(3)
+        assert guard.now.failing == {"index_sizes"}
+        assert guard.kept() == kept
+        outcome = guard.sidecar.get("/snapshot").json()["outcomes"]["index_sizes"]
+        assert outcome["failure"] == "deadline"
+        began = outcome["at"]
+        guard.agrees()
+    again = guard.sidecar.get("/snapshot").json()["outcomes"]["index_sizes"]
+    assert again["at"] == began  # it rests, whatever is scraped meanwhile
+    assert ask(server, "SELECT COUNT(*) FROM mysql.innodb_index_stats")

@@ -1,0 +1,191 @@
+"""A password is nowhere but where it was put: it is looked for in all that the sidecar writes, says and shows."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import logging
+import os
+import subprocess
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import httpx
+import pytest
+
+from exporter.mysql import Connection
+from exporter.target import PASSWORD_VARIABLE, Target, resolve
+from lab.servers import Server
+from tests.advisor.sidecar import Sidecar, command, environment, wait_for
+from tests.faults.conftest import Account
+from tests.faults.guard import ask
+
+PASSWORD = "S3cr*t %(x)s pä&=+/#;<b>\\ü"
+LEAST = 6
+"""Characters of it that give it away."""
+PATHS = ("/", "/metrics", "/snapshot", "/advise", "/rules", "/healthz", "/readyz", "/docs", "/openapi.json", "/none")
+
+
+def forms(secret: str) -> set[bytes]:
+    """The secret as it may be written down."""
+    raw = secret.encode()
+    encoded = [base64.b64encode(b" " * shift + raw)[shift + 1 : -4] for shift in range(3)]
+    texts = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret), quote_plus(secret), raw.hex()}
+    return {text.encode() for text in texts} | set(encoded) | {base64.b64encode(raw).rstrip(b"=")} | {raw[:LEAST]}
+
+
+def leaks(content: bytes, secret: str = PASSWORD) -> set[bytes]:
+    return {form for form in forms(secret) if form in content}
+
+
+def test_the_search_finds_what_is_there() -> None:
+    for written in (PASSWORD, quote(PASSWORD), json.dumps({"p": PASSWORD}), repr({"p": PASSWORD})):
+        assert leaks(f"before {written} after".encode())
+    for shift in range(3):
+        assert leaks(base64.b64encode(b"x" * shift + PASSWORD.encode() + b"yz"))
+    assert not leaks(b"nothing of the kind")
+
+
+@pytest.fixture
+def login(server: Server, account: Callable[..., Account]) -> Account:
+    """An account with that password."""
+    who = account(server)
+    with server.connect(charset="utf8mb4") as root, root.cursor() as cursor:
+        cursor.execute("ALTER USER %s@'%%' IDENTIFIED BY %s", (who.user, PASSWORD))
+    return who
+
+
+Way = tuple[list[object], Mapping[str, str]]
+
+
+def ways(folder: Path, who: Account, port: int, password: str = PASSWORD) -> dict[str, Way]:
+    """Options and environment, for each way in which the sidecar is given a password."""
+    secret_file, defaults = folder / "pw", folder / "my.cnf"
+    secret_file.write_text(password + "\n", encoding="utf-8")
+    quoted = password.replace("\\", "\\\\")
+    defaults.write_text(
+        f'[client]\nhost=127.0.0.1\nport={port}\nuser={who.user}\npassword="{quoted}"\n', encoding="utf-8"
+    )
+    return {
+        "password file": (["--dsn", who.dsn(port), "--password-file", secret_file], {}),
+        "environment": (["--dsn", who.dsn(port)], {PASSWORD_VARIABLE: password}),
+        "defaults file": (["--defaults-file", defaults], {}),
+    }
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Sidecar]]:
+    started: list[Sidecar] = []
+
+    def start_one(*arguments: object, env: Mapping[str, str] | None = None) -> Sidecar:
+        started.append(Sidecar(tmp_path, *arguments, env=env))
+        return started[-1]
+
+    yield start_one
+    for sidecar in started:
+        sidecar.kill()
+
+
+def everything(sidecar: Sidecar) -> dict[str, bytes]:
+    """What a sidecar shows to those who ask, to those who look at its process, and in its log."""
+    shown = {}
+    for path in PATHS:
+        for accept in ("application/json", "text/plain", "text/html"):
+            answer = sidecar.get(path, headers={"Accept": accept})
+            shown[f"{path} as {accept}"] = str(answer.headers.raw).encode() + answer.content
+    for body in ({"set": {"innodb_old_blocks_pct": 80}}, {"set": 1}, "no json"):
+        shown[f"/whatif {body}"] = sidecar.post("/whatif", json=body).content
+    shown["arguments"] = Path(f"/proc/{sidecar.process.pid}/cmdline").read_bytes()
+    shown["log"] = sidecar.log().encode()
+    return shown
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+@pytest.mark.parametrize("way", ["password file", "environment", "defaults file"])
+def test_a_password_is_in_nothing_that_a_sidecar_shows_or_writes(
+    server: Server, login: Account, way: str, tmp_path: Path, start: Callable[..., Sidecar]
+) -> None:
+    state = tmp_path / "state"
+    options, env = ways(tmp_path, login, server.port)[way]
+    sidecar = start(*options, "-v", "--interval", "1s", "--state-dir", state, env=env)
+    wait_for(lambda: sidecar.get("/readyz").status_code == httpx.codes.OK)
+    ask(server, *(f"KILL {number}" for (number,) in _sessions(server, login)))
+    wait_for(lambda: sidecar.get("/readyz").status_code == httpx.codes.OK)
+    assert {name: leaks(content) for name, content in everything(sidecar).items() if leaks(content)} == {}
+    assert sidecar.stop() == 0
+    kept = [path for path in state.rglob("*") if path.is_file()]
+    assert kept
+    for path in kept:
+        content = path.read_bytes()
+        assert not leaks(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content), path
+    assert not leaks(sidecar.log().encode())
+
+
+def _sessions(server: Server, who: Account) -> list[tuple[int]]:
+    return ask(server, f"SELECT ID FROM information_schema.PROCESSLIST WHERE USER = '{who.user}'")
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_wrong_password_is_not_repeated_by_a_sidecar(
+    server: Server, login: Account, tmp_path: Path, start: Callable[..., Sidecar]
+) -> None:
+    wrong = PASSWORD[::-1]
+    options, env = ways(tmp_path, login, server.port, wrong)["defaults file"]
+    sidecar = start(*options, "-v", env=env)
+    wait_for(lambda: "refused the login" in sidecar.get("/readyz").text)
+    for secret in (wrong, PASSWORD):
+        assert not any(leaks(content, secret) for content in everything(sidecar).values())
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+@pytest.mark.parametrize(
+    "way", ["defaults file", *(pytest.param(way, marks=pytest.mark.long) for way in ("password file", "environment"))]
+)
+def test_a_password_is_in_no_recording_and_in_nothing_that_a_command_prints(
+    server: Server, login: Account, way: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "recording.jsonl"
+    options, env = ways(tmp_path, login, server.port)[way]
+    for arguments in (
+        ("record", *options, "--for", "1s", "--interval", "1s", "-o", output),
+        ("check", *options),
+        ("check", *options, "--format", "json"),
+        ("advise", *options, "--watch", "1s", "--format", "json"),
+    ):
+        done = subprocess.run(  # noqa: S603
+            command(*arguments), env=environment(env), capture_output=True, check=False, timeout=60
+        )
+        assert done.returncode in (0, 1), done.stderr
+        assert not leaks(done.stdout + done.stderr), arguments[0]
+    assert not leaks(output.read_bytes())
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_a_password_is_in_no_error_no_repr_and_no_log_record(
+    server: Server, login: Account, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    (tmp_path / "pw").write_text(PASSWORD + "\n", encoding="utf-8")
+    target = resolve(login.dsn(server.port), None, tmp_path / "pw", os.environ)
+    assert target.password == PASSWORD
+    connection = await Connection.open(target, statement_seconds=5)
+    shown = [repr(target), repr(connection), repr(vars(connection)), str(target.address)]
+    await connection.close()
+    for broken in (
+        Target(port=server.port, user=login.user, password=PASSWORD[::-1]),
+        Target(port=1, user=login.user, password=PASSWORD),
+        Target(host="no-such-host.invalid", user=login.user, password=PASSWORD),
+    ):
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever it is, it holds no password
+            await Connection.open(broken, statement_seconds=5, connect_seconds=5)
+        error: BaseException | None = raised.value
+        shown += traceback.format_exception(raised.value)
+        while error is not None:
+            shown += [str(error), repr(error), repr(error.args)]
+            error = error.__cause__ or error.__context__
+    said = "\n".join((*shown, *caplog.messages)).encode()
+    assert not leaks(said)
+    assert not leaks(said, PASSWORD[::-1])

@@ -1,0 +1,128 @@
+"""What is sent to a server is constant text: no name, value or text of the server's, or of anybody else's, is in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter import mysql
+from exporter.collectors import COLLECTORS, LIGHT, lru_pages
+from exporter.collectors.base import Unavailable
+from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
+from lab.servers import Server as RealServer
+from tests.advisor.building import REPOSITORY
+from tests.faults.conftest import Account
+from tests.faults.guard import INTERVAL, Guard, ask
+
+HOSTILE = "9.7.4'; DROP TABLE mysql.user; -- `\\\""
+VERSIONS = (
+    {"version": "5.6.51"},
+    {"version": "5.7.44-log"},
+    {"version": "8.0.13"},
+    {"version": "8.0.44", "version_comment": "Percona Server"},
+    {"version": "8.4.9", "basedir": "/rdsdbbin/mysql"},
+    {"version": "9.7.4"},
+    {"version": "10.1.48-MariaDB"},
+    {"version": "10.5.29-MariaDB"},
+    {"version": "10.11.18-MariaDB"},
+    {"version": "11.8.3-MariaDB"},
+    {"version": "8.0.39", "aurora_version": "3.08.0"},
+)
+ALL = (*COLLECTORS, LIGHT, lru_pages.COLLECTOR, lru_pages.ANYWAY)
+WRITING = re.compile(r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b")
+
+
+def statements(server: Server) -> Iterator[tuple[str, str]]:
+    for collector in ALL:
+        queries = collector.queries(server)
+        if not isinstance(queries, Unavailable):
+            for sql in queries:
+                yield collector.name, sql
+    for sql in (IDENTITY_SQL, ACCOUNT_SQL, *mysql.session_statements(server, 5.0)):
+        yield "session", sql
+
+
+@pytest.mark.parametrize("variables", VERSIONS, ids=lambda variables: "-".join(variables.values())[:24])
+@pytest.mark.parametrize("performance_schema", ["ON", "OFF"])
+def test_what_a_server_says_of_itself_changes_which_statements_are_sent_and_nothing_in_them(
+    variables: dict[str, str], performance_schema: str
+) -> None:
+    server = identify({**variables, "performance_schema": performance_schema})
+    texts = {field.name: HOSTILE for field in fields(Server) if field.name in ("version_text", "comment")}
+    assert list(statements(replace(server, **texts))) == list(statements(server))  # type: ignore[arg-type]
+    for name, sql in statements(server):
+        assert HOSTILE not in sql
+        assert ";" not in sql, name
+        if name != "session":
+            assert re.match(r"(SELECT|SHOW) ", sql), name
+            assert not WRITING.search(re.sub(r"'[^']*'", "''", sql)), name
+
+
+def test_the_statements_are_few() -> None:
+    """Of constants: so many servers, and still the same few dozen texts."""
+    seen = {
+        sql
+        for variables in VERSIONS
+        for performance_schema in ("ON", "OFF")
+        for _, sql in statements(identify({**variables, "performance_schema": performance_schema}))
+    }
+    assert len(seen) < 60
+
+
+def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
+    """The calls of methods of these names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names:
+            yield node
+
+
+def test_one_module_sends_and_it_sends_only_what_it_was_given() -> None:
+    sending: dict[str, list[ast.Call]] = {}
+    for path in sorted(p for package in ("exporter", "advisor") for p in (REPOSITORY / package).rglob("*.py")):
+        found = list(calls(ast.parse(path.read_text(encoding="utf-8")), "execute", "executemany", "callproc"))
+        if found:
+            sending[path.relative_to(REPOSITORY).as_posix()] = found
+    assert list(sending) == ["exporter/mysql.py"]
+    [call] = sending["exporter/mysql.py"]
+    assert ast.unparse(call.args[0]) == "f'/* innodb-advisor:{collector} */ {sql}'"
+    assert [ast.unparse(argument) for argument in call.args[1:]] == ["values or None"]  # bound by the driver
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_what_a_server_received_is_those_statements_and_no_others(
+    server: RealServer, account: Callable[..., Account], guarded: Callable[..., Guard], tmp_path: Path
+) -> None:
+    who = account(server)
+    log = tmp_path / "general.log"
+    ask(server, f"SET GLOBAL general_log_file = '{log}'", "SET GLOBAL general_log = ON")
+    try:
+        guard = guarded(server, login=who)
+        guard.well()
+        guard.sidecar.post("/whatif", json={"set": {"innodb_old_blocks_pct": 80}})
+        guard.until(lambda scrape: scrape.at > guard.scrapes[0].at + 4 * INTERVAL)
+        sessions = guard.kept()
+    finally:
+        ask(server, "SET GLOBAL general_log = OFF")
+    known = {" ".join(sql.split()) for _, sql in statements(_identity(server))}
+    driver = {"SET AUTOCOMMIT = 1", "SET NAMES utf8mb4"}
+    received = _queries(log.read_text(encoding="utf-8", errors="replace"), sessions)
+    assert len(received) > len(ALL)
+    strange = {sql for sql in received if re.sub(r"^/\* innodb-advisor:\w+ \*/ ", "", sql) not in known | driver}
+    assert strange == set()
+
+
+def _identity(server: RealServer) -> Server:
+    rows: list[tuple[Any, ...]] = ask(server, IDENTITY_SQL)
+    return identify({str(name): str(value) for name, value in rows})
+
+
+def _queries(log: str, sessions: set[int]) -> set[str]:
+    """The statements that a general log has of these sessions."""
+    found = re.findall(r"^\S+Z\s+(\d+) Query\t(.*)$", log, re.MULTILINE)
+    return {" ".join(sql.split()) for session, sql in found if int(session) in sessions}

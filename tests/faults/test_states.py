@@ -1,0 +1,181 @@
+"""States that a server is in: full, locked, read-only, without performance_schema, with tables that come and go."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import pymysql
+import pytest
+
+from lab.servers import Server
+from tests.faults.conftest import Account
+from tests.faults.guard import INTERVAL, OF_COLLECTORS, Guard, admin, ask
+
+SOME = ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
+Start = Callable[..., Server]
+Guarded = Callable[..., Guard]
+
+
+@pytest.mark.parametrize("name", SOME[:2])
+def test_a_server_that_has_no_connection_to_spare_is_watched_over_those_that_are_kept(
+    name: str, start_server: Start, account: Callable[..., Account], guarded: Guarded
+) -> None:
+    server = start_server(name, performance_schema="ON", max_connections=10)
+    who = account(server)
+    guard = guarded(server, login=who)
+    guard.well()
+    kept = guard.kept()
+    with taken(server, who):
+        time.sleep(3 * INTERVAL)
+        assert guard.now.up
+        assert not guard.now.failing
+        with pytest.raises(pymysql.err.OperationalError, match="Too many connections"):
+            server.connect(user=who.user, password=who.password)
+    assert guard.kept() == kept
+    guard.agrees()
+
+
+@pytest.mark.parametrize("name", ["mariadb-10.11", pytest.param("mysql-9.7", marks=pytest.mark.long)])
+def test_a_server_that_had_no_connection_to_spare_is_watched_when_it_has(
+    name: str, start_server: Start, account: Callable[..., Account], guarded: Guarded
+) -> None:
+    server = start_server(name, performance_schema="ON", max_connections=10)
+    who = account(server)
+    with taken(server, who):
+        guard = guarded(server, login=who)
+        guard.until(lambda scrape: not scrape.up)
+        assert "refused the connection: Too many connections" in guard.sidecar.get("/readyz").text
+    guard.well()
+    guard.agrees()
+
+
+@contextmanager
+def taken(server: Server, account: Account) -> Iterator[None]:
+    """All connections that are left to accounts without privileges over connections."""
+    with ExitStack() as stack:
+        try:
+            while True:
+                stack.enter_context(server.connect(user=account.user, password=account.password))
+        except pymysql.err.OperationalError as error:
+            assert error.args[0] == 1040  # noqa: PT017 - ER_CON_COUNT_ERROR
+        yield
+
+
+@pytest.mark.parametrize("name", SOME[:2])
+def test_without_performance_schema_its_sources_are_disabled_and_the_rest_is_right(
+    name: str, start_server: Start, guarded: Guarded
+) -> None:
+    server = start_server(name, performance_schema="OFF")
+    guard = guarded(server)
+    scrape = guard.until(lambda scrape: scrape.up and "data_files" in scrape.failing)
+    assert not scrape.names & {OF_COLLECTORS[name] for name in ("data_files", "table_scans", "count_statements")}
+    outcomes = guard.sidecar.get("/snapshot").json()["outcomes"]
+    for collector in scrape.failing:
+        assert outcomes[collector]["failure"] == "disabled", collector
+        assert "performance_schema = ON" in outcomes[collector]["cure"]
+    guard.agrees()
+    server.restart({"performance-schema": "ON"})
+    back = guard.well()
+    assert back.get("innodb_data_file_reads_total") is not None
+
+
+@pytest.mark.parametrize("server", SOME, indirect=True)
+def test_a_server_that_is_read_only_is_watched_as_any_other(server: Server, guarded: Guarded) -> None:
+    setting = "super_read_only" if server.name == "mysql-9.7" else "read_only"
+    guard = guarded(server)
+    guard.well()
+    kept = guard.kept()
+    ask(server, f"SET GLOBAL {setting} = ON")
+    try:
+        time.sleep(2 * INTERVAL)
+        guard.well()
+        guard.agrees()
+        assert guard.kept() == kept
+    finally:
+        ask(server, f"SET GLOBAL {setting} = OFF", "SET GLOBAL read_only = OFF")
+
+
+LOCKS = {
+    "lock tables": ("LOCK TABLES locked.t WRITE",),
+    "global read lock": ("FLUSH TABLES WITH READ LOCK",),
+    "alter that waits": ("START TRANSACTION", "SELECT * FROM locked.t", "!ALTER TABLE locked.t ADD COLUMN x INT"),
+}
+"""Statements of a session that stays open; one after a ! waits in another."""
+
+
+@pytest.mark.parametrize("server", SOME, indirect=True)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_locks_of_others_hold_up_no_scrape(
+    server: Server, lock: str, account: Callable[..., Account], guarded: Guarded
+) -> None:
+    who = account(server)
+    ask(
+        server,
+        "DROP DATABASE IF EXISTS locked",
+        "CREATE DATABASE locked",
+        "CREATE TABLE locked.t (id INT PRIMARY KEY) ENGINE=InnoDB",
+    )
+    guard = guarded(server, login=who)
+    guard.well()
+    kept = guard.kept()
+    with ExitStack() as stack:
+        holder = stack.enter_context(admin(server))
+        with holder.cursor() as cursor:
+            for statement in LOCKS[lock]:
+                if statement.startswith("!"):
+                    stack.callback(_in_background(server, statement[1:]))
+                else:
+                    cursor.execute(statement)
+        stack.callback(holder.rollback)  # before the one that waits is joined
+        again = guarded(server, login=who)  # one that has seen nothing of it without the lock
+        blind = WAITING_FOR_ALTER if lock == "alter that waits" and server.name == "mysql-9.7" else set()
+        told = again.until(lambda scrape: scrape.up and scrape.failing == blind)
+        if blind:
+            assert "innodb_index_resident_pages" not in told.names
+            outcomes = again.sidecar.get("/snapshot").json()["outcomes"]
+            assert all("Lock wait timeout" in outcomes[collector]["reason"] for collector in blind)
+        guard.agrees()
+        again.agrees()
+        assert guard.sessions() >= kept
+    again.well()
+
+
+WAITING_FOR_ALTER = {"cached_indexes", "indexes"}
+"""MySQL 8.0 and later take a metadata lock on each table whose indexes they list (seen on 9.7.4)."""
+
+
+def _in_background(server: Server, statement: str) -> Callable[[], None]:
+    """Run a statement that waits; what is returned waits for its end."""
+    thread = threading.Thread(target=ask, args=(server, statement), daemon=True)
+    thread.start()
+    time.sleep(0.5)
+    return thread.join
+
+
+@pytest.mark.parametrize("server", SOME, indirect=True)
+def test_tables_that_come_and_go_while_it_collects_fail_nothing(server: Server, guarded: Guarded) -> None:
+    ask(server, "DROP DATABASE IF EXISTS coming", "CREATE DATABASE coming")
+    guard = guarded(server)
+    guard.well()
+    kept = guard.kept()
+    until, number = time.monotonic() + 15, 0
+    with admin(server) as connection, connection.cursor() as cursor:
+        while time.monotonic() < until:
+            number += 1
+            table = f"coming.t{number}"
+            cursor.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, n INT, KEY (n)) ENGINE=InnoDB")
+            cursor.execute(f"INSERT INTO {table} VALUES (1, 2), (3, 4)")
+            cursor.execute(f"SELECT COUNT(*) FROM {table}")
+            cursor.fetchall()
+            cursor.execute(f"ALTER TABLE {table} ADD KEY k (n, id)")
+            cursor.execute(f"DROP TABLE {table}")
+    assert number > 10
+    guard.well()
+    assert guard.kept() == kept
+    failed = {name for scrape in guard.scrapes[10:] if scrape.up for name in scrape.failing}
+    assert not failed
+    guard.agrees()
+    ask(server, "DROP DATABASE coming")

@@ -1,0 +1,44 @@
+"""SHOW ENGINE INNODB STATUS of more than 1 MiB, of which the server leaves out the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lab.servers import Server
+from tests.faults.guard import SLACK, Guard, ask
+
+MIB = 1 << 20
+COLUMNS = 40
+
+
+@pytest.mark.parametrize(
+    "name", ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
+)
+def test_a_status_of_a_mebibyte_is_read_for_what_is_left_in_it(
+    name: str, start_server: Callable[..., Server], guarded: Callable[..., Guard]
+) -> None:
+    server = start_server(name, performance_schema="ON", innodb_status_output_locks="ON")
+    columns = ", ".join(f"c{number} INT NOT NULL DEFAULT {number}" for number in range(COLUMNS))
+    rows = ",".join(f"({number})" for number in range(4000))
+    ask(
+        server,
+        "CREATE DATABASE locked",
+        f"CREATE TABLE locked.t (id INT PRIMARY KEY, {columns}) ENGINE=InnoDB",
+        f"INSERT INTO locked.t (id) VALUES {rows}",
+    )
+    with server.connect() as holder, holder.cursor() as cursor:
+        cursor.execute("START TRANSACTION")
+        cursor.execute("SELECT * FROM locked.t FOR UPDATE")  # each locked record is printed with all its fields
+        [(_, _, printed)] = ask(server, "SHOW ENGINE INNODB STATUS")
+        assert MIB - 16 < len(printed) <= MIB
+        assert "... truncated..." in printed
+        guard = guarded(server)
+        guard.well(seconds=30 + SLACK)
+        section = guard.sidecar.get("/snapshot").json()["innodb_status"]
+        [(pages,)] = ask(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+        assert section["total"]["size_pages"] == pages
+        assert section["total"]["database_pages"] > 0
+        guard.agrees()
+        holder.rollback()
