@@ -14,8 +14,10 @@ from advisor import metrics as advisor_metrics
 from advisor.rule import Rule
 from advisor.source import Replayed
 from advisor.window import Window
-from exporter import knowledge, specs
+from exporter import knowledge, specs, state_metrics
 from exporter.collectors import COLLECTORS, LIGHT
+from lab.bench import report as bench
+from lab.bench.everything import ALL as FIGURES
 from lab.experiments import report as experiments
 from lab.proofs import report as proofs
 from lab.watching import rules
@@ -38,7 +40,7 @@ def metrics_table() -> str:
     lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
-        for spec in (*specs.SPECS.values(), *advisor_metrics.SPECS.values())
+        for spec in (*specs.SPECS.values(), *state_metrics.SPECS.values(), *advisor_metrics.SPECS.values())
     ]
     return "\n".join(lines) + "\n"
 
@@ -115,6 +117,8 @@ def documents() -> dict[Path, str]:
     made = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
     made[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     made[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
+    if (measured := bench.document(FIGURES)) is not None:
+        made[bench.PAGE] = measured
     made[PAGES / "README.md"] = _index()
     proved = proofs.found()
     for each in rules():

@@ -1,0 +1,29 @@
+"""A server at whose load rules fire and models run: a table scanned again and again, beside point lookups."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from lab import servers
+from lab.bench.rig import POOL, SERVER
+from lab.servers import Server
+from lab.workloads import Load, look_up, make_table, scan
+
+SCANNED, HOT, OTHER = "orders", "customers", "archive"
+SCANNED_PAGES, HOT_PAGES = 11_400, 2_900
+"""Of 16,382 in the pool: the scanned table would fit it, but not beside the others."""
+
+
+@contextlib.contextmanager
+def busy() -> Iterator[Server]:
+    """The server, with its load."""
+    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
+        with server.connect() as connection:
+            for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
+                make_table(connection, table, pages)
+            scan(connection, OTHER)
+        with Load(server.connect) as load:
+            load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 50), pause=0.1)
+            load.repeat(lambda connection: scan(connection, SCANNED), pause=1.5)
+            yield server

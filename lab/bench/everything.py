@@ -1,0 +1,9 @@
+"""All figures, in the order of the table."""
+
+from lab.bench import catalogue, load, memory, model, peer, pool_size, sharing, whatif
+from lab.bench.figures import Figure
+
+ALL: dict[str, Figure] = {
+    figure.name: figure
+    for figure in (module.FIGURE for module in (peer, pool_size, catalogue, sharing, load, memory, whatif, model))
+}

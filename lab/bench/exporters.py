@@ -1,0 +1,225 @@
+"""The sidecar and its peer as processes that are scraped over HTTP as Prometheus does it, and what that costs."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.client
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lab import cache, child, mysqld_exporter
+from lab.servers import Server
+from lab.watching import asked, execute
+
+OURS, PEER = "innodb_advisor", "mysqld_exporter"
+"""Also the names of their accounts, so that the server tells their statements apart."""
+GRANTS = {
+    OURS: ("PROCESS ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.innodb_index_stats"),
+    PEER: mysqld_exporter.GRANTS,
+}
+HEADERS = {
+    "User-Agent": "Prometheus/2.42.0",
+    "Accept": "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+    "Accept-Encoding": "gzip",
+    "X-Prometheus-Scrape-Timeout-Seconds": "10",
+}
+"""What Prometheus sends with a scrape (scrape/scrape.go)."""
+START_SECONDS, STOP_SECONDS, SCRAPE_SECONDS = 30.0, 15.0, 60.0
+_SERVING = re.compile(r"serving on http://127\.0\.0\.1:(\d+)/")
+_PICOSECONDS = 1e12
+
+
+class NotServing(Exception):
+    """The sidecar did not start, or ended; the text ends with its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """One scrape.
+
+    Attributes:
+        seconds: From the request to the last byte of the answer.
+        content: The exposition, unpacked.
+        transferred: Bytes of it as they came.
+    """
+
+    seconds: float
+    content: bytes
+    transferred: int
+
+    @property
+    def samples(self) -> int:
+        """How many samples it has."""
+        return sum(1 for line in self.content.splitlines() if line and not line.startswith(b"#"))
+
+
+class Exporter:
+    """A process that serves /metrics, with the one connection over which it is scraped.
+
+    Attributes:
+        name: `OURS` or `PEER`, which is its account on the server too.
+        pid: Its process.
+        port: On the loopback address.
+    """
+
+    def __init__(self, name: str, pid: int, port: int) -> None:
+        self.name, self.pid, self.port = name, pid, port
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SCRAPE_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def scrape(self) -> Scrape:
+        """Ask for /metrics over a connection that is kept, as Prometheus keeps it.
+
+        Raises:
+            NotServing: It answered with another status than 200.
+        """
+        return self.get("/metrics")
+
+    def get(self, path: str) -> Scrape:
+        """Ask for a path."""
+        began = time.perf_counter()
+        try:
+            answer = self._asked(path)
+        except (http.client.RemoteDisconnected, ConnectionError):
+            self._connection.close()  # it was idle for too long; Go's client asks again, too
+            answer = self._asked(path)
+        content = answer.read()
+        took = time.perf_counter() - began
+        if answer.status != http.client.OK:
+            raise NotServing(f"{self.name} answered {path} with status {answer.status}: {content[:1000]!r}")
+        packed = answer.headers.get("Content-Encoding") == "gzip"
+        return Scrape(took, gzip.decompress(content) if packed else content, len(content))
+
+    def _asked(self, path: str) -> http.client.HTTPResponse:
+        self._connection.request("GET", path, headers=HEADERS)
+        return self._connection.getresponse()
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the process so far, its ended threads included, by the kernel's clock of it (nanoseconds)."""
+        return cpu_seconds(self.pid)
+
+    def rss_mib(self) -> float:
+        """Its resident memory."""
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
+        found = re.search(r"^VmRSS:\s*(\d+) kB", status, re.MULTILINE)
+        if found is None:
+            raise NotServing(f"{self.name} has ended")
+        return int(found[1]) / 1024
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of any process so far: clock_getcpuclockid(3), which Python has for threads only."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an account has asked of a server so far.
+
+    Attributes:
+        statements: How many, those that prepare a session included.
+        seconds: Server time of these, as performance_schema sums it.
+        connections: Sessions opened.
+    """
+
+    statements: float
+    seconds: float
+    connections: float
+
+    def since(self, before: Asked) -> Asked:
+        """What was asked between two looks."""
+        return Asked(
+            self.statements - before.statements,
+            self.seconds - before.seconds,
+            self.connections - before.connections,
+        )
+
+
+def asked_by(server: Server, name: str) -> Asked:
+    """What an exporter's account has asked so far, by the server's summaries of statements by account."""
+    by_account = (
+        "FROM performance_schema.events_statements_summary_by_account_by_event_name"
+        f" WHERE USER = '{name}' AND EVENT_NAME LIKE 'statement/sql/%'"
+    )
+    return Asked(
+        asked(server, f"SELECT COALESCE(SUM(COUNT_STAR), 0) {by_account}"),
+        asked(server, f"SELECT COALESCE(SUM(SUM_TIMER_WAIT), 0) {by_account}") / _PICOSECONDS,
+        asked(
+            server,
+            f"SELECT COALESCE(SUM(TOTAL_CONNECTIONS), 0) FROM performance_schema.accounts WHERE USER = '{name}'",
+        ),
+    )
+
+
+def create_accounts(server: Server) -> None:
+    """An account for each exporter with what its README grants, without a password."""
+    for name, grants in GRANTS.items():
+        execute(
+            server,
+            f"CREATE USER IF NOT EXISTS {name}@'127.0.0.1'",
+            *(f"GRANT {grant} TO {name}@'127.0.0.1'" for grant in grants),
+        )
+
+
+@contextlib.contextmanager
+def sidecar(server: Server, folder: Path, *arguments: str, module: str = "advisor.cli") -> Iterator[Exporter]:
+    """`innodb-advisor serve` on a port of its own.
+
+    Args:
+        server: What it watches.
+        folder: For its log.
+        arguments: Further ones.
+        module: What is started.
+
+    Raises:
+        NotServing: It did not start.
+    """
+    log = folder / "sidecar.log"
+    log.unlink(missing_ok=True)
+    command = [sys.executable, "-m", module, "serve", "--listen", "127.0.0.1:0"]
+    where = ["--dsn", f"mysql://{OURS}@{server.host}:{server.port}"]
+    process = child.spawn([*command, *where, *arguments], {"PYTHONPATH": str(cache.REPOSITORY)}, log)
+    try:
+        with Exporter(OURS, process.pid, _port(process, log)) as exporter:
+            yield exporter
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+        process.kill()
+        process.wait()
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if log.is_file() and (found := _SERVING.search(log.read_text(encoding="utf-8", errors="replace"))):
+            return int(found[1])
+        time.sleep(0.02)
+    raise NotServing(f"innodb-advisor serve did not start:\n{log.read_text(errors='replace')[-4000:]}")
+
+
+@contextlib.contextmanager
+def peer(server: Server, folder: Path) -> Iterator[Exporter]:
+    """mysqld_exporter beside it. Raises as `mysqld_exporter.running`."""
+    with (
+        mysqld_exporter.running(server, folder, PEER) as started,
+        Exporter(PEER, started.pid, started.port) as exporter,
+    ):
+        yield exporter

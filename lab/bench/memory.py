@@ -1,0 +1,82 @@
+"""The sidecar's memory after many scrapes with its history full."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.bench import exporters, hurried
+from lab.bench.busy import busy
+from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.rig import settle
+
+SCRAPES, SCRAPES_SHORT = 10_000, 1_000
+READINGS = 100
+"""Of the resident memory, at even distances."""
+FILLING = 1.3
+"""Times as long as the history's intervals take together: a collection takes its time, too."""
+_AFTER = "10,000 scrapes (short: 1,000), history full"
+LINES = {
+    "rss": Line(f"{_AFTER}: resident memory", "MiB", "", Bound(most=64.0, of="value")),
+    "growth": Line(f"{_AFTER}: growth in the last half", "MiB", "", Bound(most=1.0, of="value")),
+    "start": Line("resident memory after the start", "MiB"),
+    "full": Line("resident memory when the history has filled", "MiB"),
+    "latency": Line("10,000 scrapes (short: 1,000) one after the other: latency", "ms"),
+}
+
+
+def measure(effort: Effort, say: Say) -> Found:
+    """Fill the history, then scrape as fast as it answers."""
+    with busy() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
+        exporters.create_accounts(server)
+        with exporters.sidecar(
+            server, Path(folder), "--interval", f"{hurried.INTERVAL:g}s", module="lab.bench.hurried"
+        ) as ours:
+            settle(ours)
+            start = ours.rss_mib()
+            seconds = hurried.SNAPSHOTS * hurried.INTERVAL * FILLING
+            say(f"{seconds:.0f} s until the history is full")
+            time.sleep(seconds)
+            full = ours.rss_mib()
+            scrapes = SCRAPES_SHORT if effort.short else SCRAPES
+            readings, latencies = [], []
+            for number in range(1, READINGS + 1):
+                latencies += [ours.scrape().seconds * 1000 for _ in range(scrapes // READINGS)]
+                readings.append(ours.rss_mib())
+                if number % 10 == 0:
+                    say(f"{number * scrapes // READINGS:,} of {scrapes:,} scrapes: {readings[-1]:.1f} MiB")
+        return Found(
+            {
+                "rss": Measured(ours=tuple(readings[-READINGS // 10 :])),
+                "growth": Measured(ours=(growth(readings),)),
+                "start": Measured(ours=(start,)),
+                "full": Measured(ours=(full,)),
+                "latency": Measured(ours=tuple(latencies)),
+            },
+            {"MySQL": server.version},
+        )
+
+
+def growth(readings: Sequence[float]) -> float:
+    """By how much the last tenth of the readings is above the tenth in their middle, by the medians."""
+    tenth, middle = max(1, len(readings) // 10), len(readings) // 2
+    return statistics.median(readings[-tenth:]) - statistics.median(readings[middle : middle + tenth])
+
+
+FIGURE = Figure(
+    name="memory",
+    title="Memory",
+    about=(
+        "A MySQL 9.7 with a table that is scanned all the time beside point lookups, so that rules fire and models run."
+        f" The sidecar collects every {hurried.INTERVAL:g} s into a history that is shorter by as much, so that it soon"
+        f" holds {hurried.SNAPSHOTS} snapshots, as many as that of an hour at 10 s; then it is scraped {SCRAPES:,}"
+        f" times ({SCRAPES_SHORT:,} in the short form) as fast as it answers. The growth is that of the last tenth's"
+        " median over that of the tenth in the middle."
+    ),
+    lines=LINES,
+    measure=measure,
+    seconds=(260.0, 85.0),
+)

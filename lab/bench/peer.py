@@ -1,0 +1,103 @@
+"""A scrape of the sidecar beside one of mysqld_exporter: latency, CPU, and the server's time."""
+
+from __future__ import annotations
+
+import time
+
+from lab import mysqld_exporter
+from lab.bench import costs
+from lab.bench.costs import Cost, Meter, Spent
+from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.rig import APART, Rig, rig
+
+PERIOD = 15.0
+"""Seconds between two scrapes, as most people have it."""
+_BESIDE = "mysqld_exporter"
+_PER_SCRAPE = (
+    ("latency", "latency_ms"),
+    ("cpu", "cpu_ms"),
+    ("server", "server_ms"),
+    ("server_cpu", "server_cpu_ms"),
+    ("statements", "statements"),
+    ("connections", "connections"),
+    ("samples", "samples"),
+    ("bytes", "transferred"),
+)
+LINES = {
+    "latency": Line("scrape: latency", "ms", _BESIDE, Bound(most=0.5)),
+    "cpu": Line("scrape: CPU of the exporter", "ms", _BESIDE, Bound(most=1.0)),
+    "server": Line("scrape: server time of its statements", "ms", _BESIDE, Bound(most=1.0)),
+    "server_cpu": Line("scrape: CPU of mysqld", "ms", _BESIDE),
+    "statements": Line("scrape: statements", "", _BESIDE),
+    "connections": Line("scrape: sessions opened", "", _BESIDE),
+    "samples": Line("scrape: samples", "", _BESIDE),
+    "bytes": Line("scrape: bytes on the wire", "B", _BESIDE),
+    "period_cpu": Line("15 s with a scrape: CPU of the exporter", "ms", _BESIDE),
+    "period_server": Line("15 s with a scrape: server time of its statements", "ms", _BESIDE),
+    "period_statements": Line("15 s with a scrape: statements", "", _BESIDE),
+    "rss": Line("resident memory after it", "MiB", _BESIDE),
+}
+
+
+def measure(effort: Effort, say: Say) -> Found:
+    """Both on one server, in turn."""
+    with rig() as running:
+        found = _scrapes(running, effort.rounds(60, 12), say)
+        periods = _periods(running, effort.rounds(4, 1), say)
+        values = {
+            key: Measured(
+                ours=tuple(getattr(each, attribute) for each in found[running.ours.name]),
+                beside=tuple(getattr(each, attribute) for each in found[running.peer.name]),
+            )
+            for key, attribute in _PER_SCRAPE
+        }
+        for key, of in (
+            ("period_cpu", lambda spent: spent.cpu * 1000),
+            ("period_server", lambda spent: spent.asked.seconds * 1000),
+            ("period_statements", lambda spent: spent.asked.statements),
+        ):
+            ours, theirs = (tuple(map(of, periods[each.name])) for each in running.both)
+            values[key] = Measured(ours=ours, beside=theirs)
+        values["rss"] = Measured(ours=(running.ours.rss_mib(),), beside=(running.peer.rss_mib(),))
+        return Found(values, {"MySQL": running.server.version, "mysqld_exporter": mysqld_exporter.version()})
+
+
+def _scrapes(running: Rig, rounds: int, say: Say) -> dict[str, list[Cost]]:
+    found: dict[str, list[Cost]] = {each.name: [] for each in running.both}
+    for each in costs.in_turn(running.both, rounds, APART):
+        found[each.name].append(costs.one(running.server, each))
+        say(f"scrape {len(found[each.name])} of {rounds}")
+    return found
+
+
+def _periods(running: Rig, rounds: int, say: Say) -> dict[str, list[Spent]]:
+    """Periods with one scrape each, of both at the same time: they are idle for nearly all of it."""
+    found: dict[str, list[Spent]] = {each.name: [] for each in running.both}
+    for number in range(1, rounds + 1):
+        say(f"{PERIOD:.0f} s with a scrape of each, {number} of {rounds}")
+        began = time.monotonic()
+        meters = {each.name: Meter(running.server, each) for each in running.both}
+        for each in running.both:
+            each.scrape()
+        time.sleep(max(0.0, began + PERIOD - time.monotonic()))
+        for name, meter in meters.items():
+            found[name].append(meter.read())
+    return found
+
+
+FIGURE = Figure(
+    name="peer",
+    title="A scrape beside mysqld_exporter's",
+    about=(
+        "One MySQL 9.7 with ten small tables and nothing to do; both exporters watch it over TCP, each with an"
+        " account of its own, and are scraped in turn over a kept connection with Prometheus' own headers."
+        " mysqld_exporter has `--collect.engine_innodb_status` and `--collect.info_schema.innodb_metrics` on. Two"
+        " scrapes of the sidecar are more than a second apart, so that each asks the server. CPU and server time"
+        f" of a scrape are all that is spent from the request to {costs.AFTER:g} s after the answer; what an"
+        f" exporter does of itself between scrapes is in the lines of {PERIOD:g} s. CPU is the kernel's count for"
+        " the process, server time is that of the account's statements in performance_schema."
+    ),
+    lines=LINES,
+    measure=measure,
+    seconds=(230.0, 50.0),
+)

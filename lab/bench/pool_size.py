@@ -1,0 +1,96 @@
+"""A scrape with a large, full buffer pool beside one with a small one: nothing may walk the pages."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+
+from lab import servers
+from lab.bench import costs
+from lab.bench.exporters import Exporter
+from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.rig import APART, SERVER, watched
+from lab.cache import Unavailable
+from lab.servers import Server
+from lab.watching import asked, execute
+from lab.workloads import make_table
+
+SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
+PAGES = {"256M": 16_384, "1G": 65_536, "6G": 393_216}
+FULL = 0.9
+"""Of the pool, as its pages: the page cleaner keeps innodb_lru_scan_depth of them free (1,024 of 16,384)."""
+OPTIONS = {"innodb-doublewrite": "OFF", "innodb-redo-log-capacity": "1G"}
+_BESIDE = f"a full pool of {SMALL}"
+LINES = {
+    "latency": Line("full pool of 6 GiB (short: 1): latency of a scrape", "ms", _BESIDE, Bound(most=1.2)),
+    "server": Line("full pool of 6 GiB (short: 1): server time of a scrape", "ms", _BESIDE),
+    "period": Line("full pool of 6 GiB (short: 1): server time of 15 s without a scrape", "ms", _BESIDE),
+}
+PERIOD = 15.0
+
+
+def measure(effort: Effort, say: Say) -> Found:
+    """The two servers at the same time, scraped in turn."""
+    large = LARGE_SHORT if effort.short else LARGE
+    with _full(SMALL, say) as small, _full(large, say) as big, watched(small) as one, watched(big) as other:
+        say("what the sidecar does between scrapes")
+        meters = [costs.Meter(server, each) for server, each in ((small, one), (big, other))]
+        time.sleep(PERIOD)
+        spent = [meter.read() for meter in meters]
+        found = compare(((small, one), (big, other)), effort.rounds(60, 12), say)
+        return Found(
+            {
+                "latency": _beside([[each.latency_ms for each in costs_] for costs_ in found]),
+                "server": _beside([[each.server_ms for each in costs_] for costs_ in found]),
+                "period": _beside([[each.asked.seconds * 1000] for each in spent]),
+            },
+            {"MySQL": big.version, "pool": large},
+        )
+
+
+def compare(
+    watched_servers: Sequence[tuple[Server, Exporter]],
+    rounds: int,
+    say: Say,
+) -> list[list[costs.Cost]]:
+    """The costs of scrapes of several sidecars, each on a server of its own, in turn."""
+    found: list[list[costs.Cost]] = [[] for _ in watched_servers]
+    index = {exporter.pid: number for number, (_, exporter) in enumerate(watched_servers)}
+    for each in costs.in_turn(tuple(exporter for _, exporter in watched_servers), rounds, APART):
+        number = index[each.pid]
+        found[number].append(costs.one(watched_servers[number][0], each))
+        say(f"scrape {len(found[number])} of {rounds}")
+    return found
+
+
+def _beside(values: Sequence[Sequence[float]]) -> Measured:
+    """Of the small server and the large one."""
+    return Measured(ours=tuple(values[1]), beside=tuple(values[0]))
+
+
+@contextlib.contextmanager
+def _full(pool: str, say: Say) -> Iterator[Server]:
+    """A server whose buffer pool is full of a table's pages."""
+    say(f"filling a pool of {pool}")
+    with servers.start(SERVER, {**OPTIONS, "innodb-buffer-pool-size": pool}) as server:
+        execute(server, "ALTER INSTANCE DISABLE INNODB REDO_LOG")
+        with server.connect() as connection:
+            make_table(connection, "filler", PAGES[pool])
+        held = asked(server, "SELECT SUM(DATABASE_PAGES) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+        if held < FULL * PAGES[pool]:
+            raise Unavailable(f"the pool of {pool} holds {held:,.0f} pages only")
+        yield server
+
+
+FIGURE = Figure(
+    name="pool",
+    title="The size of the buffer pool",
+    about=(
+        f"Two servers at the same time, one with a pool of {SMALL}, one of {LARGE} ({LARGE_SHORT} in the short form),"
+        " both full of a table's pages, each watched by a sidecar of its own; scraped in turn."
+    ),
+    lines=LINES,
+    measure=measure,
+    seconds=(300.0, 70.0),
+)

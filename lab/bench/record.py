@@ -1,0 +1,56 @@
+"""What was measured, kept in the repository: lab/records/bench-<figure>.json."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from pydantic import BaseModel
+
+from lab import records
+from lab.bench.figures import Found, Measured
+
+
+class Record(BaseModel):
+    """One figure's.
+
+    Attributes:
+        date: ISO 8601.
+        machine: As `records.machine` tells it.
+        versions: Of what took part.
+        times: How often it was measured until its bounds were kept, or given up.
+        lines: By key.
+    """
+
+    date: str
+    machine: dict[str, float | str]
+    versions: dict[str, str]
+    times: int
+    lines: dict[str, Measured]
+
+
+def save(name: str, found: Found, times: int) -> None:
+    """Keep it, in place of what there was."""
+    made = Record(
+        date=dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        machine=records.machine(),
+        versions=dict(found.versions),
+        times=times,
+        lines={key: _rounded(each) for key, each in found.measured.items()},
+    )
+    path = records.FOLDER / f"bench-{name}.json"
+    path.write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def load(name: str) -> Record | None:
+    """A figure's record; None while there is none."""
+    found = records.load(f"bench-{name}")
+    return None if found is None else Record.model_validate(found)
+
+
+def _rounded(measured: Measured) -> Measured:
+    """Five digits are more than there is in it."""
+
+    def short(values: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(float(f"{value:.5g}") for value in values)
+
+    return Measured(ours=short(measured.ours), beside=short(measured.beside), paired=measured.paired)

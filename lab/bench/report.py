@@ -1,0 +1,117 @@
+"""The table of the figures: on the terminal, and as docs/performance.md from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.table import Table
+
+from lab import cache, markdown
+from lab.bench import record
+from lab.bench.figures import Bound, Figure, Line, Measured, spread
+from lab.bench.record import Record
+
+PAGE = cache.REPOSITORY / "docs" / "performance.md"
+MADE = "<!-- made by lab/bench from lab/records: make bench -->\n\n"
+KEPT, BROKEN = "kept", "BROKEN"
+TITLES = ("figure", "ours", "beside it", "ratio", "bound", "")
+_HEAD = """\
+# What it costs
+
+Every figure of `make bench`, measured on real servers with a real `innodb-advisor serve`, scraped over HTTP as
+Prometheus does it. A value is the median of all rounds, with the middle half of them in brackets; a ratio is ours by
+what it is measured beside. A figure that breaks a bound is measured once more, three times as
+long, before it is called broken. `make bench ONLY=peer` measures one of them; this page is made from what it records.
+
+"""
+
+
+def terminal(measured: Mapping[str, Mapping[str, Measured]], figures: Mapping[str, Figure]) -> Table:
+    """The table of what was measured, by figure and key."""
+    table = Table(title="What it costs", title_justify="left", title_style="bold")
+    for number, title in enumerate(TITLES):
+        table.add_column(title, justify="left" if number in {0, 5} else "right")
+    for name, lines in measured.items():
+        table.add_section()
+        for cells in rows(figures[name], lines):
+            style = "bold red" if cells[-1] == BROKEN else "green" if cells[-1] == KEPT else ""
+            table.add_row(*cells, style=style)
+    return table
+
+
+def rows(figure: Figure, measured: Mapping[str, Measured]) -> Iterator[tuple[str, ...]]:
+    """The cells of a figure's lines, as in `TITLES`."""
+    for key, line in figure.lines.items():
+        found = measured.get(key)
+        if found is not None:
+            yield _row(line, found)
+        elif line.bound is not None:
+            yield line.what, "not measured", "", "", bound(line.bound, line.unit), BROKEN
+
+
+def _row(line: Line, found: Measured) -> tuple[str, ...]:
+    verdict = "" if line.bound is None else KEPT if found.kept(line.bound) else BROKEN
+    return (
+        line.what,
+        values(found.ours, line.unit),
+        f"{values(found.beside, line.unit)}, {line.beside}" if found.beside else "",
+        "" if found.ratio is None else f"{number(found.ratio)} ×",
+        "" if line.bound is None else bound(line.bound, line.unit),
+        verdict,
+    )
+
+
+def values(found: tuple[float, ...], unit: str) -> str:
+    """The median, and the middle half where there are several."""
+    median = number(Measured(ours=found).value)
+    low, high = map(number, spread(found))
+    told = f"{median} {unit}".strip()
+    return told if low == high else f"{told} ({low}–{high})"
+
+
+def bound(wanted: Bound, unit: str) -> str:
+    """In words."""
+    sign = "×" if wanted.of == "ratio" else unit
+    parts = [f"{word} {limit:g} {sign}".strip() for word, limit in (("≥", wanted.least), ("≤", wanted.most)) if limit]
+    return ", ".join(parts)
+
+
+def number(value: float) -> str:
+    """Three digits."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def page(figures: Mapping[str, Figure], records: Mapping[str, Record]) -> str:
+    """docs/performance.md, from the records there are."""
+    return _HEAD + "\n".join(
+        part for name, figure in figures.items() if name in records for part in _section(figure, records[name])
+    )
+
+
+def _section(figure: Figure, record: Record) -> Iterator[str]:
+    yield f"## {figure.title}\n"
+    yield f"{figure.about}\n"
+    yield markdown.table(TITLES, rows(figure, record.lines))
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    again = "" if record.times == 1 else " Measured twice: a bound was broken at first."
+    machine = record.machine
+    yield (
+        f"Measured on {record.date}, {machine['cores']} cores, {machine['memory_gib']:g} GiB, Linux {machine['kernel']}"
+        f"{f': {versions}' if versions else ''}.{again}\n"
+    )
+
+
+def document(figures: Mapping[str, Figure]) -> str | None:
+    """What docs/performance.md must hold; None while there is no record."""
+    found = {name: each for name in figures if (each := record.load(name)) is not None}
+    return MADE + page(figures, found) if found else None
+
+
+def write(figures: Mapping[str, Figure]) -> None:
+    """Bring docs/performance.md up to date with the records."""
+    made = document(figures)
+    if made is not None:
+        PAGE.write_text(made, encoding="utf-8")

@@ -1,0 +1,119 @@
+"""Two scrapers and the page at once beside one scraper: a collection is made once, however many ask."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from lab.bench import costs
+from lab.bench.exporters import Exporter
+from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.rig import rig
+
+PERIOD = 5.0
+"""Seconds between two scrapes of one scraper."""
+PAGE_PERIOD = 10.0
+"""Seconds after which the page asks for the advice again (advisor/page/page.js)."""
+LOOKS = ("/", "/page/page.js", "/page/page.css")
+"""What opening the page asks for once."""
+_ALONE = "one scraper alone"
+LINES = {
+    "statements": Line("two scrapers and the page at once: statements a minute", "", _ALONE, Bound(most=1.1)),
+    "server": Line("two scrapers and the page at once: server time a minute", "ms", _ALONE),
+    "apart": Line("two scrapers half a period apart, and the page: statements a minute", "", _ALONE),
+}
+
+
+def measure(effort: Effort, say: Say) -> Found:
+    """Stretches of each kind in turn, on one sidecar."""
+    with rig() as running:
+        ours = running.ours
+        kinds: dict[str, Sequence[Callable[[Exporter, float], None]]] = {
+            "alone": [scraper(0.0)],
+            "at once": [scraper(0.0), scraper(0.0), page],
+            "apart": [scraper(0.0), scraper(PERIOD / 2), page],
+        }
+        stretches = effort.rounds(2, 1)
+        seconds = 20.0 if effort.short else 60.0
+        found: dict[str, list[costs.Spent]] = {kind: [] for kind in kinds}
+        for number in range(1, stretches + 1):
+            for kind, askers in kinds.items():
+                say(f"{seconds:.0f} s, {kind}, {number} of {stretches}")
+                meter = costs.Meter(running.server, ours)
+                together(ours, askers, seconds)
+                found[kind].append(meter.read())
+        statements = {kind: _a_minute(spent, lambda each: each.asked.statements) for kind, spent in found.items()}
+        server = {kind: _a_minute(spent, lambda each: each.asked.seconds * 1000) for kind, spent in found.items()}
+        return Found(
+            {
+                "statements": Measured(ours=statements["at once"], beside=statements["alone"]),
+                "server": Measured(ours=server["at once"], beside=server["alone"]),
+                "apart": Measured(ours=statements["apart"], beside=statements["alone"]),
+            },
+            {"MySQL": running.server.version},
+        )
+
+
+def _a_minute(spent: Sequence[costs.Spent], of: Callable[[costs.Spent], float]) -> tuple[float, ...]:
+    return tuple(of(each) * 60 / each.seconds for each in spent)
+
+
+def scraper(after: float) -> Callable[[Exporter, float], None]:
+    """Scrapes every `PERIOD` seconds, beginning ``after`` seconds into the stretch."""
+
+    def work(exporter: Exporter, until: float) -> None:
+        _every(PERIOD, after, until, exporter.scrape)
+
+    return work
+
+
+def page(exporter: Exporter, until: float) -> None:
+    """Opens the page and leaves it open."""
+    for path in LOOKS:
+        exporter.get(path)
+    _every(PAGE_PERIOD, 0.0, until, lambda: exporter.get("/advise"))
+
+
+def _every(period: float, after: float, until: float, work: Callable[[], object]) -> None:
+    due = time.monotonic() + after
+    while due < until:
+        time.sleep(max(0.0, due - time.monotonic()))
+        work()
+        due += period
+
+
+def together(ours: Exporter, askers: Sequence[Callable[[Exporter, float], None]], seconds: float) -> None:
+    """Let them ask for so long, each over a connection of its own."""
+
+    def run(asker: Callable[[Exporter, float], None]) -> None:
+        try:
+            with Exporter(ours.name, ours.pid, ours.port) as own:
+                asker(own, until)
+        except Exception as error:  # noqa: BLE001 - raised by the thread that waits
+            failed.append(error)
+
+    failed: list[Exception] = []
+    until = time.monotonic() + seconds
+    threads = [threading.Thread(target=run, args=(asker,)) for asker in askers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+    time.sleep(max(0.0, until - time.monotonic()))
+
+
+FIGURE = Figure(
+    name="sharing",
+    title="Many who ask",
+    about=(
+        f"One sidecar; stretches with one scraper (every {PERIOD:g} s), with two at the same moments and the page open"
+        " (which asks for the advice every 10 s), and with two half a period apart and the page. Statements are those"
+        " of the sidecar's account, what it does between scrapes included."
+    ),
+    lines=LINES,
+    measure=measure,
+    seconds=(375.0, 75.0),
+)
