@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-faults tests-others proofs lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-exporter tests-others proofs lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,19 +22,19 @@ run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… o
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## lint, types, import contracts, and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 3 tests-servers tests-faults tests-others
+	@$(MAKE) --no-print-directory --jobs 3 tests-servers tests-exporter tests-others
 
 # Servers under load, and tests of what goes wrong, mostly wait: the others have the cores meanwhile. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab
-FAULTS := tests/faults
+OF_EXPORTER := tests/exporter tests/faults
 tests-servers: $(STAMP)
-	@$(BIN)/python -u -m pytest $(ON_SERVERS) -o cache_dir=.pytest_cache/servers $(PYTEST_ARGS) | sed -u 's/^/servers | /'
+	@$(BIN)/python -u -m pytest $(ON_SERVERS) -o cache_dir=.pytest_cache/servers $(PYTEST_ARGS) | sed -u 's/^/servers  | /'
 
-tests-faults: $(STAMP)
-	@$(BIN)/python -u -m pytest $(FAULTS) -o cache_dir=.pytest_cache/faults $(PYTEST_ARGS) | sed -u 's/^/faults  | /'
+tests-exporter: $(STAMP)
+	@$(BIN)/python -u -m pytest $(OF_EXPORTER) -o cache_dir=.pytest_cache/exporter $(PYTEST_ARGS) | sed -u 's/^/exporter | /'
 
 tests-others: $(STAMP)
-	@$(BIN)/python -u -m pytest $(patsubst %,--ignore %,$(ON_SERVERS) $(FAULTS)) $(PYTEST_ARGS) | sed -u 's/^/others  | /'
+	@$(BIN)/python -u -m pytest $(patsubst %,--ignore %,$(ON_SERVERS) $(OF_EXPORTER)) $(PYTEST_ARGS) | sed -u 's/^/others   | /'
 
 proofs: $(STAMP) ## prove every rule in the short form: on MySQL 9.7, or on MariaDB where it is for that only
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)

@@ -95,6 +95,12 @@ class Assembler:
             return self._sections[answer.collector]  # one object for many snapshots keeps the history small
         return compact(parse(answer.results), self._before.get(answer.collector))
 
+    def clock_set(self, now: float, by: float) -> None:
+        """The clock, ``now``, was set on by so many seconds, or back: what was read before is no older for that."""
+        for name, (read, section) in self._read.items():
+            if read > now or (by > 0 and read <= now - by):
+                self._read[name] = read + by, section
+
     def snapshot(self, at: float, *, stale: bool = False) -> Snapshot:
         """Everything known at ``at`` (Unix seconds).
 

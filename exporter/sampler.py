@@ -226,9 +226,9 @@ class Sampler:
         """Run the quick collectors; when that began, Unix seconds."""
         at = self._clock()
         ahead = at - time.monotonic()
-        if self._ahead is not None and abs(ahead - self._ahead) > _CLOCK_SET_SECONDS:
-            self._schedule.clear()  # the clock was set: nobody could tell how old it is what was read before
-            self._whole = False
+        set_by = 0.0 if self._ahead is None else ahead - self._ahead
+        if self._assembler is not None and abs(set_by) > _CLOCK_SET_SECONDS:
+            self._assembler.clock_set(at, set_by)
         self._ahead = ahead
         for collector in self._quick:
             # A statement before may have missed its deadline, which is no reason for this one to fail.

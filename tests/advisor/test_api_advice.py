@@ -32,7 +32,7 @@ def advice(sidecar: Sidecar, query: str = "") -> Advice:
 def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: Sidecar) -> None:
     response = replaying.get("/advise")
     assert response.headers["content-type"] == "application/json"
-    assert response.headers["vary"] == "Accept"
+    assert "Accept" in response.headers["vary"].split(", ")
     assert Advice.model_validate_json(response.content) == advised(captured(RECORDING))
     [found] = [each for each in response.json()["recommendations"] if each["rule"] == SCAN]
     assert found["changes"][0]["from"] == 37
@@ -111,7 +111,7 @@ def test_the_form_is_the_one_accepted_best(unlike: Sidecar, accept: str, form: s
     for path in ("/advise", f"/advise/{whole.recommendations[0].fingerprint}"):
         response = unlike.get(path, headers={"Accept": accept})
         assert (response.status_code, response.headers["content-type"]) == (200, form)
-        assert response.headers["vary"] == "Accept"
+        assert "Accept" in response.headers["vary"].split(", ")
     shown = {"text/markdown; charset=utf-8": markdown.markdown(whole), "text/plain; charset=utf-8": text.plain(whole)}
     assert unlike.get("/advise", headers={"Accept": accept}).text == shown.get(form, unlike.get("/advise").text)
 
@@ -120,7 +120,7 @@ def test_the_form_is_the_one_accepted_best(unlike: Sidecar, accept: str, form: s
 def test_where_no_form_is_accepted_it_says_which_there_are(replaying: Sidecar, accept: str) -> None:
     response = replaying.get("/advise", headers={"Accept": accept})
     assert problem(response) == (406, "there are application/json, text/plain, text/markdown")
-    assert response.headers["vary"] == "Accept"
+    assert "Accept" in response.headers["vary"].split(", ")
 
 
 def test_several_accept_headers_are_one(replaying: Sidecar) -> None:

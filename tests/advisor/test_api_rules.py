@@ -82,7 +82,7 @@ def test_a_rule_as_json_is_its_file(unlike: Sidecar) -> None:
 def test_a_rule_as_yaml_is_its_file_with_its_comments(unlike: Sidecar, form: str) -> None:
     response = unlike.get(f"/rules/{SCAN}", headers={"Accept": form})
     assert response.headers["content-type"].partition(";")[0] == form
-    assert response.headers["vary"] == "Accept"
+    assert "Accept" in response.headers["vary"].split(", ")
     assert response.text == (RULES_FOLDER / f"{SCAN}.yaml").read_text()
 
 

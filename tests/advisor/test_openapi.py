@@ -20,7 +20,7 @@ CHECKS = """\
 [checks.not_a_server_error]
 expected-statuses = ["2XX", "4XX", 503]
 """
-SECONDS = 20  # for each phase that makes up requests; the others are as long as the document
+SECONDS = 12  # for each phase that makes up requests; the others are as long as the document
 # What the document allows may still be refused: which rules there are, and which settings, is known to the sidecar.
 LEFT_OUT = "positive_data_acceptance"
 

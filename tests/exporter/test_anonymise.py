@@ -23,7 +23,7 @@ from exporter.target import Target
 from lab.captures import Capture, kept
 from lab.servers import Server
 
-STAND_IN = re.compile(r"(?:schema|table|partition|index|column|user|host)_[0-9a-f]{8}")
+STAND_IN = re.compile(r"(?:#sql)?(?:schema|table|partition|index|column|user|host)_[0-9a-f]{8}")
 SERVERS_OWN = {
     "mysql",
     "sys",

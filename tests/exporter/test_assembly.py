@@ -60,6 +60,14 @@ def test_for_a_scrape_it_is_as_it_was_read_last_for_a_while(assembler: Assembler
     assert assembler.snapshot(9.9, stale=True).variables is None  # the clock was set back: nobody knows how old it is
 
 
+@pytest.mark.parametrize("by", [3600.0, -3600.0])
+def test_what_was_read_is_no_older_for_a_clock_that_is_set(assembler: Assembler, by: float) -> None:
+    assembler.take(Answer("variables", 10_000.0, 0.5, VARIABLES))
+    assembler.take(Answer("status", 10_002.0 + by, 0.5, UPTIME))  # after it was set
+    assembler.clock_set(10_003.0 + by, by)
+    assert assembler.snapshot(10_003.0 + by).read_at == {"variables": 10_000.0 + by, "status": 10_002.0 + by}
+
+
 @pytest.mark.parametrize("failure", ["privilege", "disabled", "absent", "unreadable"])
 def test_what_is_no_longer_to_be_had_is_not_served_either(assembler: Assembler, failure: Failure) -> None:
     assembler.take(Answer("variables", 10.0, 0.5, VARIABLES))
