@@ -31,6 +31,8 @@ SERVERS_OWN = {
     "performance_schema",
     "",
     "PRIMARY",
+    "FTS_DOC_ID",
+    "FTS_DOC_ID_INDEX",
     "GEN_CLUST_INDEX",
 }
 
