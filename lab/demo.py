@@ -32,6 +32,7 @@ SCANNED, HOT, OTHER = "orders", "customers", "archive"
 SCANNED_PAGES, HOT_PAGES = 11_400, 2_900  # of 16,382: the scanned table fits the pool, but not beside what is there
 SCAN_PAUSE = 2.0  # seconds; longer than innodb_old_blocks_time
 ACCOUNT = "innodb_advisor"
+GRANTS = ("PROCESS ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.innodb_index_stats")
 RECORDING = Path(__file__).parent.parent / "tests/captures/mysql-9.7/repeated-scan/recording.jsonl.gz"
 
 
@@ -97,9 +98,8 @@ def _watch(server: servers.Server) -> int:
 def _create_account(cursor: pymysql.cursors.Cursor, password: str) -> None:
     """What the README tells users to create."""
     cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 4", (password,))
-    cursor.execute(f"GRANT PROCESS ON *.* TO {ACCOUNT}@'127.0.0.1'")
-    cursor.execute(f"GRANT SELECT ON performance_schema.* TO {ACCOUNT}@'127.0.0.1'")
-    cursor.execute(f"GRANT SELECT ON mysql.innodb_index_stats TO {ACCOUNT}@'127.0.0.1'")
+    for grant in GRANTS:
+        cursor.execute(f"GRANT {grant} TO {ACCOUNT}@'127.0.0.1'")
 
 
 def _watch_own() -> int:

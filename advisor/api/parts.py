@@ -79,9 +79,18 @@ class App:
         self.source = source
         self.book = book
         self._own = own
+        self._seen: Window | None = None
         self._given: dict[float, _Given] = {}  # by window
         self._coming: asyncio.Task[Advice | None] | None = None
         self._thinking = asyncio.Lock()  # one model at a time: it takes a core
+
+    def _window(self, longest: float) -> Window | None:
+        """What has been seen; that of all scrapes is cut once a collection, for it looks through the whole history."""
+        if longest != LONGEST_WINDOW:
+            return window(self.source, longest)
+        if self._seen is None or self._seen.latest is not self.source.latest:
+            self._seen = window(self.source, longest)
+        return self._seen
 
     async def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
         """What the rules say; None while there is nothing to look at.
@@ -90,7 +99,7 @@ class App:
         other rules are in force.
         """
         async with self._thinking:
-            seen = window(self.source, longest)
+            seen = self._window(longest)
             if seen is None:
                 return None
             last, in_force = self._given.get(longest), self.book.state
@@ -132,7 +141,7 @@ class App:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
         await self.look()
         async with self._thinking:
-            seen = window(self.source, longest)
+            seen = self._window(longest)
             if seen is None:
                 raise self.unseen
             return await asyncio.to_thread(what_if, seen, changes)
@@ -180,7 +189,7 @@ class App:
         But where the last one is of other rules, or of before a restart or a change of settings, it says nothing
         of now: the next one is waited for, though not for long. None while the server is away.
         """
-        seen = window(self.source, LONGEST_WINDOW)
+        seen = self._window(LONGEST_WINDOW)
         if seen is None:
             return None
         if self._coming is None or self._coming.done():

@@ -6,8 +6,8 @@ import contextlib
 import shutil
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab import cache, servers
@@ -57,23 +57,14 @@ def for_each_table(server: Server, tables: int, *statements: str) -> None:
     """Run statements for every table, in several sessions."""
 
     def work(first: int) -> None:
-        try:
-            with server.connect() as connection, connection.cursor() as cursor:
-                for number in range(first, tables, SESSIONS):
-                    for statement in statements:
-                        cursor.execute(statement.format(table=f"many_{number % SCHEMAS}.t{number}"))
-                        cursor.fetchall()
-        except Exception as error:  # noqa: BLE001 - raised by the thread that waits
-            failed.append(error)
+        with server.connect() as connection, connection.cursor() as cursor:
+            for number in range(first, tables, SESSIONS):
+                for statement in statements:
+                    cursor.execute(statement.format(table=f"many_{number % SCHEMAS}.t{number}"))
+                    cursor.fetchall()
 
-    failed: list[Exception] = []
-    threads = [threading.Thread(target=work, args=(first,)) for first in range(SESSIONS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+    with ThreadPoolExecutor(SESSIONS) as threads:
+        list(threads.map(work, range(SESSIONS)))  # raises what one of them raised
 
 
 def make(folder: Path, tables: int) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import http.client
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,14 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lab import cache, child, mysqld_exporter
+from lab import cache, mysqld_exporter
+from lab.demo import GRANTS as OWN_GRANTS
 from lab.servers import Server
+from lab.serving import NotServing, serving
 from lab.watching import asked, execute
 
 OURS, PEER = "innodb_advisor", "mysqld_exporter"
 """Also the names of their accounts, so that the server tells their statements apart."""
 GRANTS = {
-    OURS: ("PROCESS ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.innodb_index_stats"),
+    OURS: OWN_GRANTS,
     PEER: mysqld_exporter.GRANTS,
 }
 HEADERS = {
@@ -33,13 +34,9 @@ HEADERS = {
     "X-Prometheus-Scrape-Timeout-Seconds": "10",
 }
 """What Prometheus sends with a scrape (scrape/scrape.go)."""
-START_SECONDS, STOP_SECONDS, SCRAPE_SECONDS = 30.0, 15.0, 60.0
+SCRAPE_SECONDS = 60.0
 _SERVING = re.compile(r"serving on http://127\.0\.0\.1:(\d+)/")
 _PICOSECONDS = 1e12
-
-
-class NotServing(Exception):
-    """The sidecar did not start, or ended; the text ends with its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,25 +191,12 @@ def sidecar(server: Server, folder: Path, *arguments: str, module: str = "adviso
     log.unlink(missing_ok=True)
     command = [sys.executable, "-m", module, "serve", "--listen", "127.0.0.1:0"]
     where = ["--dsn", f"mysql://{OURS}@{server.host}:{server.port}"]
-    process = child.spawn([*command, *where, *arguments], {"PYTHONPATH": str(cache.REPOSITORY)}, log)
-    try:
-        with Exporter(OURS, process.pid, _port(process, log)) as exporter:
-            yield exporter
-    finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_SECONDS)
-        process.kill()
-        process.wait()
-
-
-def _port(process: subprocess.Popen[bytes], log: Path) -> int:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        if log.is_file() and (found := _SERVING.search(log.read_text(encoding="utf-8", errors="replace"))):
-            return int(found[1])
-        time.sleep(0.02)
-    raise NotServing(f"innodb-advisor serve did not start:\n{log.read_text(errors='replace')[-4000:]}")
+    environment = {"PYTHONPATH": str(cache.REPOSITORY)}
+    with (
+        serving("innodb-advisor serve", [*command, *where, *arguments], environment, log, _SERVING) as started,
+        Exporter(OURS, started.pid, started.port) as exporter,
+    ):
+        yield exporter
 
 
 @contextlib.contextmanager

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from lab.bench import costs
 from lab.bench.exporters import Exporter
@@ -87,21 +87,12 @@ def together(ours: Exporter, askers: Sequence[Callable[[Exporter, float], None]]
     """Let them ask for so long, each over a connection of its own."""
 
     def run(asker: Callable[[Exporter, float], None]) -> None:
-        try:
-            with Exporter(ours.name, ours.pid, ours.port) as own:
-                asker(own, until)
-        except Exception as error:  # noqa: BLE001 - raised by the thread that waits
-            failed.append(error)
+        with Exporter(ours.name, ours.pid, ours.port) as own:
+            asker(own, until)
 
-    failed: list[Exception] = []
     until = time.monotonic() + seconds
-    threads = [threading.Thread(target=run, args=(asker,)) for asker in askers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+    with ThreadPoolExecutor(len(askers)) as threads:
+        list(threads.map(run, askers))  # raises what one of them raised
     time.sleep(max(0.0, until - time.monotonic()))
 
 

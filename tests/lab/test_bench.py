@@ -22,6 +22,7 @@ from lab.bench.exporters import Exporter
 from lab.bench.figures import MORE, Bound, Effort, Figure, Found, Line, Measured, Say, measured, spread
 from lab.bench.sweep import GIB, SWEEP, Configuration, scenario
 from lab.servers import Unavailable
+from lab.serving import NotServing
 from lab.watching import asked
 from tests.unavailable import give_up
 
@@ -310,7 +311,7 @@ def test_several_ask_at_once_and_what_they_meet_is_raised(running: rig.Rig) -> N
     def failing(exporter: Exporter, _: float) -> None:
         exporter.get("/no-such-page")
 
-    with pytest.raises(exporters.NotServing, match="404"):
+    with pytest.raises(NotServing, match="404"):
         sharing.together(running.ours, [failing], 0.1)
 
 
@@ -326,7 +327,7 @@ def test_a_kept_connection_that_was_closed_is_opened_anew(running: rig.Rig) -> N
 @pytest.mark.server
 def test_a_peer_that_does_not_start_says_why(running: rig.Rig, tmp_path: Path) -> None:
     with (
-        pytest.raises(mysqld_exporter.ExporterError, match="unknown long flag"),
+        pytest.raises(NotServing, match="unknown long flag"),
         mysqld_exporter.running(running.server, tmp_path, exporters.PEER, "--no-such-flag"),
     ):
         pass
