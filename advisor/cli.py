@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import signal
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor import ask, rules_command
+from advisor.alerting.options import Alerting, alerting_options
 from advisor.command import (
     FINDINGS,
     Program,
@@ -67,6 +69,7 @@ def main() -> None:
         "serve --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
         "serve --defaults-file ~/.my.cnf --listen :9747",
         "serve --defaults-file ~/.my.cnf --config advisor.yaml --rules ./my-rules",
+        "serve --defaults-file ~/.my.cnf --alertmanager http://alertmanager:9093",
         "serve --recording busy-hour.jsonl.gz",
     )
 )
@@ -108,10 +111,17 @@ def main() -> None:
     metavar="DIR",
     help=f"Keep the history here, so that it outlives a restart of the sidecar; also ${STATE_VARIABLE}.",
 )
+@click.option(
+    "--compat",
+    type=click.Choice(["mysqld-exporter"]),
+    help="Also expose what is InnoDB's under that exporter's names, for dashboards and alerts that use them.",
+)
+@alerting_options
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 def serve(
     *,
     setup: Setup,
+    alerting: Alerting,
     listen: tuple[str, int],
     web_config: Path | None,
     interval: float,
@@ -119,20 +129,23 @@ def serve(
     collect_lru_pages: bool,
     collect_lru_pages_anyway: bool,
     state_dir: Path | None,
+    compat: str | None,
     verbose: bool,
     **options: Any,
 ) -> None:
     """Serve /metrics, /advise and a page, and keep watching.
 
     Lives on while the server is away or refuses the login, and says so in /readyz, innodb_up and its log.
-    SIGHUP, as POST /-/reload, loads rules and suppressions anew; while one of their files is broken the old ones stay.
+    Rules and suppressions are loaded anew when their files change, and at SIGHUP or POST /-/reload; while a file is
+    broken the old ones stay.
     SIGINT or SIGTERM ends it.
     """
     from advisor import api, footprint  # noqa: PLC0415 - as above
     from advisor import serve as http  # noqa: PLC0415
     from advisor.api.guard import Guard  # noqa: PLC0415
     from advisor.web import Web  # noqa: PLC0415
-    from exporter.collectors import COLLECTORS, lru_pages  # noqa: PLC0415
+    from exporter import metrics  # noqa: PLC0415
+    from exporter.collectors import COLLECTORS, lru_pages, metric_kinds  # noqa: PLC0415
 
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -141,23 +154,32 @@ def serve(
     collectors = COLLECTORS
     if collect_lru_pages or collect_lru_pages_anyway:
         collectors += (lru_pages.ANYWAY if collect_lru_pages_anyway else lru_pages.COLLECTOR,)
+    exposed = metrics.families
+    if compat:
+        from exporter import compat as peer  # noqa: PLC0415 - few want it
+
+        collectors += (metric_kinds.COLLECTOR,)
+        exposed = peer.families
     where = Where.of(**options)
     watched_by = {"statement_seconds": statement_timeout, "collectors": collectors}
     # The history is in no variable here: it would be kept for good.
     history, own = _history(state_dir, where)
-    app = api.create(source(where, interval, setup.machine, **watched_by, **history()), setup.book, own)
     host, port = listen
     try:
-        listener = http.listen(host, port)
+        listener = click.get_current_context().with_resource(http.listen(host, port))
     except OSError as error:
         reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
         raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
+    scheme, port = "https" if web and web.listening else "http", listener.getsockname()[1]
+    notifier = alerting.notifier(where, scheme, port)
+    watching = source(where, interval, setup.machine, **watched_by, **history())
+    app = api.create(watching, setup.book, own, exposed, notifier)
     shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host  # noqa: S104
     _reload_on_hangup(setup.book)
     local = http.is_local(listener)
     if web and web.config.users and not (web.listening or local):
         log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
-    log.info("serving on %s://%s:%s/", "https" if web and web.listening else "http", shown, listener.getsockname()[1])
+    log.info("serving on %s://%s:%s/", scheme, shown, port)
     sys.setswitchinterval(_SWITCH_SECONDS)
     footprint.give_back()
     http.run(Guard(app, web, local=local), listener, web)
@@ -177,17 +199,11 @@ def _history(folder: Path | None, where: Where) -> tuple[Callable[[], dict[str, 
 
 
 def _reload_on_hangup(book: Rulebook) -> None:
-    from advisor.rulebook import warn_of_unknown  # noqa: PLC0415 - as above
-    from advisor.yamlfile import FileError  # noqa: PLC0415
+    from advisor.yamlfile import FileError  # noqa: PLC0415 - as above
 
     def reload() -> None:
-        try:
+        with contextlib.suppress(FileError):  # the log says it
             book.reload()
-        except FileError as error:
-            log.error("not loaded, the old rules stay in force: %s", error)
-        else:
-            log.info("loaded %d rules and %d suppressions", len(book.rules), len(book.suppressions))
-            warn_of_unknown(book)
 
     # In a thread of its own: checking rules takes a moment, in which scrapes go on.
     signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, name="reload").start())

@@ -163,9 +163,14 @@ def _setup(config: Path | None, rules: Path | None, suppress: Sequence[str], tol
     given = tuple(configuration.suppression(each, "by --suppress") for each in suppress)
 
     def suppressions() -> Sequence[Suppression]:
-        return given if config is None else (*given, *configuration.load(config).suppress)
+        if config is None:
+            return given
+        now = configuration.load(config)
+        if (now.server, now.rules) != (found.server, found.rules):
+            log.warning("%s: server and rules take effect at the next start", config)
+        return (*given, *now.suppress)
 
-    book = Rulebook(builtin_directory(), rules or found.rules, suppressions)
+    book = Rulebook(builtin_directory(), rules or found.rules, suppressions, config)
     warn_of_unknown(book)
     known = {name: value for name, value in told.items() if value is not None}
     return Setup(book, found.server.model_copy(update=known))

@@ -14,6 +14,7 @@ from typing import Literal
 from advisor import footprint, rule
 from advisor.resolution import Suppression
 from advisor.rule import Rule
+from advisor.stamps import Stamp, stamps
 from advisor.yamlfile import FileError
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,11 @@ class Rulebook:
     """
 
     def __init__(
-        self, builtin: Path, extra: Path | None = None, suppressions: Callable[[], Sequence[Suppression]] = tuple
+        self,
+        builtin: Path,
+        extra: Path | None = None,
+        suppressions: Callable[[], Sequence[Suppression]] = tuple,
+        config: Path | None = None,
     ) -> None:
         """Load the rules.
 
@@ -55,11 +60,12 @@ class Rulebook:
             extra: Another, a user's own, such as a mounted ConfigMap; it may be empty. Its rules stand in place of
                 built-in ones of the same id.
             suppressions: Reads what is suppressed. Raises FileError.
+            config: The file that it reads, if any.
 
         Raises:
             FileError: A directory cannot be read, or anything in a file is wrong.
         """
-        self._builtin, self._extra, self._suppressions = builtin, extra, suppressions
+        self._builtin, self._extra, self._suppressions, self._config = builtin, extra, suppressions, config
         self._loading = threading.Lock()
         self.problem: FileError | None = None
         self.state = self._load()
@@ -97,8 +103,17 @@ class Rulebook:
         """The rule of this id."""
         return next((each for each in self.rules if each.id == rule_id), None)
 
+    def changed(self) -> bool:
+        """Whether the user's files are other ones than when they were last read, be it in vain.
+
+        Not so the built-in rules, which change with the program.
+        """
+        return self._stamped() != self._stamps
+
     def reload(self) -> None:
-        """Read the files again. It takes a moment, and may run in another thread than those who read the rules.
+        """Read the files again, and log what came of it.
+
+        It takes a moment, and may run in another thread than those who read the rules.
 
         Raises:
             FileError: Anything in them is wrong; the old rules and suppressions stay in force.
@@ -108,11 +123,24 @@ class Rulebook:
                 self.state = self._load()
             except FileError as error:
                 self.problem = error
+                log.warning("not loaded, the old rules stay in force: %s", error)
                 raise
             self.problem = None
+        log.info("loaded %d rules and %d suppressions", len(self.rules), len(self.suppressions))
+        warn_of_unknown(self)
         footprint.give_back()
 
+    def _stamped(self) -> dict[Path, Stamp]:
+        files: tuple[Path, ...] = () if self._config is None else (self._config,)
+        if self._extra is not None:
+            try:
+                files += own_files(self._extra)
+            except FileError:
+                files += (self._extra,)
+        return stamps(files)
+
     def _load(self) -> InForce:
+        self._stamps = self._stamped()  # older than what is read: a change meanwhile is seen the next time
         builtin = {each.id: each for each in rule.load(self._builtin)}
         own = {} if self._extra is None else {each.id: each for each in own_rules(self._extra)}
         origins: dict[str, Origin] = dict.fromkeys(builtin, "built-in")
@@ -140,8 +168,17 @@ def own_rules(directory: Path) -> tuple[Rule, ...]:
     Raises:
         FileError: The directory cannot be read, or one of its rules is wrong.
     """
+    return tuple(map(rule.load_file, own_files(directory)))
+
+
+def own_files(directory: Path) -> tuple[Path, ...]:
+    """Their files.
+
+    Raises:
+        FileError: The directory cannot be read.
+    """
     return tuple(
-        rule.load_file(path)
+        path
         for path in rule.files(directory)
         if not path.name.startswith(".")
         and (path.is_file() or not path.exists())  # a link that leads nowhere is a mistake, a pipe would wait for ever

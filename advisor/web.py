@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import ssl
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from advisor import tls, web_config
+from advisor.stamps import Stamp, stamps
 from advisor.web_config import WebConfig
 from advisor.yamlfile import FileError
 
@@ -17,7 +18,6 @@ log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 1.0
 """The least time between two looks at the files."""
-_Stamp = tuple[int, ...] | None
 
 
 class Web:
@@ -37,7 +37,7 @@ class Web:
         self._clock = clock
         self._checked = clock()
         self._named: tuple[Path, ...] = ()
-        self._stamps: Mapping[Path, _Stamp] = {}
+        self._stamps: Mapping[Path, Stamp] = {}
         self._config, self._context = self._read()
         self.listening = _Listening(self) if self._context else None
 
@@ -47,7 +47,7 @@ class Web:
         now = self._clock()
         if now - self._checked >= CHECK_SECONDS:
             self._checked = now
-            if _stamps(self._stamps) != self._stamps:
+            if stamps(self._stamps) != self._stamps:
                 self._renew()
         return self._config
 
@@ -76,10 +76,10 @@ class Web:
 
     def _read(self) -> tuple[WebConfig, ssl.SSLContext | None]:
         # Each stamp is older than what is read: a change meanwhile is seen the next time.
-        self._stamps = _stamps((self._path, *self._named))
+        self._stamps = stamps((self._path, *self._named))
         source = web_config.load(self._path)
         self._named = tls.files(source)
-        self._stamps = {self._path: self._stamps[self._path], **_stamps(self._named)}
+        self._stamps = {self._path: self._stamps[self._path], **stamps(self._named)}
         return source.content, tls.context(source)
 
 
@@ -97,16 +97,3 @@ class _Listening(ssl.SSLContext):
     def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
         """As ``ssl.SSLContext.wrap_bio``."""
         return self._web.wrap_bio(*arguments, **options)
-
-
-def _stamps(paths: Iterable[Path]) -> dict[Path, _Stamp]:
-    """What tells a file from a later one of the same name; None where there is none."""
-    return {path: _stamp(path) for path in paths}
-
-
-def _stamp(path: Path) -> _Stamp:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -121,6 +121,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
+Seconds = Annotated[float, BeforeValidator(_duration)]
 Header = Annotated[str, AfterValidator(_header)]
 Version = Annotated[str, AfterValidator(_version)]
 
@@ -188,7 +189,7 @@ class Http(_Part):
 class RateLimit(_Part):
     """A limit of all requests together: a burst of so many, then one an interval (seconds); 0 for none."""
 
-    interval: Annotated[float, BeforeValidator(_duration)] = 0.0
+    interval: Seconds = 0.0
     burst: Annotated[int, Field(ge=0, strict=True)] = 0
 
     @model_validator(mode="after")

@@ -232,6 +232,7 @@ _TREATMENTS: Mapping[str, Treatment] = {
     "variables": _pairs(_variable),
     "pools": _numbers,
     "innodb_metrics": _columns(name=_own),
+    "metric_kinds": _columns(name=_own, subsystem=_own, type=_own),
     "innodb_status": _innodb_status,
     "instrumentation": _columns(name=_own, enabled=_own, setup=_own),
     "table_scans": _columns(object_schema=_schema, object_name=_table),

@@ -5,7 +5,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+    UnknownMetricFamily,
+)
 
 from exporter.collectors.base import TOP
 from exporter.midpoint import old_target
@@ -79,7 +85,7 @@ class _Info(InfoMetricFamily):
         super().add_metric((), dict(zip(self._names, labels, strict=True)))
 
 
-def _family(spec: Spec) -> CounterMetricFamily | GaugeMetricFamily | _Info:
+def _family(spec: Spec) -> CounterMetricFamily | GaugeMetricFamily | UnknownMetricFamily | _Info:
     match spec.kind:
         case "counter":
             return CounterMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
@@ -87,6 +93,8 @@ def _family(spec: Spec) -> CounterMetricFamily | GaugeMetricFamily | _Info:
             return GaugeMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
         case "info":
             return _Info(spec.name.removesuffix("_info"), spec.help, spec.labels)
+        case "unknown":
+            return UnknownMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
 
 
 def samples(snapshot: Snapshot | None) -> Iterator[Sample]:

@@ -235,6 +235,14 @@ class Ddl:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricKind:
+    """What a counter of INNODB_METRICS is, in the server's words: ``change_buffer``, ``status_counter``."""
+
+    subsystem: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class FileReads:
     """Reads of InnoDB data files since the start; ``seconds`` sums the time waited in them."""
 
@@ -327,6 +335,7 @@ class Snapshot:
     machine: Machine | None = None
     indexes: Mapping[Index, int] | None = None
     lru_pages: LruPages | None = None
+    metric_kinds: Mapping[str, MetricKind] | None = None
 
     def setting(self, name: str) -> str | None:
         """The value of a global variable as the server prints it; None when it has none of that name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["gauge", "counter", "info"]
+Kind = Literal["gauge", "counter", "info", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)

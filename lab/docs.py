@@ -11,6 +11,7 @@ from rich.console import Console
 
 from advisor import cases, engine, glossary, rule_page, text
 from advisor import metrics as advisor_metrics
+from advisor.alerting import metrics as alerting_metrics
 from advisor.rule import Rule
 from advisor.source import Replayed
 from advisor.window import Window
@@ -40,7 +41,8 @@ def metrics_table() -> str:
     lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
-        for spec in (*specs.SPECS.values(), *state_metrics.SPECS.values(), *advisor_metrics.SPECS.values())
+        for part in (specs, state_metrics, advisor_metrics, alerting_metrics)
+        for spec in part.SPECS.values()
     ]
     return "\n".join(lines) + "\n"
 

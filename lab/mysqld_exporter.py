@@ -12,13 +12,12 @@ from pathlib import Path
 
 from lab import debian
 from lab.servers import Server
-from lab.serving import Running, serving
+from lab.serving import LISTENING, Running, serving
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
 FLAGS = ("--collect.engine_innodb_status", "--collect.info_schema.innodb_metrics")
 GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
 """What its README tells users to give its account."""
-_LISTENING = re.compile(r'"?Listening on"? address=127\.0\.0\.1:(\d+)')
 _VERSION = re.compile(r"version (\S+)")
 
 
@@ -50,7 +49,7 @@ def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.A
     options.write_text(f"[client]\nuser={user}\nhost={server.host}\nport={server.port}\n", encoding="utf-8")
     where = (f"--config.my-cnf={options}", "--web.listen-address=127.0.0.1:0")
     command = [*_command(), *where, *FLAGS, *more]
-    return serving("mysqld_exporter", command, {}, folder / "mysqld_exporter.log", _LISTENING)
+    return serving("mysqld_exporter", command, {}, folder / "mysqld_exporter.log", LISTENING)
 
 
 def _command() -> list[str]:

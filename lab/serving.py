@@ -14,6 +14,8 @@ from lab import child
 
 START_SECONDS, STOP_SECONDS = 30.0, 15.0
 _SAID_AT_MOST = 4000  # characters
+LISTENING = re.compile(r'"?Listening on"?.* address=127\.0\.0\.1:(\d+)')
+"""What Prometheus' own programs log, with the port."""
 
 
 class NotServing(Exception):

@@ -1,18 +1,33 @@
 """What a test does when something it needs can't be had: it is skipped, or fails where REQUIRE_SERVERS=1."""
 
 import os
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import NoReturn, TypeVar
 
 import pytest
 
 from lab import promtool
 from lab.cache import Unavailable
 
+T = TypeVar("T")
+
 
 def give_up(reason: str) -> NoReturn:
     if os.environ.get("REQUIRE_SERVERS", "0") not in ("", "0"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@contextmanager
+def or_give_up(starting: AbstractContextManager[T]) -> Iterator[T]:
+    """What a program's context manager gives, where the program can be had."""
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(starting)
+        except Unavailable as error:
+            give_up(f"it can't be had here: {error}")
+        yield started
 
 
 def promtool_says(text: str) -> str:

@@ -4,32 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from prometheus_client.core import Metric
 from starlette.middleware.gzip import GZipMiddleware
 
+from advisor import following
 from advisor.api import advice, pages, problems, rules, status
 from advisor.api.parts import App
 from advisor.rulebook import Rulebook
 from advisor.source import Source
 from exporter import __version__
+from exporter.metrics import families
+from exporter.snapshot import Snapshot
+
+if TYPE_CHECKING:  # loaded where there is an Alertmanager
+    from advisor.alerting.notifier import Notifier
 
 _WORTH_IT = 1024
 """Bytes of an answer from which on it is compressed, for those who accept it: Prometheus does."""
 
 
-def create(source: Source, book: Rulebook, own: Callable[[], Iterable[Metric]] = tuple) -> FastAPI:
-    """The ASGI application. It watches ``source`` while it runs; ``own`` gives more of the sidecar's own metrics."""
-    parts = App(source, book, own)
+def create(
+    source: Source,
+    book: Rulebook,
+    own: Callable[[], Iterable[Metric]] = tuple,
+    exposed: Callable[[Snapshot | None], Iterable[Metric]] = families,
+    notifier: Notifier | None = None,
+) -> FastAPI:
+    """The ASGI application, which watches a server while it runs.
+
+    Args:
+        source: The server.
+        book: The rules.
+        own: Gives more of the sidecar's own metrics.
+        exposed: What becomes of a snapshot, or of None, in /metrics.
+        notifier: Sends what is found to Alertmanagers.
+    """
+    parts = App(source, book, own if notifier is None else lambda: (*own(), *notifier.families()), exposed)
+    work: list[Callable[[], Coroutine[Any, Any, None]]] = [source.run, lambda: following.follow(book)]
+    if notifier:
+        work.append(lambda: notifier.run(parts.given))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(source.run())
+        running = [asyncio.create_task(each()) for each in work]
         yield
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     app = FastAPI(
         title="innodb-advisor",

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, TypeVar
 
 from fastapi import FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor import markdown
@@ -16,10 +17,10 @@ from advisor.api.parts import LONGEST_WINDOW, App
 from advisor.api.problems import documented, near
 from advisor.recommendation import Advice, Recommendation, SetAside, Severity
 
-JSON, PLAIN, MARKDOWN = "application/json", "text/plain", "text/markdown"
+JSON, PLAIN, MARKDOWN, HTML = "application/json", "text/plain", "text/markdown", "text/html"
 _FORMS = (JSON, PLAIN, MARKDOWN)
 Shown = TypeVar("Shown", bound=BaseModel)
-_FORM = "JSON, markdown or plain text, as the Accept header asks; JSON to a browser."
+_FORM = "JSON, markdown or plain text, as the Accept header asks"
 
 
 class LookBack(BaseModel):
@@ -73,7 +74,7 @@ def add(app: FastAPI, parts: App) -> None:
         "/advise",
         summary="What to change",
         description=f"Every recommendation with its evidence, its predicted effect and its SQL, the most severe first; "
-        f"what the rules could not see; and what is set aside, with the reason. {_FORM}",
+        f"what the rules could not see; and what is set aside, with the reason. {_FORM}; JSON to a browser.",
         response_model=Advice,
         response_description="What the rules say of the window.",
         responses={
@@ -101,7 +102,7 @@ def add(app: FastAPI, parts: App) -> None:
         "/advise/{fingerprint}",
         summary="One finding",
         description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do. One "
-        f"that is suppressed or overruled comes with the reason. {_FORM}",
+        f"that is suppressed or overruled comes with the reason. {_FORM}; plain text to a browser.",
         response_model=Recommendation | SetAside,
         response_description="The recommendation, or what is set aside and why.",
         responses={
@@ -122,18 +123,28 @@ def add(app: FastAPI, parts: App) -> None:
         fingerprint: Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])],
         wanted: Annotated[LookBack, Query()],
     ) -> Response:
-        form = negotiated(request, _FORMS)
-        advice = await parts.fresh_advice(wanted.window)
-        for aside in (*advice.suppressed, *advice.overruled):
-            if aside.recommendation.fingerprint == fingerprint:
-                return _answer(form, aside, _plain_finding, markdown.markdown_finding)
-        for found in advice.recommendations:
-            if found.fingerprint == fingerprint:
-                return _answer(form, found, _plain_finding, markdown.markdown_finding)
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
-            f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
-        )
+        form = negotiated(request, (*_FORMS, HTML))
+        try:
+            found = _found(await parts.fresh_advice(wanted.window), fingerprint)
+        except HTTPException as error:
+            if form != HTML:
+                raise
+            return PlainTextResponse(f"{error.detail}\n", error.status_code, headers={"Vary": "Accept"})
+        return _answer(PLAIN if form == HTML else form, found, _plain_finding, markdown.markdown_finding)
+
+
+def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside:
+    """The finding. Raises HTTPException, 404."""
+    for aside in (*advice.suppressed, *advice.overruled):
+        if aside.recommendation.fingerprint == fingerprint:
+            return aside
+    for found in advice.recommendations:
+        if found.fingerprint == fingerprint:
+            return found
+    raise HTTPException(
+        HTTPStatus.NOT_FOUND,
+        f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
+    )
 
 
 def _plain(advice: Advice) -> str:

@@ -16,12 +16,11 @@ from prometheus_client.core import Metric
 from advisor import engine, footprint
 from advisor import metrics as advice_metrics
 from advisor.recommendation import Advice, Recommendation
-from advisor.rulebook import InForce, Rulebook, warn_of_unknown
+from advisor.rulebook import InForce, Rulebook
 from advisor.settings import SettingValue
 from advisor.source import Source, window
 from advisor.whatif import WhatIf, what_if
 from advisor.window import Window
-from advisor.yamlfile import FileError
 from exporter import metrics
 from exporter.mysql import ServerError
 from exporter.snapshot import Snapshot
@@ -47,7 +46,7 @@ _REST = 9.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class Given:
     """Advice, what it was made of and by, and when there may be new (the monotonic clock)."""
 
     advice: Advice
@@ -75,12 +74,19 @@ def everything(advice: Advice) -> Iterator[Recommendation]:
 class App:
     """The parts behind the endpoints."""
 
-    def __init__(self, source: Source, book: Rulebook, own: Callable[[], Iterable[Metric]] = tuple) -> None:
+    def __init__(
+        self,
+        source: Source,
+        book: Rulebook,
+        own: Callable[[], Iterable[Metric]] = tuple,
+        exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
+    ) -> None:
         self.source = source
         self.book = book
         self._own = own
+        self._exposed = exposed
         self._seen: Window | None = None
-        self._given: dict[float, _Given] = {}  # by window
+        self._given: dict[float, Given] = {}  # by window
         self._coming: asyncio.Task[Advice | None] | None = None
         self._thinking = asyncio.Lock()  # one model at a time: it takes a core
 
@@ -120,10 +126,14 @@ class App:
             # What only the first run needed goes for good, what each one needs until the next one.
             await asyncio.to_thread(footprint.trim if self._given else footprint.give_back)
             self._given.pop(longest, None)
-            self._given[longest] = _Given(advice, seen.latest, in_force, now + _REST * (now - began))
+            self._given[longest] = Given(advice, seen.latest, in_force, now + _REST * (now - began))
             while len(self._given) > WINDOWS:
                 del self._given[next(each for each in self._given if each != LONGEST_WINDOW)]
             return advice
+
+    async def given(self) -> Given | None:
+        """The advice of the longest window, with what it is of; None while there is nothing to look at."""
+        return None if await self.advice() is None else self._given.get(LONGEST_WINDOW)
 
     async def fresh_advice(self, longest: float) -> Advice:
         """What the rules say of a window that ends now.
@@ -148,13 +158,7 @@ class App:
 
     async def reload(self) -> None:
         """Read the rules anew. Raises FileError; then the old ones stay in force."""
-        try:
-            await asyncio.to_thread(self.book.reload)
-        except FileError as error:
-            log.warning("not loaded, the old rules stay in force: %s", error)
-            raise
-        log.info("loaded %d rules and %d suppressions", len(self.book.rules), len(self.book.suppressions))
-        warn_of_unknown(self.book)
+        await asyncio.to_thread(self.book.reload)
 
     async def look(self) -> None:
         """Collect, unless that was done lately or takes its time; a server that is away is ``unseen``."""
@@ -181,7 +185,7 @@ class App:
         except ServerError:
             pass  # innodb_up says so
         of_advice = advice_metrics.families(await self._advice_by_now(), self.book)
-        return [*metrics.families(snapshot), *of_advice, *self._own()]
+        return [*self._exposed(snapshot), *of_advice, *self._own()]
 
     async def _advice_by_now(self) -> Advice | None:
         """The last advice; the next one is worked out meanwhile. No scrape waits for a model, nor fails with it.

@@ -122,7 +122,8 @@ def add(app: FastAPI, parts: App) -> None:
         "/-/reload",
         summary="Load the rules anew",
         description="Reads the rule files and the configuration again. If anything in them is wrong nothing changes, "
-        "and the answer says where: file, line and column. SIGHUP does the same.",
+        "and the answer says where: file, line and column. SIGHUP does the same, and so, within ten seconds, does a "
+        "change of the files.",
         response_description="They are in force.",
         responses={
             200: {"content": {"application/json": {"example": examples.RELOADED}}},

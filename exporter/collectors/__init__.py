@@ -12,6 +12,7 @@ from exporter.collectors import (
     instrumentation,
     lru_pages,
     machine,
+    metric_kinds,
     parallel_readers,
     pools,
     server_time,
@@ -44,7 +45,7 @@ COLLECTORS = tuple(
 )
 """What runs in a collection, in this order: what tells of a restart, or of others' worth, comes before them."""
 
-OPTIONAL = (lru_pages.COLLECTOR,)
+OPTIONAL = (lru_pages.COLLECTOR, metric_kinds.COLLECTOR)
 """What runs only where it was asked for."""
 
 LIGHT = parallel_readers.COLLECTOR

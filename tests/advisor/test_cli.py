@@ -293,7 +293,8 @@ def garbage(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def test_a_file_that_is_no_whole_recording_is_refused(tmp_path: Path) -> None:
-    for (file, said), command in itertools.product(garbage(tmp_path), ("serve", "advise", "check")):
+    # All commands read it alike: each file by one of them.
+    for (file, said), command in zip(garbage(tmp_path), itertools.cycle(("serve", "advise", "check")), strict=False):
         message = refused(here(command, "--recording", file))
         assert message.startswith(said.format(file=file))
         assert "\n" not in message

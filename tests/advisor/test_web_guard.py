@@ -20,7 +20,7 @@ from advisor.source import Replayed
 from advisor.web import Web
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.secured import write
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.sidecar import PLAIN, Sidecar, problem
 
 Serve = Callable[..., Sidecar]
 QUESTION = {"set": {"innodb_old_blocks_pct": 80}}
@@ -56,7 +56,7 @@ def secure(response: httpx.Response, *, own_policy: bool = False) -> bool:
     ],
 )
 def test_every_answer_has_the_security_headers(replaying: Sidecar, method: str, path: str, status: int) -> None:
-    response = httpx.request(method, replaying.url + path, timeout=30)
+    response = httpx.request(method, replaying.url + path, timeout=30, **PLAIN)
     assert response.status_code == status
     assert secure(response, own_policy=status == 200 and path in OWN_POLICY)
     if status != 200:

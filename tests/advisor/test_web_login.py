@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import shutil
 import socket
 import ssl
@@ -19,12 +18,11 @@ import bcrypt
 import httpx
 import pytest
 
-from lab import child, debian, promtool
-from lab.cache import Unavailable
+from lab import prometheus
 from tests.advisor.certificates import Authority, Issued
-from tests.advisor.secured import Secured, hashed, write
+from tests.advisor.secured import Secured, hashed
 from tests.advisor.sidecar import problem, values, wait_for
-from tests.unavailable import give_up
+from tests.unavailable import give_up, or_give_up
 
 PASSWORD = "correct-horse-9"
 SLOW = 12  # the cost of a hash that takes some tenths of a second to check
@@ -266,42 +264,18 @@ def test_users_and_certificates_change_while_it_runs(secured: Start, authority: 
 def test_prometheus_scrapes_it_over_tls_with_a_login(secured: Start, authority: Authority, tmp_path: Path) -> None:
     sidecar = secured({"tls_server_config": MUTUAL, "basic_auth_users": {"prometheus": hashed(PASSWORD)}})
     own = authority.issue("client", "prometheus")
-    try:
-        command = debian.command(debian.unpacked(promtool.SUITE, promtool.PACKAGE), "usr/bin/prometheus")
-    except Unavailable as error:
-        give_up(f"Prometheus can't be had here: {error}")
     (tmp_path / "password").write_text(PASSWORD)
-    job = {
-        "job_name": "innodb",
-        "scrape_interval": "1s",
-        "scheme": "https",
-        "tls_config": {"ca_file": str(authority.ca), "cert_file": str(own.cert), "key_file": str(own.key)},
-        "basic_auth": {"username": "prometheus", "password_file": str(tmp_path / "password")},
-        "static_configs": [{"targets": [sidecar.url.removeprefix("https://")]}],
-    }
-    config = write(tmp_path / "prometheus.yml", {"scrape_configs": [job]})
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        address = f"127.0.0.1:{found.getsockname()[1]}"
-    options = (
-        f"--config.file={config}",
-        f"--storage.tsdb.path={tmp_path / 'data'}",
-        f"--web.listen-address={address}",
+    job = prometheus.job(
+        "innodb",
+        sidecar.url.removeprefix("https://"),
+        scheme="https",
+        tls_config={"ca_file": str(authority.ca), "cert_file": str(own.cert), "key_file": str(own.key)},
+        basic_auth={"username": "prometheus", "password_file": str(tmp_path / "password")},
     )
-    prometheus = child.spawn([*command, *options], {}, tmp_path / "prometheus.log")
-    try:
-
-        def asked(query: str) -> Any:
-            try:
-                found = httpx.get(f"http://{address}/api/v1/query", params={"query": query}).json()
-            except (httpx.TransportError, json.JSONDecodeError):
-                return None
-            return [each["value"][1] for each in found["data"]["result"]]
-
-        wait_for(lambda: asked('up{job="innodb"}') == ["1"], 60)
-        assert asked("innodb_up") == ["1"]
+    with or_give_up(prometheus.running(tmp_path, [job])) as running:
+        wait_for(lambda: [each.value for each in running.query('up{job="innodb"}')] == [1], 60)
+        [up] = running.query("innodb_up")
+        assert up.value == 1
         shown = values(sidecar.get("/metrics", verify=authority.trusting(own), auth=("prometheus", PASSWORD)).text)
-        pool = shown["innodb_buffer_pool_size_bytes", frozenset()]
-        assert [float(each) for each in asked("innodb_buffer_pool_size_bytes")] == [pool]
-    finally:
-        prometheus.kill()
-        prometheus.wait()
+        [pool] = running.query("innodb_buffer_pool_size_bytes")
+        assert pool.value == shown["innodb_buffer_pool_size_bytes", frozenset()]

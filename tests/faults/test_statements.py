@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from exporter import mysql
-from exporter.collectors import COLLECTORS, LIGHT, lru_pages
+from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL, lru_pages
 from exporter.collectors.base import Unavailable
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
 from lab.servers import Server as RealServer
@@ -34,7 +34,7 @@ VERSIONS = (
     {"version": "11.8.3-MariaDB"},
     {"version": "8.0.39", "aurora_version": "3.08.0"},
 )
-ALL = (*COLLECTORS, LIGHT, lru_pages.COLLECTOR, lru_pages.ANYWAY)
+ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.ANYWAY)
 WRITING = re.compile(r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b")
 
 

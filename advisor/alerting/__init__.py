@@ -1,0 +1,1 @@
+"""Findings posted to Alertmanagers as alerts."""

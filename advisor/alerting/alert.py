@@ -1,0 +1,99 @@
+"""A finding as an alert of Alertmanager's API v2 (api/v2/openapi.yaml there)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from advisor import phrases
+from advisor.recommendation import Recommendation
+
+NAME = "InnoDBAdvice"
+OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "schema", "table", "index", "cure", "setting"})
+"""What is not the user's to add."""
+LONGEST = 16_000
+"""Characters of a description: a proxy before Alertmanager may take no more than a megabyte a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert; its labels are its identity.
+
+    Attributes:
+        starts_at: Unix seconds.
+        ends_at: When it is over unless it comes again, or has been since; Unix seconds.
+        generator_url: Where the finding is shown.
+    """
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    starts_at: float
+    ends_at: float
+    generator_url: str
+
+    @property
+    def key(self) -> frozenset[tuple[str, str]]:
+        """Its identity."""
+        return frozenset(self.labels.items())
+
+    def body(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "labels": dict(self.labels),
+            "annotations": dict(self.annotations),
+            "startsAt": _time(self.starts_at),
+            "endsAt": _time(self.ends_at),
+            "generatorURL": self.generator_url,
+        }
+
+
+def labels_of(found: Recommendation, setting: str | None, added: Mapping[str, str]) -> dict[str, str]:
+    """What a finding is known by. Nothing in it changes while it holds, and no number is in it.
+
+    Args:
+        found: The finding.
+        setting: The setting that is to be changed.
+        added: Labels of all alerts, ``instance`` among them.
+    """
+    own = {"alertname": NAME, "rule": found.rule, "severity": found.severity.value}
+    known = {**added, **own, **found.subject, **({"setting": setting} if setting else {})}
+    # Alertmanager takes an empty label for one that is not there.
+    return {name: _text(value) for name, value in known.items() if value}
+
+
+def annotations_of(found: Recommendation, why: str) -> dict[str, str]:
+    """What there is to say of a finding now."""
+    return {
+        "summary": _text(found.summary),
+        "description": _text(_shortened("\n".join(_description(found, why)))),
+        "confidence": f"{found.confidence:g}",
+        "fingerprint": found.fingerprint,
+    }
+
+
+def _description(found: Recommendation, why: str) -> Iterator[str]:
+    for label, line in (*phrases.lines(found), *phrases.facts(found)):
+        yield f"{label}: {line}"
+    yield ""
+    yield "evidence:"
+    for item in found.evidence:
+        amount = f"{phrases.shown(item.value)} {item.unit}".strip()
+        yield f"- {item.name.replace('_', ' ')}: {amount} ({item.source})"
+    if why:
+        yield ""
+        yield why.strip()
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _text(value: str) -> str:
+    """Without what is no text, which the name of a table may hold."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
