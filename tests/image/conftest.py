@@ -1,0 +1,80 @@
+"""The image, built once with buildah on a base made here, and containers of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import base_image, builders, cache, image
+from lab.builders import Builder
+from lab.cache import Unavailable
+from tests.image.containers import Container
+from tests.unavailable import give_up
+
+TAG = "innodb-advisor:test"
+INDEX_MARK = "host-of-no-index.invalid"
+"""Told to pip as a host to trust; it may be in nothing that is built."""
+
+Containers = Callable[..., Container]
+
+
+@dataclass(frozen=True)
+class Built:
+    """The image under test and what it was built on, which both buildah and podman have."""
+
+    buildah: Builder
+    podman: Builder
+    tag: str
+    base: str
+
+    def inspected(self, name: str) -> dict[str, Any]:
+        found: list[dict[str, Any]] = json.loads(self.podman.run("image", "inspect", name).stdout)
+        return found[0]
+
+
+@pytest.fixture(scope="session")
+def built() -> Iterator[Built]:
+    with cache.lock(cache.folder() / "images" / ".tests.lock"):  # one session at a time, so that it can tidy up
+        try:
+            buildah, podman = builders.private("buildah"), builders.private("podman")
+            builders.tidy()
+            base = base_image.imported(buildah)
+        except Unavailable as error:
+            give_up(f"the image can't be built here: {error}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PIP_TRUSTED_HOST", INDEX_MARK)
+            image.build(buildah, base, TAG)
+        yield Built(buildah, podman, TAG, base)
+        builders.tidy()
+
+
+@pytest.fixture(scope="session")
+def trees(built: Built) -> Iterator[tuple[Path, Path]]:
+    """The file systems of the image and of its base."""
+    names = (built.tag, built.base)
+    first, second = (Path(built.podman.run("image", "mount", name).stdout.strip()) for name in names)
+    yield first, second
+    built.podman.run("image", "unmount", *names)
+
+
+@pytest.fixture
+def containers(built: Built, tmp_path: Path) -> Iterator[Containers]:
+    """Start containers: `containers(*arguments, options=[…])`."""
+    with ExitStack() as stack:
+        started: list[Container] = []
+
+        def start(*arguments: str, options: list[str] | None = None) -> Container:
+            folder = tmp_path / f"container-{len(started)}"
+            folder.mkdir()
+            container = Container(built.podman, folder, built.tag, options or ["--network=host"], list(arguments))
+            stack.callback(container.remove)
+            started.append(container)
+            return container
+
+        yield start

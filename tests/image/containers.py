@@ -1,0 +1,93 @@
+"""Containers of the image under test, run by a real podman and runc, as tightly confined as a cluster can."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from lab.builders import Builder
+from tests.advisor.sidecar import wait_for
+
+LIMIT = 64 * 2**20
+CONFINED = (
+    "--read-only",
+    "--read-only-tmpfs=false",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    f"--memory={LIMIT}",
+    f"--memory-swap={LIMIT}",
+)
+_AT_MOST = 600  # seconds; its runtime kills it then, should this process have died
+
+
+def cgroup(pid: int, v1: str, v2: str) -> str:
+    """A file of a process's control group: `controller/file` of version 1, or `file` of version 2."""
+    controller, _, name = v1.partition("/")
+    groups = [line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()]
+    for _, controllers, path in groups:
+        if controller in controllers.split(","):
+            return Path(f"/sys/fs/cgroup/{controller}{path}/{name}").read_text()
+    return Path(f"/sys/fs/cgroup{groups[-1][2]}/{v2}").read_text()
+
+
+class Container:
+    """One that runs or has ended.
+
+    Attributes:
+        pid: Its first process, as this machine counts.
+    """
+
+    def __init__(self, podman: Builder, folder: Path, image: str, options: list[str], arguments: list[str]) -> None:
+        self._podman = podman
+        self._log = folder / "log"
+        self._pid_file = folder / "pid"
+        logged = ("--log-driver=k8s-file", f"--log-opt=path={self._log}", f"--pidfile={self._pid_file}")
+        once = ("--detach", f"--timeout={_AT_MOST}", "--pull=never", *logged)
+        self._id = podman.run("run", *once, *CONFINED, *options, image, *arguments).stdout.strip()
+        self.pid = int(self._pid_file.read_text())
+
+    def said(self, *streams: str) -> str:
+        """What it wrote so far, to `stdout`, `stderr` or both."""
+        lines = (line.split(" ", 3) for line in self._log.read_text().splitlines())
+        return "\n".join(line[3] for line in lines if not streams or line[1] in streams)
+
+    def url(self) -> str:
+        """Where it serves, once it does."""
+        found = wait_for(lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", self.said()) or self.ended(), 60)
+        assert isinstance(found, re.Match), self.said()
+        return str(found[1])
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return httpx.get(self.url() + path, timeout=30, **options)
+
+    def ended(self) -> bool:
+        return not Path(f"/proc/{self.pid}").exists()
+
+    def cpu_seconds(self) -> float:
+        if re.search(r"^\d+:[^:]*\bcpuacct\b", Path(f"/proc/{self.pid}/cgroup").read_text(), re.MULTILINE):
+            return int(cgroup(self.pid, "cpuacct/cpuacct.usage", "")) / 1e9
+        return int(cgroup(self.pid, "", "cpu.stat").split()[1]) / 1e6
+
+    def run(self, *command: str) -> str:
+        """What a command in it prints."""
+        return self._podman.run("exec", self._id, *command).stdout
+
+    def send(self, number: signal.Signals) -> None:
+        self._podman.run("kill", f"--signal={number}", self._id)
+
+    def status(self) -> int:
+        """Its exit status, once it ended; 137 where the kernel killed it for its memory."""
+        wait_for(self.ended, 60)
+        return int(wait_for(self._end, 60)["ExitCode"])
+
+    def _end(self) -> dict[str, Any] | None:
+        state: dict[str, Any] = json.loads(self._podman.run("inspect", self._id, "--format={{json .State}}").stdout)
+        return state if state["Status"] in ("exited", "stopped") else None
+
+    def remove(self) -> None:
+        self._podman.run("rm", "--force", "--time=0", self._id)

@@ -1,0 +1,136 @@
+"""What is in the image, and what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from exporter import __version__
+from lab import debian
+from lab.cache import REPOSITORY
+from tests.image.conftest import INDEX_MARK, Built
+
+pytestmark = pytest.mark.timeout(1200)  # the first test of all builds the image, perhaps with its base
+MEGABYTES = 150
+
+
+@pytest.fixture(scope="module")
+def files(trees: tuple[Path, Path]) -> tuple[Mapping[str, os.stat_result], Mapping[str, os.stat_result]]:
+    """All that is in the image and in its base: path to what lstat says."""
+
+    def of(root: Path) -> Mapping[str, os.stat_result]:
+        paths = (Path(folder, name) for folder, names, more in os.walk(root) for name in (*names, *more))
+        return {str(path.relative_to(root)): path.lstat() for path in paths}
+
+    return of(trees[0]), of(trees[1])
+
+
+@pytest.fixture(scope="module")
+def added(files: tuple[Mapping[str, os.stat_result], Mapping[str, os.stat_result]]) -> Mapping[str, os.stat_result]:
+    """What is not in the base, or not so."""
+    image, base = files
+
+    def alike(one: os.stat_result, other: os.stat_result | None) -> bool:
+        return other is not None and all(
+            getattr(one, name) == getattr(other, name) for name in ("st_mode", "st_uid", "st_size", "st_mtime_ns")
+        )
+
+    return {path: found for path, found in image.items() if not alike(found, base.get(path))}
+
+
+def test_it_adds_at_most_150_mb_to_its_base(built: Built) -> None:
+    size = built.inspected(built.tag)["Size"] - built.inspected(built.base)["Size"]
+    assert 0 < size <= MEGABYTES * 10**6
+
+
+def test_it_runs_as_nobody_in_particular_and_serves_at_9747_unless_told_otherwise(built: Built) -> None:
+    config = built.inspected(built.tag)["Config"]
+    assert config["User"] == "65532:65532"
+    assert config["Entrypoint"] == ["innodb-advisor"]
+    assert config["Cmd"] == ["serve", "--listen", ":9747"]
+    assert set(config["ExposedPorts"]) == {"9747/tcp"}
+
+
+def test_its_labels_say_what_it_is_and_which_version(built: Built) -> None:
+    labels = built.inspected(built.tag)["Config"]["Labels"]
+    own = {name.removeprefix("org.opencontainers.image."): text for name, text in labels.items() if "oci" not in name}
+    assert own["title"] == "innodb-advisor"
+    assert own["version"] == __version__
+    assert f'description = "{own["description"]}"' in (REPOSITORY / "pyproject.toml").read_text()
+
+
+def test_probes_say_whether_it_is_well_and_no_healthcheck(built: Built) -> None:
+    assert "HEALTHCHECK" not in (REPOSITORY / "Dockerfile").read_text()  # which images of OCI's format leave out
+    assert "Healthcheck" not in built.inspected(built.tag)["Config"]
+
+
+def test_it_has_no_pip_and_no_compiler(files: tuple[Mapping[str, os.stat_result], object]) -> None:
+    unwanted = re.compile(
+        r"(^|/)(pip[\d.]*|ensurepip|setuptools|pkg_resources|wheel|hatchling|[^/]*python-wheels)(/|$)"
+        r"|/(pip|setuptools|wheel|hatchling)-[^/]*\.(dist-info|whl)"
+        r"|(^|/)bin/(.*-)?(cc|gcc|g\+\+|c\+\+|clang|tcc|ld|as|make|rustc|cargo|go)(-[\d.]+)?$"
+    )
+    assert not [path for path in files[0] if unwanted.search(path)]
+
+
+def test_it_holds_the_package_and_its_rules_and_nothing_else_of_the_repository(
+    added: Mapping[str, os.stat_result],
+) -> None:
+    packages = {match[1] for path in added if (match := re.search(r"/site-packages/([^/]+)/[^/]+\.py$", path))}
+    assert {"advisor", "exporter"} <= packages
+    assert not {"lab", "tests", "requirements", "charts"} & packages
+    ours = {Path(path).stem for path in added if re.search(r"/site-packages/advisor/builtin_rules/[^/]+\.yaml$", path)}
+    assert ours == {path.stem for path in (REPOSITORY / "rules").glob("*.yaml")}
+    top = {path.split("/", 1)[0] for path, found in added.items() if stat.S_ISREG(found.st_mode)}
+    assert top <= {"opt", "usr", "etc", "run"}
+    assert not [path for path in added if re.search(r"(^|/)(\.git|\.venv|\.cache|src|build)(/|$)", path)]
+
+
+def test_all_that_is_there_to_import_has_byte_code(files: tuple[Mapping[str, os.stat_result], object]) -> None:
+    not_imported = re.compile(r"/(test|tests|idlelib|tkinter|turtledemo|lib2to3|dist-packages)/")
+    found = [path for path in files[0] if "/lib/python3" in path and not not_imported.search(path)]
+    sources = {path for path in found if path.endswith(".py")}
+    byte_code = re.compile(r"__pycache__/([^/]+)\.cpython-\d+\.pyc$")
+    compiled = {byte_code.sub(r"\1.py", path) for path in found if byte_code.search(path)}
+    assert len(sources) > 1000
+    assert not sources - compiled
+
+
+def test_nothing_of_it_is_setuid_or_anybodys_to_write(added: Mapping[str, os.stat_result]) -> None:
+    odd = [
+        path
+        for path, found in added.items()
+        if not stat.S_ISLNK(found.st_mode)
+        and (found.st_mode & (stat.S_ISUID | stat.S_ISGID) or (found.st_mode & stat.S_IWOTH) or found.st_uid)
+    ]
+    assert not odd
+
+
+def test_how_it_was_built_is_not_in_it(
+    built: Built, trees: tuple[Path, Path], added: Mapping[str, os.stat_result]
+) -> None:
+    assert not [path for path in added if re.search(r"(^|/)pip\.conf$|(^|/)run/secrets/|\.(crt|key)$", path)]
+    assert [path for path in added if path.endswith(".pem")] == [
+        path for path in added if path.endswith("site-packages/certifi/cacert.pem")
+    ]
+    said = json.dumps(built.inspected(built.tag)) + built.podman.run("history", "--no-trunc", built.tag).stdout
+    words = [INDEX_MARK, "/etc/pip", sys.prefix, *re.findall(r"URIs: \w+://([^/\s]+)", debian.source("stable"))]
+    assert not [word for word in words if word in said]
+    marks = [INDEX_MARK.encode(), str(REPOSITORY).encode() + b"/"]
+    regular = [path for path, found in added.items() if stat.S_ISREG(found.st_mode)]
+    assert not [path for path in regular if any(mark in (trees[0] / path).read_bytes() for mark in marks)]
+
+
+def test_a_base_made_here_says_nothing_of_this_machine(trees: tuple[Path, Path]) -> None:
+    etc = trees[1] / "etc"
+    assert not [
+        path for path in (etc / "apt").rglob("*") if path.is_file() and "://" in path.read_text(errors="replace")
+    ]
+    assert not [name for name in ("resolv.conf", "hostname", "hosts") if (etc / name).exists()]

@@ -1,0 +1,149 @@
+"""The image at work beside a real server: as 65532, read-only, without capabilities, within 64 MiB.
+
+The memory is limited by the control group that runc makes, and the kernel would kill what needs more.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from exporter import __version__
+from lab.servers import Server
+from tests.advisor.sidecar import values, wait_for, write_rule
+from tests.image.conftest import Built, Containers
+from tests.image.containers import LIMIT, Container, cgroup
+
+pytestmark = pytest.mark.timeout(1200)  # the first test of all builds the image, perhaps with its base
+one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+START_SECONDS = 6  # it was 1.0 on the machine that this was written on
+NOTHING = frozenset[tuple[str, str]]()
+
+
+@dataclass(frozen=True)
+class Serving:
+    """One that watches the server, with a rule of a user's own.
+
+    Attributes:
+        start_seconds: The processor's time until it answered.
+    """
+
+    container: Container
+    start_seconds: float
+
+
+@pytest.fixture(scope="module")
+def serving(built: Built, server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    rules, folder = tmp_path_factory.mktemp("rules"), tmp_path_factory.mktemp("serving")
+    write_rule(rules, id="of-a-user")
+    rules.chmod(0o755)
+    options = ["--network=host", f"--env=INNODB_ADVISOR_DSN={server.dsn}", f"--volume={rules}:/rules:ro"]
+    arguments = ["serve", "--listen=127.0.0.1:0", "--interval=1s", "--rules=/rules"]
+    container = Container(built.podman, folder, built.tag, options, arguments)
+    try:
+        assert container.get("/healthz").status_code == 200
+        yield Serving(container, container.cpu_seconds())
+    finally:
+        container.remove()
+
+
+@pytest.fixture
+def container(serving: Serving) -> Container:
+    """The one that watches the server."""
+    return serving.container
+
+
+@one
+def test_it_watches_a_real_server(container: Container) -> None:
+    wait_for(lambda: container.get("/readyz").status_code == 200, 60)
+    assert values(container.get("/metrics").text)["innodb_up", NOTHING] == 1
+
+
+@one
+def test_it_may_do_nothing_that_it_does_not_need(container: Container) -> None:
+    status = dict(re.findall(r"^(\w+):\s*(.*)$", Path(f"/proc/{container.pid}/status").read_text(), re.MULTILINE))
+    assert status["Uid"].split() == status["Gid"].split() == ["65532"] * 4
+    assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"  # filtered
+    mounts = [line.split() for line in Path(f"/proc/{container.pid}/mountinfo").read_text().splitlines()]
+    writable = {mount[4] for mount in mounts if mount[5].split(",")[0] == "rw"}
+    assert "/" not in writable
+    assert "/tmp" not in writable  # noqa: S108 - it needs none
+
+
+@one
+def test_what_it_does_for_its_users_fits_64_mib(container: Container) -> None:
+    assert int(cgroup(container.pid, "memory/memory.limit_in_bytes", "memory.max")) == LIMIT
+    for _ in range(5):
+        for path in ("/metrics", "/advise", "/snapshot", "/rules", "/openapi.json", "/"):
+            assert container.get(path).status_code == 200, path
+    assert not re.search(r"oom_kill [1-9]", cgroup(container.pid, "memory/memory.oom_control", "memory.events"))
+
+
+@one
+def test_what_its_pages_load_is_in_it(container: Container) -> None:
+    page = container.get("/docs").text
+    loaded = re.findall(r'(?:src|href)="(?!data:)([^"]+\.(?:js|css))"', page)
+    assert len(loaded) >= 3
+    for path in loaded:
+        assert container.get("/" + path.lstrip("/")).status_code == 200, path
+
+
+@one
+def test_it_has_the_rules_of_a_mounted_folder_beside_its_own(container: Container) -> None:
+    ids = {rule["id"] for rule in container.get("/rules").json()["rules"]}
+    assert "of-a-user" in ids
+    assert len(ids) > 10
+
+
+@one
+def test_it_starts_quickly(serving: Serving) -> None:
+    assert serving.start_seconds < START_SECONDS
+
+
+@one
+def test_by_default_it_serves_at_9747_and_told_to_end_keeps_its_history_and_ends_well(
+    server: Server, containers: Containers, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    state.chmod(0o777)
+    dsn, kept = "INNODB_ADVISOR_DSN=mysql://root@/?socket=/mysqld.sock", "INNODB_ADVISOR_STATE_DIR=/state"
+    # A network of its own, with nothing but a loopback address: the server is reached by its socket.
+    places = [f"--volume={server.socket}:/mysqld.sock", f"--volume={state}:/state"]
+    told = [f"--env={text}" for text in (dsn, kept, "PYTHONVERBOSE=1")]
+    container = containers(options=["--network=none", *places, *told])
+    wait_for(lambda: "serving on" in container.said(), 60)
+    look = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9747/metrics').read().decode())"
+    up = wait_for(lambda: re.search(r"^innodb_up (\S+)", container.run("python", "-c", look), re.MULTILINE), 60)
+    assert float(up[1]) == 1
+    loaded = re.findall(r"^# code object from '([^']+)'", container.said(), re.MULTILINE)
+    assert len(loaded) > 200
+    assert not [path for path in loaded if not path.endswith(".pyc")]  # byte code that nothing could keep otherwise
+    container.send(signal.SIGTERM)
+    assert container.status() == 0
+    files = [path for path in state.rglob("*") if path.is_file()]
+    assert [path for path in files if path.stat().st_size]
+    assert {path.stat().st_uid for path in files} == {65532}
+
+
+@one
+def test_check_says_in_a_container_what_it_says_elsewhere(server: Server, containers: Containers) -> None:
+    checked = containers("check", "--dsn", server.dsn)
+    assert checked.status() == 0, checked.said()
+    assert server.version in checked.said("stdout")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(("--version",), __version__), (("rules", "show", "blind-spot"), "blind-spot")]
+)
+def test_it_speaks_to_people(containers: Containers, arguments: tuple[str, ...], said: str) -> None:
+    asked = containers(*arguments)
+    assert asked.status() == 0, asked.said()
+    assert said in asked.said("stdout")
