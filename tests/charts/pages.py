@@ -1,0 +1,11 @@
+"""Pages of the documentation, as GitHub shows them."""
+
+from __future__ import annotations
+
+import re
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of its headings."""
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}

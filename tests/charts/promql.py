@@ -1,0 +1,66 @@
+"""Which metrics and labels an expression uses, from the syntax tree that a real Prometheus gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from advisor import metrics as advisor_metrics
+from advisor.alerting import metrics as alerting_metrics
+from exporter import specs, state_metrics
+
+TARGET = frozenset({"job", "instance"})
+"""What Prometheus adds to every series that it scrapes."""
+EXPOSED: Mapping[str, frozenset[str]] = {
+    spec.name: frozenset(spec.labels) | TARGET
+    for each in (specs, state_metrics, advisor_metrics, alerting_metrics)
+    for spec in each.SPECS.values()
+}
+"""The labels of each metric that the sidecar exposes."""
+
+
+def labels(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The labels that the series of an expression have.
+
+    Args:
+        tree: What ``Prometheus.parse`` returned for it.
+        known: The labels of each metric.
+
+    Raises:
+        AssertionError: It uses a metric, or a label of one, that is not there.
+    """
+    match tree["type"]:
+        case "vectorSelector" | "matrixSelector":
+            name = tree["name"]
+            assert name in known, f"no metric {name}"
+            unknown = {matcher["name"] for matcher in tree["matchers"]} - known[name] - {"__name__"}
+            assert not unknown, f"{name} has no {unknown}"
+            return known[name]
+        case "aggregation":
+            of, by = labels(tree["expr"], known), frozenset(tree["grouping"])
+            assert by <= of, f"none of the labels {by - of} is there to aggregate by"
+            if tree["op"] in ("topk", "bottomk"):
+                return of
+            return of - by if tree["without"] else by
+        case "binaryExpr":
+            return _both(tree, known)
+        case "call":
+            return frozenset().union(*(labels(each, known) for each in tree["args"]))
+        case "numberLiteral" | "stringLiteral":
+            return frozenset()
+        case "parenExpr" | "unaryExpr" | "subquery":
+            return labels(tree["expr"], known)
+        case other:
+            raise AssertionError(f"not thought of: {other}")
+
+
+def _both(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    left, right = labels(tree["lhs"], known), labels(tree["rhs"], known)
+    if "numberLiteral" in (tree["lhs"]["type"], tree["rhs"]["type"]):
+        return left | right
+    matching = tree["matching"]
+    if matching["on"]:
+        assert set(matching["labels"]) <= left & right
+    else:
+        assert left - set(matching["labels"]) == right - set(matching["labels"]), "its sides never match"
+    return left

@@ -1,0 +1,108 @@
+"""docs/alerting.md: what it tells people to write works in the real programs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from advisor import configuration
+from lab import alertmanager, debian, promtool
+from lab.cache import REPOSITORY, Unavailable
+from tests.advisor.sidecar import wait_for
+from tests.charts.pages import anchors
+from tests.unavailable import give_up, or_give_up
+
+PAGE = (REPOSITORY / "docs" / "alerting.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)
+
+each_suite = pytest.mark.parametrize("suite", alertmanager.SUITES)
+
+
+def blocks(name: str) -> list[str]:
+    return [text for file, text in BLOCKS if file == name]
+
+
+def run(suite: str, package: str, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    try:
+        command = debian.command(debian.unpacked(suite, package), program)
+    except Unavailable as error:
+        give_up(f"{program} can't be had here: {error}")
+    return subprocess.run(  # noqa: S603
+        [*command, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
+        path, _, anchor = target.partition("#")
+        if not path:
+            assert anchor in anchors(PAGE), target
+        elif not path.startswith("https:"):
+            assert (REPOSITORY / "docs" / path).exists(), target
+
+
+@pytest.mark.parametrize("suite", [promtool.OLDEST, promtool.NEWEST])
+def test_prometheus_takes_the_configuration(suite: str, tmp_path: Path) -> None:
+    [text] = blocks("prometheus.yml")
+    file = tmp_path / "prometheus.yml"
+    file.write_text(text)
+    done = run(suite, promtool.PACKAGE, promtool.PROGRAM, "check", "config", "--syntax-only", file)
+    assert done.returncode == 0, done.stdout
+
+
+@each_suite
+def test_alertmanager_takes_the_routes_and_advice_is_a_ticket(suite: str, tmp_path: Path) -> None:
+    file = tmp_path / "alertmanager.yml"
+    file.write_text(blocks("alertmanager.yml")[0])
+
+    def receiver(**labels: str) -> str:
+        given = [f"{name}={value}" for name, value in labels.items()]
+        done = run(
+            suite, alertmanager.PACKAGE, alertmanager.AMTOOL, "config", "routes", "test", "--config.file", file, *given
+        )
+        return done.stdout.split()[-1]  # after a warning
+
+    assert receiver(alertname="InnoDBAdvice", severity="critical") == "tickets"
+    assert receiver(alertname="InnoDBAdvice", severity="warning") == "tickets"
+    assert receiver(alertname="InnoDBAdvice", severity="info") == "list"
+    assert receiver(alertname="InnoDBDown", severity="critical") == "on-call"
+    assert receiver(alertname="InnoDBExporterStale", severity="warning") == "tickets"
+
+
+@each_suite
+def test_what_the_sidecar_tells_itself_is_not_told_again_by_way_of_prometheus(suite: str, tmp_path: Path) -> None:
+    advice = {"alertname": "InnoDBAdvice", "rule": "a", "severity": "warning", "instance": "db1.example.com:9747"}
+    pushed = {**advice, "schema": "shop", "table": "orders"}
+    scraped = {**advice, "job": "innodb", "subject": "shop.orders"}
+    of_others = [
+        {**scraped, "instance": "db2.example.com:9747"},
+        {**scraped, "rule": "b"},
+        {**scraped, "alertname": "InnoDBDown"},
+    ]
+    with or_give_up(alertmanager.running(suite, tmp_path, blocks("alertmanager.yml")[1])) as running:
+        url = f"http://127.0.0.1:{running.port}/api/v2/alerts"
+        now = datetime.now(UTC)
+        times = {"startsAt": now.isoformat(), "endsAt": (now + timedelta(minutes=5)).isoformat()}
+        posted = [{"labels": labels, **times} for labels in (pushed, scraped, *of_others)]
+        assert httpx.post(url, json=posted).status_code == 200
+
+        def inhibited() -> list[Any]:
+            return [each["labels"] for each in httpx.get(url).json() if each["status"]["inhibitedBy"]]
+
+        wait_for(inhibited, 60)
+        time.sleep(0.5)  # for the others, which must not follow
+        assert inhibited() == [scraped]
+
+
+def test_the_sidecar_takes_the_configuration(tmp_path: Path) -> None:
+    [text] = blocks("innodb-advisor.yaml")
+    file = tmp_path / "innodb-advisor.yaml"
+    file.write_text(text)
+    assert len(configuration.load(file).suppress) == 1

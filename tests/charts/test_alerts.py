@@ -1,0 +1,180 @@
+"""The alerts and recording rules, by promtool of the oldest and the newest Prometheus, and by what the code exposes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from ruamel.yaml import YAML
+
+from advisor import metrics as advisor_metrics
+from advisor.recommendation import Severity
+from advisor.rulebook import Rulebook
+from lab import promtool
+from lab.cache import REPOSITORY, Unavailable
+from lab.captures import GOLDEN
+from lab.prometheus import NEWEST, OLDEST, Prometheus, running
+from tests.advisor.building import RULES_FOLDER, advised, captured
+from tests.charts.pages import anchors
+from tests.charts.promql import EXPOSED, TARGET, labels
+from tests.unavailable import give_up, or_give_up
+
+FOLDER = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
+ALERTS, RECORDED = FOLDER / "innodb-advisor.rules.yaml", FOLDER / "recording.rules.yaml"
+CASES = Path(__file__).parent / "rules"
+DOCS = REPOSITORY / "docs" / "alerting.md"
+
+each_suite = pytest.mark.parametrize("suite", [OLDEST, NEWEST])
+
+
+def load(path: Path) -> Any:
+    return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+
+
+def rules(path: Path) -> list[Any]:
+    return [rule for group in load(path)["groups"] for rule in group["rules"]]
+
+
+each_alert = pytest.mark.parametrize("alert", [pytest.param(rule, id=rule["alert"]) for rule in rules(ALERTS)])
+
+
+def said(check: Any, path: Path, suite: str) -> str:
+    try:
+        return str(check(path, suite))
+    except Unavailable as error:
+        give_up(f"promtool can't be had here: {error}")
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    with or_give_up(running(tmp_path_factory.mktemp("prometheus"), [], suite=NEWEST)) as started:
+        yield started
+
+
+@each_suite
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.name)
+def test_promtool_has_nothing_to_say(path: Path, suite: str) -> None:
+    assert said(promtool.check_rules, path, suite) == ""
+
+
+@each_suite
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_cases_hold(path: Path, suite: str) -> None:
+    assert said(promtool.run_tests, path, suite) == ""
+
+
+OF_CAPTURES = {
+    "mysql-9.7/idle": [],
+    "mysql-5.6/idle": [],
+    # performance_schema is off as they come: that is advice, no failure, and said once.
+    "mariadb-10.5/idle": ["InnoDBAdvice"],
+    "mariadb-10.11/idle": ["InnoDBAdvice"],
+    "mariadb-11.8/idle": ["InnoDBAdvice"],
+    "mysql-9.7/unprivileged": ["InnoDBAdvice", "InnoDBExporterCollectorFailing"],
+}
+"""What fires for what a real server answered."""
+
+
+@pytest.fixture(scope="module")
+def of_captures() -> list[dict[str, str]]:
+    """All that the sidecar exposes of each of them, as promtool takes it: the same for 100 minutes."""
+    book = Rulebook(RULES_FOLDER)
+    series = []
+    for name in OF_CAPTURES:
+        text = (GOLDEN / f"{name}.prom").read_text(encoding="utf-8")
+        advice = advisor_metrics.families(advised(captured(name)), book)
+        for sample in [each for family in (*text_string_to_metric_families(text), *advice) for each in family.samples]:
+            of_it = {**sample.labels, "job": "innodb", "instance": name}
+            written = ",".join(f"{label}={json.dumps(value)}" for label, value in of_it.items())
+            series.append({"series": f"{sample.name}{{{written}}}", "values": f"{sample.value:.17g}x20"})
+    return series
+
+
+@each_suite
+def test_what_real_servers_answer_makes_these_alerts_and_no_others(
+    suite: str, of_captures: list[dict[str, str]], tmp_path: Path
+) -> None:
+    fires = [
+        {"labels": f'{{alertname="{alert}",instance="{name}"}}', "value": 1}
+        for name, alerts in OF_CAPTURES.items()
+        for alert in alerts
+    ]
+    asked = {"expr": 'group by (alertname, instance) (ALERTS{alertstate="firing"})', "eval_time": "100m"}
+    case = {"interval": "5m", "input_series": of_captures, "promql_expr_test": [{**asked, "exp_samples": fires}]}
+    file = tmp_path / "captures.yaml"
+    file.write_text(json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "5m", "tests": [case]}))
+    assert said(promtool.run_tests, file, suite) == ""
+
+
+@each_alert
+def test_each_alert_has_a_case_where_it_fires_and_one_where_it_must_not(alert: Any) -> None:
+    tests = load(CASES / f"{alert['alert']}.yaml")["tests"]
+    firing = [each for test in tests for each in test.get("alert_rule_test", ()) if each.get("exp_alerts")]
+    assert {each["alertname"] for each in firing} == {alert["alert"]}
+    assert [test for test in tests if test["name"].startswith("silent ")]
+
+
+def test_each_record_has_a_case() -> None:
+    asked = {each["expr"] for test in load(CASES / "recording.yaml")["tests"] for each in test["promql_expr_test"]}
+    assert {rule["record"] for rule in rules(RECORDED)} <= asked
+
+
+@each_alert
+def test_each_alert_waits_and_says_what_it_means_and_where_to_read_on(alert: Any) -> None:
+    assert alert["for"]
+    severity = alert.get("labels", {}).get("severity")
+    # InnoDBAdvice has that of the rule.
+    assert severity in set(Severity) or (severity is None and "severity" in EXPOSED[alert_metric(alert)])
+    assert set(alert["annotations"]) == {"summary", "description", "runbook"}
+    assert "First: " in alert["annotations"]["description"]
+    page, _, anchor = alert["annotations"]["runbook"].partition("#")
+    assert REPOSITORY / page == DOCS
+    assert anchor in anchors(DOCS.read_text(encoding="utf-8"))
+
+
+def alert_metric(alert: Any) -> str:
+    found = re.search(r"innodb_\w+", alert["expr"])
+    assert found
+    return found[0]
+
+
+def test_only_a_server_that_is_down_wakes_somebody() -> None:
+    critical = [rule["alert"] for rule in rules(ALERTS) if rule.get("labels", {}).get("severity") == "critical"]
+    assert critical == ["InnoDBDown"]
+
+
+@each_alert
+def test_each_alert_uses_metrics_and_labels_that_are_exposed(alert: Any, prometheus: Prometheus) -> None:
+    there = labels(prometheus.parse(alert["expr"]), EXPOSED) | {"alertname", *alert.get("labels", {})}
+    assert there >= TARGET
+    for text in alert["annotations"].values():
+        used = set(re.findall(r"\$labels\.(\w+)", text))
+        assert used <= there
+        for query in re.findall(r'printf ("(?:[^"\\]|\\.)*")', text):
+            labels(prometheus.parse(json.loads(query).replace("%q", '"x"')), EXPOSED)
+
+
+def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus) -> None:
+    known = dict(EXPOSED)
+    for rule in rules(RECORDED):
+        level, metric, operations = rule["record"].split(":")
+        there = labels(prometheus.parse(rule["expr"]), known)
+        # instance stands for all labels of the target, which are kept.
+        expected = {label for word in level.split("_") for label in (TARGET if word == "instance" else {word})}
+        assert there == expected
+        assert operations
+        for part in metric.split("_per_innodb_" if "_per_innodb_" in metric else "::"):
+            assert ":ratio" in rule["record"] or {part, f"{part}_total"} & set(EXPOSED)
+        known[rule["record"]] = there
+
+
+def test_the_oldest_prometheus_takes_what_is_shipped(tmp_path: Path) -> None:
+    with or_give_up(running(tmp_path, [], rules=[ALERTS, RECORDED], suite=OLDEST)) as started:
+        loaded = {rule["name"]: rule["health"] for rule in started.rules()}
+    assert set(loaded) == {rule.get("alert") or rule["record"] for path in (ALERTS, RECORDED) for rule in rules(path)}
+    assert "err" not in loaded.values()
