@@ -1,0 +1,52 @@
+"""What Grafana does to a dashboard's queries before Prometheus sees them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_SPECIAL = re.compile(r"[$^*{}\[\]'+?.()|]")
+_VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
+_LABEL_VALUES = re.compile(r"label_values\((.+), (\w+)\)")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is chosen at the head of a dashboard, and the time range.
+
+    Attributes:
+        values: Of each variable: those chosen, or one text for All's own value, which is taken as it is.
+        step: Seconds between two points.
+        scrape: The data source's scrape interval, in seconds.
+    """
+
+    values: Mapping[str, Sequence[str] | str]
+    step: float
+    scrape: float
+
+    def query(self, expression: str) -> str:
+        """The expression with all variables replaced, as the data source for Prometheus does it."""
+        return _VARIABLE.sub(lambda found: self._value(found[1] or found[2]), expression)
+
+    def _value(self, name: str) -> str:
+        match name:
+            case "__rate_interval":
+                return f"{max(self.step + self.scrape, 4 * self.scrape):g}s"
+            case "__interval_ms":
+                return f"{self.step * 1000:g}"
+        chosen = self.values[name]
+        if isinstance(chosen, str):
+            return chosen
+        escaped = [_escaped(value) for value in chosen]
+        return escaped[0] if len(escaped) == 1 else f"({'|'.join(escaped)})"
+
+
+def label_values(query: str) -> tuple[str, str]:
+    """The series and the label of a variable's query."""
+    found = _LABEL_VALUES.fullmatch(query)
+    assert found, query
+    return found[1], found[2]
+
+
+def _escaped(value: str) -> str:
+    """As prometheusSpecialRegexEscape: for a regular expression within a string."""
+    return _SPECIAL.sub(r"\\\\\g<0>", value.replace("\\", r"\\\\"))

@@ -1,0 +1,200 @@
+"""The dashboards of the chart: made from their code, whole, and about metrics that the sidecar has."""
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from advisor import metrics as advisor_metrics
+from advisor.alerting import metrics as alerting_metrics
+from exporter import specs, state_metrics
+from lab.dashboards import everything
+from lab.dashboards.board import panels, queries
+from lab.docs import links
+from lab.prometheus import NEWEST, Prometheus, running
+from tests.charts.grafana import Chosen, label_values
+from tests.charts.promql import EXPOSED, labels
+from tests.charts.test_alerts import RECORDED, rules
+from tests.unavailable import or_give_up
+
+MODELS = everything.models()
+KINDS = {
+    spec.name: spec.kind
+    for each in (specs, state_metrics, advisor_metrics, alerting_metrics)
+    for spec in each.SPECS.values()
+}
+CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"}, 60.0, 15.0)
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+Parse = Callable[[str], Mapping[str, Any]]
+NO_QUERY = {"row", "text"}
+
+each_dashboard = pytest.mark.parametrize("uid", MODELS)
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    with or_give_up(running(tmp_path_factory.mktemp("prometheus"), [], suite=NEWEST)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def parse(prometheus: Prometheus) -> Parse:
+    """The syntax tree of a dashboard's expression."""
+    return functools.cache(lambda expression: prometheus.parse(CHOSEN.query(expression)))
+
+
+@pytest.fixture(scope="module")
+def known(prometheus: Prometheus) -> Mapping[str, frozenset[str]]:
+    """The labels of each metric that is exposed or recorded."""
+    found = dict(EXPOSED)
+    for rule in rules(RECORDED):
+        found[rule["record"]] = labels(prometheus.parse(rule["expr"]), found)
+    return found
+
+
+def expressions(uid: str) -> list[str]:
+    """Every expression of a dashboard: of its panels, annotations and variables."""
+    model = MODELS[uid]
+    asked = [target["expr"] for _, target in queries(model)]
+    asked += [event["expr"] for event in model["annotations"]["list"]]
+    named = (each["query"] for each in model["templating"]["list"] if each["type"] == "query")
+    return asked + [label_values(each["query"])[0] for each in named]
+
+
+def selectors(tree: Any, function: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The selectors of a syntax tree, each with the function that is applied to it."""
+    if isinstance(tree, list):
+        for each in tree:
+            yield from selectors(each, function)
+    elif isinstance(tree, dict):
+        if tree.get("type") in {"vectorSelector", "matrixSelector"}:
+            yield function, tree
+        within = tree["func"]["name"] if tree.get("type") == "call" else function
+        for each in tree.values():
+            yield from selectors(each, within)
+
+
+def named(tree: Any) -> Iterator[tuple[set[str], set[str]]]:
+    """The labels that each part of a syntax tree names, and the metrics of which one must have them."""
+    if isinstance(tree, list):
+        for each in tree:
+            yield from named(each)
+    elif isinstance(tree, dict):
+        metrics = {selector["name"] for _, selector in selectors(tree)}
+        match tree.get("type"):
+            case "vectorSelector" | "matrixSelector":
+                yield {matcher["name"] for matcher in tree["matchers"]} - {"__name__"}, metrics
+            case "aggregation":
+                yield set(tree["grouping"]), metrics
+            case "binaryExpr" if tree["matching"]:
+                yield {*tree["matching"]["labels"], *tree["matching"]["include"]}, metrics
+        for each in tree.values():
+            yield from named(each)
+
+
+def test_the_files_of_the_chart_and_their_page_are_as_the_code_makes_them() -> None:
+    assert everything.stale() == [], "run python -m lab.dashboards"
+
+
+def test_every_dashboard_is_on_the_page_and_its_links_lead_to_files() -> None:
+    page = everything.PAGE.read_text(encoding="utf-8")
+    assert [uid for uid in MODELS if f"<!-- {uid}: " not in page] == []
+    assert [each for each in links(page) if not (everything.PAGE.parent / each).exists()] == []
+
+
+@each_dashboard
+def test_grafanas_own_model_reads_it_without_losing_anything(uid: str) -> None:
+    model = MODELS[uid]
+    read = json.loads(json.dumps(Dashboard.from_json(model), cls=JSONEncoder))
+    for event in model["annotations"]["list"]:
+        del event["titleFormat"], event["textFormat"]  # the data source's own, which the model does not have
+    assert read == model
+
+
+@each_dashboard
+def test_its_uid_is_one_that_grafana_takes_and_its_panels_have_ids_of_their_own(uid: str) -> None:
+    assert re.fullmatch("[a-z-]{8,40}", uid)
+    ids = [panel["id"] for panel in MODELS[uid]["panels"]]
+    assert len(set(ids)) == len(ids)
+    assert all(ids)
+
+
+@each_dashboard
+def test_no_panel_overlaps_another_or_leaves_the_grid(uid: str) -> None:
+    places = [(panel["title"], panel["gridPos"]) for panel in MODELS[uid]["panels"]]
+    assert [title for title, at in places if at["x"] + at["w"] > 24 or at["h"] < 1 or at["w"] < 1] == []
+    assert [
+        (one, other)
+        for (one, a), (other, b) in combinations(places, 2)
+        if a["x"] < b["x"] + b["w"]
+        and b["x"] < a["x"] + a["w"]
+        and a["y"] < b["y"] + b["h"]
+        and b["y"] < a["y"] + a["h"]
+    ] == []
+
+
+@each_dashboard
+def test_every_panel_says_what_it_means_in_which_unit_and_asks_the_chosen_data_source(uid: str) -> None:
+    for panel in panels(MODELS[uid]):
+        assert len(panel["description"]) > 20, panel["title"]
+        if panel["type"] in NO_QUERY:
+            continue
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert panel["datasource"] == SOURCE
+        assert [target["datasource"] for target in panel["targets"]] == [SOURCE] * len(panel["targets"])
+
+
+@each_dashboard
+def test_a_time_series_has_a_legend_and_no_panel_has_a_limit_but_the_one_that_a_fact_backs(uid: str) -> None:
+    for panel in panels(MODELS[uid]):
+        if panel["type"] == "timeseries":
+            assert all("{{" in target["legendFormat"] for target in panel["targets"]), panel["title"]
+        steps = panel.get("fieldConfig", {}).get("defaults", {}).get("thresholds", {}).get("steps", [])
+        limits = [step["value"] for step in steps if step["value"] is not None]
+        assert limits == ([1] if panel["title"] == "Operations per merge" else []), panel["title"]
+
+
+@each_dashboard
+def test_it_uses_metrics_and_labels_that_there_are(uid: str, parse: Parse, known: Mapping[str, frozenset[str]]) -> None:
+    for expression in expressions(uid):
+        for names, of in named(parse(expression)):
+            assert of <= set(known), expression
+            assert names <= frozenset[str]().union(*(known[metric] for metric in of)), expression
+
+
+@each_dashboard
+def test_every_series_is_of_the_chosen_jobs_and_instances_and_rates_are_of_counters_over_the_rate_interval(
+    uid: str, parse: Parse
+) -> None:
+    for expression in expressions(uid):
+        assert set(re.findall(r"\[(.*?)\]", expression)) <= {"$__rate_interval"}
+        for function, selector in selectors(parse(expression)):
+            name, matched = selector["name"], {each["name"]: each["value"] for each in selector["matchers"]}
+            if expression not in {"innodb_up", 'innodb_up{job=~"$job"}'}:  # what the variables choose from
+                assert matched["job"] == ".+", expression
+                assert matched["instance"] == r"(db-1:9747|db-2:9747)", expression
+            assert (function == "rate") == (KINDS.get(name) == "counter"), expression
+
+
+@each_dashboard
+def test_it_is_chosen_by_data_source_job_and_instance_and_leads_to_the_others(uid: str) -> None:
+    model = MODELS[uid]
+    variables = {each["name"]: each for each in model["templating"]["list"]}
+    assert list(variables) == ["datasource", "job", "instance"]
+    assert all(variables[name]["multi"] for name in ("job", "instance"))
+    assert [link["tags"] for link in model["links"]] == [["innodb-advisor"]]
+    assert "innodb-advisor" in model["tags"]
+    linked = re.findall(r"/d/([a-z-]+)", json.dumps(model))
+    assert set(linked) <= set(MODELS)
+
+
+@each_dashboard
+def test_no_title_is_on_it_twice(uid: str) -> None:
+    titles = [panel["title"] for panel in panels(MODELS[uid])]
+    assert len(set(titles)) == len(titles)

@@ -1,0 +1,237 @@
+"""Every query of the dashboards, on a real Prometheus that scrapes sidecars on two real servers under load."""
+
+import functools
+import math
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from lab import prometheus, workloads
+from lab.dashboards import everything
+from lab.dashboards.board import panels
+from lab.servers import Server
+from tests.advisor.sidecar import UNLIKE, Sidecar, wait_for, write_rule
+from tests.charts.grafana import Chosen, label_values
+from tests.charts.test_alerts import RECORDED
+from tests.conftest import start_or_skip
+from tests.unavailable import or_give_up
+
+pytestmark = pytest.mark.server
+
+JOB = "innodb"
+INTERVAL = 2.0
+STEP = 10.0
+PATIENCE = 150.0
+MODELS = everything.models()
+NOBODY = "http://127.0.0.1:9"
+CONFIG = "suppress:\n  - {rule: unwanted, reason: to be seen as suppressed}\n"
+CONSUMER = "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'"
+CHANGE = "SET GLOBAL innodb_old_blocks_pct = 40"
+
+_RECORD = r"\binstance\w*:\w+:\w+"
+
+Case = tuple[str, dict[str, Any]]
+
+
+def lacking(target: Mapping[str, Any], series: Sequence[prometheus.Sample]) -> set[str]:
+    """The labels that a legend or the text of a mark names and that none of the series has."""
+    names = re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "") + target.get("textFormat", ""))
+    return set(names) - {label for each in series for label in each.labels}
+
+
+@dataclass
+class Watched:
+    """What the queries are put to."""
+
+    server: prometheus.Prometheus
+    chosen: Chosen
+    began: float
+    deadline: float
+
+    def answer(self, target: dict[str, Any]) -> Sequence[prometheus.Sample]:
+        """The series that a query has, as soon as they have what its legend names; in the end those that there are."""
+        while True:
+            found = self._now(target)
+            if (found and not lacking(target, found)) or time.monotonic() > self.deadline:
+                return found
+            time.sleep(INTERVAL)
+
+    def _now(self, target: dict[str, Any]) -> Sequence[prometheus.Sample]:
+        """The series that it has by now, without those that are no numbers."""
+        expression, now = self.chosen.query(target["expr"]), time.time()
+        if target.get("instant"):
+            found = self.server.query(expression, now)
+        else:  # Grafana's points are at multiples of the step
+            end = now // STEP * STEP + STEP
+            found = self.server.query_range(expression, self.began // STEP * STEP, end, STEP)
+        return [each for each in found if any(math.isfinite(value) for _, value in each.values)]
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with ExitStack() as stack:
+        mysql = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": "32M"}))
+        mariadb = stack.enter_context(
+            start_or_skip("mariadb-10.11", {"innodb-buffer-pool-size": "16M", "innodb-change-buffering": "all"})
+        )
+        _tables(mysql, mariadb)
+        load = stack.enter_context(workloads.Load(mysql.connect))
+        load.repeat(_scan_and_count, pause=0.8)
+        load.repeat(_build, pause=0.3)
+        buffered = stack.enter_context(workloads.Load(mariadb.connect))
+        buffered.repeat(_buffer_and_merge, pause=0.5)
+        addresses = [
+            stack.enter_context(_sidecar(server, tmp_path_factory.mktemp(server.name))) for server in (mysql, mariadb)
+        ]
+        began = time.time()
+        jobs = [prometheus.job(JOB, *addresses)]
+        folder = tmp_path_factory.mktemp("prometheus")
+        running = prometheus.running(folder, jobs, rules=[RECORDED], interval=INTERVAL, evaluation=INTERVAL)
+        asked = stack.enter_context(or_give_up(running))
+        _change_and_restart(mysql, mariadb, asked, buffered)
+        chosen = Chosen({"job": ".+", "instance": addresses, "datasource": "prometheus"}, STEP, INTERVAL)
+        yield Watched(asked, chosen, began, time.monotonic() + PATIENCE)
+
+
+def _tables(mysql: Server, mariadb: Server) -> None:
+    with mysql.connect() as connection, connection.cursor() as cursor:
+        workloads.make_table(connection, "orders", 2_500)
+        workloads.make_table(connection, "built", 1_500)
+        cursor.execute(CONSUMER)
+    with mariadb.connect() as connection:
+        workloads.make_indexed_table(connection, "lines", 80_000)
+
+
+def _scan_and_count(connection: "pymysql.Connection[Any]") -> None:
+    workloads.scan(connection, "orders")
+    for _ in range(3):
+        workloads.count(connection, "orders")
+
+
+def _build(connection: "pymysql.Connection[Any]") -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE shop.built ADD INDEX added (filler(255)), ALGORITHM=INPLACE")
+        cursor.execute("ALTER TABLE shop.built DROP INDEX added")
+
+
+def _buffer_and_merge(connection: "pymysql.Connection[Any]") -> None:
+    workloads.insert_rows(connection, "lines", 600, indexes=3, read_back=False, seed=None)
+    with connection.cursor() as cursor:  # the pages that are read here take the changes that wait for them
+        cursor.execute("SELECT COUNT(*) FROM shop.lines FORCE INDEX (k1) WHERE k1 < 200000000")
+        cursor.fetchall()
+
+
+@contextmanager
+def _sidecar(server: Server, folder: Path) -> Iterator[str]:
+    """One that watches a server, with everything on that has metrics of its own; its address."""
+    rules, state = folder / "rules", folder / "state"
+    for each in (rules, state):
+        each.mkdir()
+    for rule_id in ("breaking", "unwanted"):
+        write_rule(rules, id=rule_id, **UNLIKE[rule_id])
+    saves = {"quantity": "pages", "predicted": 0, "read_bytes_saved_per_second": "1048576.0"}
+    write_rule(rules, id="saving", effect=saves)
+    config = folder / "innodb-advisor.yaml"
+    config.write_text(CONFIG)
+    sidecar = Sidecar(
+        folder,
+        *("--dsn", server.dsn, "--interval", f"{INTERVAL:g}s", "--collect-lru-pages"),
+        *("--rules", rules, "--config", config, "--state-dir", state, "--alertmanager", NOBODY),
+    )
+    try:
+        yield sidecar.url.removeprefix("http://")
+    finally:
+        sidecar.stop()
+
+
+def _change_and_restart(mysql: Server, mariadb: Server, asked: prometheus.Prometheus, load: workloads.Load) -> None:
+    """Change a setting of one server, and start the other one anew, when both have been watched for a while."""
+    wait_for(lambda: asked.query("rate(innodb_ibuf_merges_total[1m]) > 0"), PATIENCE)
+    wait_for(
+        lambda: asked.query(f'innodb_setting{{name="innodb_old_blocks_pct"}} offset {STEP + 2 * INTERVAL:g}s'), PATIENCE
+    )
+    with mysql.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(CHANGE)
+    load.stop()
+    mariadb.restart()
+
+
+def _title(target: Case) -> str:
+    return target[0]
+
+
+def _targets() -> Iterator[Case]:
+    for model in MODELS.values():
+        for panel in panels(model):
+            for target in panel.get("targets", ()):
+                yield f"{model['uid'].removeprefix('innodb-advisor-')}/{panel['title']}/{target['refId']}", target
+
+
+def _annotations() -> Iterator[Case]:
+    for model in MODELS.values():
+        for event in model["annotations"]["list"]:
+            yield f"{model['uid'].removeprefix('innodb-advisor-')}/{event['name']}", event
+
+
+def _variables() -> Iterator[Case]:
+    for model in MODELS.values():
+        for variable in model["templating"]["list"]:
+            if variable["type"] == "query":
+                yield f"{model['uid'].removeprefix('innodb-advisor-')}/{variable['name']}", variable
+
+
+@pytest.mark.parametrize("case", [*_targets()], ids=_title)
+def test_a_panels_query_has_data_and_the_labels_that_its_legend_names(watched: Watched, case: Case) -> None:
+    title, target = case
+    series = watched.answer(target)
+    assert series, f"{title}: no data for {watched.chosen.query(target['expr'])}"
+    assert not lacking(target, series)
+
+
+@pytest.mark.parametrize("case", [*_annotations()], ids=_title)
+def test_an_annotation_marks_what_happened(watched: Watched, case: Case) -> None:
+    title, event = case
+    marked = [each for each in watched.answer(event) if any(value > 0 for _, value in each.values)]
+    assert marked, f"{title}: nothing for {watched.chosen.query(event['expr'])}"
+    assert not lacking(event, marked)
+
+
+def test_a_change_of_a_setting_is_marked_with_its_value_and_nothing_else_is(watched: Watched) -> None:
+    event = next(event for title, event in _annotations() if title == "lru/Settings")
+    assert {(each.labels["name"], each.labels["value"]) for each in watched.answer(event)} == {
+        ("innodb_old_blocks_pct", "40")
+    }
+
+
+@pytest.mark.parametrize("case", [*_variables()], ids=_title)
+def test_a_variable_has_values_to_choose_from(watched: Watched, case: Case) -> None:
+    series, label = label_values(case[1]["query"]["query"])
+    found = watched.server.query(f"count by ({label}) ({watched.chosen.query(series)})")
+    wanted = {"job": {JOB}, "instance": set(watched.chosen.values["instance"])}
+    assert {each.labels[label] for each in found} == wanted[label]
+
+
+RECORDED_OR_NOT = [case for case in _targets() if re.search(_RECORD, case[1]["expr"])]
+
+
+@pytest.mark.parametrize("case", RECORDED_OR_NOT, ids=_title)
+def test_a_sum_over_instances_is_the_same_without_the_recording_rules(watched: Watched, case: Case) -> None:
+    expression = watched.chosen.query(case[1]["expr"])
+
+    def values(of: str) -> dict[frozenset[tuple[str, str]], float]:
+        return {frozenset(each.labels.items()): each.value for each in watched.server.query(of)}
+
+    def same() -> bool:  # a finding may come between an evaluation of the rules and a scrape
+        found = values(expression)
+        return bool(found) and found == values(re.sub(_RECORD, "nothing_of_this_name", expression))
+
+    for record in re.findall(_RECORD, expression):
+        assert wait_for(functools.partial(watched.server.query, record), PATIENCE)
+    assert wait_for(same, PATIENCE)
