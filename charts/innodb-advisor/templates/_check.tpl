@@ -1,0 +1,45 @@
+{{/* Values that contradict each other, which a schema could only refuse with words that help nobody. */}}
+{{- define "innodb-advisor.check" -}}
+{{- $values := .Values -}}
+{{- /* Not with the DSN in the message: it may hold the password. */ -}}
+{{- $who := regexFind "^[a-z]+://[^@/?]*@" $values.dsn -}}
+{{- if regexMatch "^[a-z]+://[^:]*:" $who -}}
+{{- fail "dsn holds a password, which everyone who may read the Deployment could see: put it into existingSecret" -}}
+{{- else if and $values.dsn (not (regexMatch "//[^@]+@" $who)) -}}
+{{- fail "dsn names no user: mysql://user@host:3306" -}}
+{{- end -}}
+{{- if and $values.password $values.existingSecret -}}
+{{- fail "password and existingSecret: give one of the two" -}}
+{{- end -}}
+{{- if and $values.rules $values.existingRulesConfigMap -}}
+{{- fail "rules and existingRulesConfigMap: give one of the two" -}}
+{{- end -}}
+{{- if and $values.webConfig.content $values.webConfig.existingSecret -}}
+{{- fail "webConfig.content and webConfig.existingSecret: give one of the two" -}}
+{{- end -}}
+{{- if and $values.webConfig.tlsSecret (not (or $values.webConfig.content $values.webConfig.existingSecret)) -}}
+{{- fail "webConfig.tlsSecret is used by a web configuration: give webConfig.content, with tls_server_config: {cert_file: tls.crt, key_file: tls.key}" -}}
+{{- end -}}
+{{- if and $values.alertmanager.config $values.alertmanager.existingSecret -}}
+{{- fail "alertmanager.config and alertmanager.existingSecret: give one of the two" -}}
+{{- end -}}
+{{- if and (or $values.alertmanager.config $values.alertmanager.existingSecret) (not $values.alertmanager.urls) -}}
+{{- fail "alertmanager.config is for alertmanager.urls, and there are none" -}}
+{{- end -}}
+{{- if and $values.podMonitor.enabled $values.serviceMonitor.enabled -}}
+{{- fail "podMonitor and serviceMonitor: enable one of the two, or everything is scraped twice" -}}
+{{- end -}}
+{{- if not $values.deployment.enabled -}}
+{{- if $values.serviceMonitor.enabled -}}
+{{- fail "serviceMonitor needs the Service of the Deployment: use podMonitor for sidecars" -}}
+{{- end -}}
+{{- if $values.networkPolicy.enabled -}}
+{{- fail "networkPolicy is the Deployment's: a sidecar's pods are under the policies of their server" -}}
+{{- end -}}
+{{- if and $values.podMonitor.enabled (not $values.podMonitor.selector) -}}
+{{- fail "podMonitor.selector is required where deployment.enabled is false: the labels of the pods that hold the sidecar" -}}
+{{- end -}}
+{{- else if $values.podMonitor.selector -}}
+{{- fail "podMonitor.selector is for sidecars, where deployment.enabled is false: the Deployment's pod is selected by its own labels" -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,194 @@
+{{/*
+The container's command line. What may hold a secret is never here: files and variables have it.
+*/}}
+{{- define "innodb-advisor.args" -}}
+{{- $values := .Values -}}
+{{- $args := list "serve" "--listen" ":9747" "--interval" $values.interval -}}
+{{- if or $values.existingSecret $values.password -}}
+{{- $args = concat $args (list "--password-file" "/etc/innodb-advisor/password/password") -}}
+{{- end -}}
+{{- if $values.config -}}
+{{- $args = concat $args (list "--config" "/etc/innodb-advisor/config/innodb-advisor.yaml") -}}
+{{- end -}}
+{{- if or $values.rules $values.existingRulesConfigMap -}}
+{{- $args = concat $args (list "--rules" "/etc/innodb-advisor/rules") -}}
+{{- end -}}
+{{- if or $values.webConfig.existingSecret $values.webConfig.content -}}
+{{- $args = concat $args (list "--web-config" "/etc/innodb-advisor/web/web.yml") -}}
+{{- end -}}
+{{- if $values.state.enabled -}}
+{{- $args = concat $args (list "--state-dir" "/var/lib/innodb-advisor/state") -}}
+{{- end -}}
+{{- if $values.collectLruPages -}}
+{{- $args = append $args "--collect-lru-pages" -}}
+{{- end -}}
+{{- with $values.compat -}}
+{{- $args = concat $args (list "--compat" .) -}}
+{{- end -}}
+{{- range $values.alertmanager.urls -}}
+{{- $args = concat $args (list "--alertmanager" .) -}}
+{{- end -}}
+{{- if or $values.alertmanager.config $values.alertmanager.existingSecret -}}
+{{- $args = concat $args (list "--alertmanager-config" "/etc/innodb-advisor/alertmanager/alertmanager.yml") -}}
+{{- end -}}
+{{- with $values.externalUrl -}}
+{{- $args = concat $args (list "--external-url" .) -}}
+{{- end -}}
+{{- with $values.instance -}}
+{{- $args = concat $args (list "--instance" .) -}}
+{{- end -}}
+{{- range concat $args $values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "innodb-advisor.volumeMounts" -}}
+{{- $values := .Values -}}
+{{- if or $values.existingSecret $values.password }}
+- {name: innodb-advisor-password, mountPath: /etc/innodb-advisor/password, readOnly: true}
+{{- end }}
+{{- if or $values.serverTLS.caConfigMap $values.serverTLS.secret }}
+- {name: innodb-advisor-server-tls, mountPath: /etc/innodb-advisor/server-tls, readOnly: true}
+{{- end }}
+{{- if $values.config }}
+- {name: innodb-advisor-config, mountPath: /etc/innodb-advisor/config, readOnly: true}
+{{- end }}
+{{- if or $values.rules $values.existingRulesConfigMap }}
+- {name: innodb-advisor-rules, mountPath: /etc/innodb-advisor/rules, readOnly: true}
+{{- end }}
+{{- if or $values.webConfig.existingSecret $values.webConfig.content }}
+- {name: innodb-advisor-web, mountPath: /etc/innodb-advisor/web, readOnly: true}
+{{- end }}
+{{- if or $values.alertmanager.config $values.alertmanager.existingSecret }}
+- {name: innodb-advisor-alertmanager, mountPath: /etc/innodb-advisor/alertmanager, readOnly: true}
+{{- end }}
+{{- if $values.state.enabled }}
+- {name: innodb-advisor-state, mountPath: /var/lib/innodb-advisor}
+{{- end }}
+{{- with $values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/*
+The volumes of the pod, by names that clash with nobody's. Whole folders are mounted: a file of its own (subPath) would
+not follow its Secret or ConfigMap.
+*/}}
+{{- define "innodb-advisor.volumes" -}}
+{{- $values := .Values -}}
+{{- $name := include "innodb-advisor.fullname" . -}}
+{{- if or $values.existingSecret $values.password }}
+- name: innodb-advisor-password
+  secret:
+    secretName: {{ $values.existingSecret | default (printf "%s-password" $name) | quote }}
+    items:
+      - key: {{ ternary $values.existingSecretKey "password" (not (empty $values.existingSecret)) | quote }}
+        path: password
+{{- end }}
+{{- with $values.serverTLS }}
+{{- if or .caConfigMap .secret }}
+- name: innodb-advisor-server-tls
+  projected:
+    sources:
+      {{- with .secret }}
+      - secret:
+          name: {{ . | quote }}
+      {{- end }}
+      {{- with .caConfigMap }}
+      - configMap:
+          name: {{ . | quote }}
+          items: [{key: ca.crt, path: ca.crt}]
+      {{- end }}
+{{- end }}
+{{- end }}
+{{- if $values.config }}
+- name: innodb-advisor-config
+  configMap:
+    name: {{ printf "%s-config" $name | quote }}
+{{- end }}
+{{- if or $values.rules $values.existingRulesConfigMap }}
+- name: innodb-advisor-rules
+  configMap:
+    name: {{ $values.existingRulesConfigMap | default (printf "%s-rules" $name) | quote }}
+{{- end }}
+{{- if or $values.webConfig.existingSecret $values.webConfig.content }}
+- name: innodb-advisor-web
+  projected:
+    sources:
+      - secret:
+          name: {{ $values.webConfig.existingSecret | default (printf "%s-web" $name) | quote }}
+      {{- with $values.webConfig.tlsSecret }}
+      - secret:
+          name: {{ . | quote }}
+      {{- end }}
+{{- end }}
+{{- if or $values.alertmanager.config $values.alertmanager.existingSecret }}
+- name: innodb-advisor-alertmanager
+  secret:
+    secretName: {{ $values.alertmanager.existingSecret | default (printf "%s-alertmanager" $name) | quote }}
+{{- end }}
+{{- if $values.state.enabled }}
+- name: innodb-advisor-state
+  emptyDir:
+    sizeLimit: {{ $values.state.sizeLimit | quote }}
+{{- end }}
+{{- with $values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* How a probe asks: context and path as a list. */}}
+{{- define "innodb-advisor.ask" -}}
+{{- $context := index . 0 -}}
+{{- $how := include "innodb-advisor.probe" $context -}}
+{{- if eq $how "tcp" -}}
+tcpSocket:
+  port: 9747
+{{- else -}}
+httpGet:
+  path: {{ index . 1 | quote }}
+  port: 9747
+  scheme: {{ upper $how }}
+{{- end -}}
+{{- end -}}
+
+{{/* What the Deployment's container and a sidecar have in common. */}}
+{{- define "innodb-advisor.container" -}}
+{{- $values := .Values -}}
+image: {{ include "innodb-advisor.image" . | quote }}
+imagePullPolicy: {{ $values.image.pullPolicy | quote }}
+args:
+  {{- include "innodb-advisor.args" . | trim | nindent 2 }}
+env:
+  - name: INNODB_ADVISOR_DSN
+    value: {{ include "innodb-advisor.dsn" . | quote }}
+  {{- with $values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+startupProbe:
+  {{- include "innodb-advisor.ask" (list . "/healthz") | nindent 2 }}
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 30
+livenessProbe:
+  {{- include "innodb-advisor.ask" (list . "/healthz") | nindent 2 }}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- with $values.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "innodb-advisor.volumeMounts" . | trim }}
+volumeMounts:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* What PodSecurity's level restricted demands of a container wins over everything. */}}
+{{- define "innodb-advisor.restricted" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: ["ALL"]
+{{- end -}}

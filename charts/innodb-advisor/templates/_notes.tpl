@@ -1,0 +1,50 @@
+{{/* What NOTES.txt prints; a template of its own, so that a parent chart may print it among its own. */}}
+{{- define "innodb-advisor.notes" -}}
+{{- $dsn := include "innodb-advisor.dsn" . }}
+{{- $user := regexFind "^[^@]+@" ($dsn | trimPrefix "mysql://" | trimPrefix "mariadb://") | trimSuffix "@" | default "innodb_advisor" }}
+{{- $here := printf "kubectl --namespace %s" .Release.Namespace }}
+{{- $name := include "innodb-advisor.fullname" . }}
+{{- $host := ternary "%" "127.0.0.1" .Values.deployment.enabled }}
+{{- if .Values.deployment.enabled -}}
+innodb-advisor watches {{ $dsn }}.
+{{- else -}}
+No Deployment: the sidecars of your servers' pods watch {{ $dsn }}.
+{{- end }}
+
+Its account can only look. As an administrator of the server (in place of % the pods' network, such as 10.0.0.0/255.0.0.0,
+is stricter):
+
+  CREATE USER '{{ $user }}'@'{{ $host }}' IDENTIFIED BY '…' WITH MAX_USER_CONNECTIONS 4;
+  GRANT PROCESS ON *.* TO '{{ $user }}'@'{{ $host }}';
+  GRANT SELECT ON performance_schema.* TO '{{ $user }}'@'{{ $host }}';
+  GRANT SELECT ON mysql.innodb_index_stats TO '{{ $user }}'@'{{ $host }}';
+{{- if not (or .Values.existingSecret .Values.password) }}
+
+It logs in without a password. To give it one:
+
+  {{ $here }} create secret generic NAME --from-file=password=FILE
+  helm upgrade {{ .Release.Name }} CHART --namespace {{ .Release.Namespace }} --reuse-values --set existingSecret=NAME
+{{- end }}
+{{- if .Values.deployment.enabled }}
+
+Its page, /metrics and /advise:
+
+  {{ $here }} port-forward service/{{ $name }} 9747:{{ int .Values.service.port }}
+  {{ ternary "https" "http" (eq (include "innodb-advisor.scheme" (list . .Values.serviceMonitor)) "https") }}://127.0.0.1:9747/
+
+Not ready? The log says why, and `check` which privilege is missing:
+
+  {{ $here }} logs deployment/{{ $name }}
+  {{ $here }} exec deployment/{{ $name }} -- innodb-advisor check
+  {{- if or .Values.existingSecret .Values.password }} --password-file /etc/innodb-advisor/password/password{{ end }}
+  helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }}
+{{- if not (or .Values.podMonitor.enabled .Values.serviceMonitor.enabled .Values.podAnnotations) }}
+
+Nothing scrapes it yet: podMonitor, serviceMonitor or podAnnotations are for that.
+{{- end }}
+{{- end }}
+{{- if and .Values.prometheusRule.enabled .Values.alertmanager.urls }}
+
+The alert InnoDBAdvice is not among the rules: the sidecar itself sends its findings to Alertmanager.
+{{- end }}
+{{- end -}}

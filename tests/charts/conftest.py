@@ -1,0 +1,15 @@
+"""Whichever test needs helm first may have to build it, which takes minutes."""
+
+from pathlib import Path
+
+import pytest
+
+from lab import helm
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE and item.path.name.startswith("test_chart"):
+            item.add_marker(pytest.mark.timeout(helm.BUILD_SECONDS + 300))

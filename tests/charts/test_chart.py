@@ -1,0 +1,165 @@
+"""The chart as a whole: its version, what it writes by default and with everything, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes_validate.utils import all_versions
+from ruamel.yaml import YAML
+
+from exporter import __version__
+from lab import chart, helm
+from lab.cache import REPOSITORY
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.secured import Secured, hashed
+from tests.advisor.sidecar import Sidecar
+from tests.charts.manifests import DSN, container, documents, had, of_kind, pods, problems, read, rendered
+from tests.charts.restricted import violations
+
+ASK = chart.CHART / "files" / "ask.py"
+GOLDEN = sorted(path for path in chart.GOLDEN.glob("*.yaml") if ".values." not in path.name)
+MOST_OF_A_CONFIGMAP = 1 << 20
+ACCOUNT = "'innodb_advisor'@'{host}'"
+
+
+def notes(**values: Any) -> str:
+    """What people read once it is installed. helm prints it only of a release in a cluster."""
+    template = 'kind: Notes\nsaid: {{ include "innodb-advisor.notes" (index .Subcharts "innodb-advisor") | quote }}'
+    return str(of_kind(had(lambda: chart.of_parent(values, template)), "Notes")["said"])
+
+
+def ask(url: str, how: str = "http") -> subprocess.CompletedProcess[str]:
+    """As the pod of `helm test` does."""
+    command = [sys.executable, "-c", ASK.read_text(encoding="utf-8"), url, how]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+
+
+def test_the_chart_takes_the_image_of_this_version() -> None:
+    about = YAML(typ="safe", pure=True).load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert about["appVersion"] == __version__
+    assert container(rendered({"dsn": DSN}))["image"] == f"innodb-advisor:{__version__}"
+
+
+def test_helm_has_nothing_to_say_against_it() -> None:
+    arguments = ("lint", "--strict", str(chart.CHART), "--kube-version", chart.OLDEST)
+    said = had(lambda: helm.run(*arguments, values={"dsn": DSN}))
+    assert re.findall(r"^\[(?!INFO).*", said, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in GOLDEN])
+def test_what_is_written_is_what_was_looked_through(path: Path) -> None:
+    assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m lab.chart"
+
+
+def test_every_kubernetes_that_it_is_for_has_schemas_and_the_ends_are_tested() -> None:
+    about = YAML(typ="safe", pure=True).load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert about["kubeVersion"] == f">={chart.OLDEST}-0"
+    known = all_versions()
+    assert (known[0], known[-1]) == (chart.OLDEST, chart.NEWEST)
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in GOLDEN if path.stem != "sidecar"])
+@pytest.mark.parametrize("kubernetes", [chart.OLDEST, chart.NEWEST])
+def test_golden_manifests_are_valid_and_restricted(path: Path, kubernetes: str) -> None:
+    manifests = read(path.read_text(encoding="utf-8"))
+    assert [found for each in manifests if (found := problems(each, kubernetes))] == []
+    assert [found for pod in pods(manifests) for found in violations(pod)] == []
+
+
+def test_every_dashboard_is_a_configmap_that_grafanas_sidecar_finds() -> None:
+    wanted = {"dsn": DSN, "dashboards": {"enabled": True, "annotations": {"grafana_folder": "InnoDB"}}}
+    found = [each for each in rendered(wanted) if each["kind"] == "ConfigMap"]
+    files = sorted((chart.CHART / "dashboards").glob("*.json"))
+    assert {name: text for each in found for name, text in each["data"].items()} == {
+        path.name: path.read_text(encoding="utf-8") for path in files
+    }
+    assert files
+    for each in found:
+        assert each["metadata"]["labels"]["grafana_dashboard"] == "1"
+        assert each["metadata"]["annotations"] == {"grafana_folder": "InnoDB"}
+        assert len(json.dumps(each)) < MOST_OF_A_CONFIGMAP
+        assert problems(each, chart.NEWEST) == ""
+
+
+def test_the_packed_chart_has_all_that_it_needs_and_fits_a_release(tmp_path: Path) -> None:
+    had(lambda: helm.run("package", str(chart.CHART), "--destination", str(tmp_path)))
+    [packed] = tmp_path.iterdir()
+    with tarfile.open(packed) as archive:
+        names = set(archive.getnames())
+    kinds = ("alerts", "dashboards", "files", "templates")
+    wanted = [path for kind in kinds for path in (chart.CHART / kind).rglob("*.*")]
+    assert {str(path.relative_to(chart.CHART.parent)) for path in wanted} <= names
+    # helm keeps the chart and what it wrote in one Secret, of which a cluster takes a MiB: both, and as base64.
+    assert 3 * packed.stat().st_size < MOST_OF_A_CONFIGMAP
+
+
+def test_the_alerts_and_recording_rules_are_those_of_the_files() -> None:
+    files = sorted((chart.CHART / "alerts").glob("*.yaml"))
+    groups = [group for path in files for group in YAML(typ="safe").load(path.read_text(encoding="utf-8"))["groups"]]
+    found = of_kind(rendered({"dsn": DSN, "prometheusRule": {"enabled": True}}), "PrometheusRule")
+    assert found["spec"]["groups"] == groups
+    assert problems(found, chart.NEWEST) == ""
+
+
+def test_alerts_can_be_left_out_and_get_labels_of_their_own() -> None:
+    alerts = {"disabled": ["InnoDBDown"], "labels": {"team": "dba", "severity": "page"}}
+    wanted = {"enabled": True, "recording": False, "labels": {"release": "prometheus"}, "alerts": alerts}
+    found = of_kind(rendered({"dsn": DSN, "prometheusRule": wanted}), "PrometheusRule")
+    rules = [rule for group in found["spec"]["groups"] for rule in group["rules"]]
+    assert "InnoDBExporterStale" in [rule["alert"] for rule in rules]
+    assert "InnoDBDown" not in [rule["alert"] for rule in rules]
+    assert {(rule["labels"]["team"], rule["labels"]["severity"]) for rule in rules} == {("dba", "page")}
+    assert found["metadata"]["labels"]["release"] == "prometheus"
+
+
+def test_a_finding_that_the_sidecar_sends_to_alertmanager_is_not_told_by_prometheus_too() -> None:
+    told = []
+    for urls in ([], ["http://alertmanager:9093"]):
+        values = {"dsn": DSN, "prometheusRule": {"enabled": True}, "alertmanager": {"urls": urls}}
+        groups = of_kind(rendered(values), "PrometheusRule")["spec"]["groups"]
+        told.append({rule.get("alert") for group in groups for rule in group["rules"]})
+    assert told[0] - told[1] == {"InnoDBAdvice"}
+
+
+@pytest.mark.parametrize(("deployment", "host"), [(True, "%"), (False, "127.0.0.1")], ids=["Deployment", "sidecars"])
+def test_the_notes_have_the_account_that_the_readme_has(deployment: bool, host: str) -> None:  # noqa: FBT001 - a parameter
+    said = notes(dsn="mysql://innodb_advisor@db:3306", existingSecret="pw", deployment={"enabled": deployment})
+    account = ACCOUNT.format(host=host)
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for statement in re.findall(r"^(?:CREATE USER|GRANT) .*;$", readme, re.MULTILINE)[:4]:
+        assert f"  {statement}".replace("innodb_advisor@'127.0.0.1'", account) in said.splitlines()
+    assert "without a password" not in said
+
+
+def test_the_notes_say_what_is_still_missing() -> None:
+    said = notes(dsn=DSN)
+    assert "logs in without a password" in said
+    assert "Nothing scrapes it yet" in said
+    assert "'advisor'@'%'" in said
+
+
+def test_helm_test_finds_a_sidecar_that_lives(tmp_path: Path) -> None:
+    sidecar = Sidecar(tmp_path, "--recording", capture(RECORDING))
+    try:
+        done = ask(sidecar.url)
+        assert (done.returncode, done.stdout) == (0, f"{sidecar.url} lives and has metrics\n")
+        assert ask(sidecar.url, "tcp").returncode == 0
+    finally:
+        sidecar.stop()
+    assert ask(sidecar.url).returncode == 1
+    assert ask(sidecar.url, "tcp").returncode == 1
+
+
+def test_helm_test_takes_a_sidecar_that_asks_for_a_login(tmp_path: Path) -> None:
+    sidecar = Secured(tmp_path, {"basic_auth_users": {"prometheus": hashed("secret")}})
+    try:
+        assert "asks for a login" in ask(sidecar.url).stdout
+    finally:
+        sidecar.stop()

@@ -1,0 +1,127 @@
+"""What the manifests tell the command, against the command itself: its options, variables and files."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from ruamel.yaml import YAML
+
+from advisor import cli, config, configuration, web_config
+from advisor.alerting import http_config
+from exporter import target
+from lab import chart
+from tests.advisor.secured import hashed
+from tests.charts.manifests import DSN, container, had, of_kind, rendered
+
+EVERYTHING = chart.GOLDEN / "everything.values.yaml"
+MOUNTED = "/etc/innodb-advisor"
+PASSWORD = "correct-horse-9"
+
+
+def parsed(arguments: list[str]) -> Mapping[str, Any]:
+    """The options of `serve` as click reads them, without serving."""
+    assert arguments[0] == "serve"
+    return dict(cli.serve.make_context("serve", arguments[1:]).params)
+
+
+def values_of(path: Path) -> Any:
+    return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def everything() -> list[Any]:
+    return rendered(values_of(EVERYTHING))
+
+
+def test_the_command_takes_every_argument(everything: list[Any]) -> None:
+    found = parsed(container(everything)["args"])
+    assert found["listen"] == ("", 9747)
+    assert found["interval"] == 15.0
+    assert found["statement_timeout"] == 2.0  # from extraArgs
+    assert found["collect_lru_pages"] is True
+    assert found["password_file"] == Path(f"{MOUNTED}/password/password")
+    assert found["external_url"] == "https://advisor.example.com"
+
+
+def test_the_command_takes_the_arguments_of_a_sidecar() -> None:
+    made = had(lambda: chart.sidecar(values_of(chart.GOLDEN / "sidecar.values.yaml")))
+    found = parsed(made.container["args"])
+    assert found["state_dir"] == Path("/var/lib/innodb-advisor/state")
+    assert found["rules"] == Path(f"{MOUNTED}/rules")
+
+
+def test_an_option_that_is_no_more_would_be_found() -> None:
+    with pytest.raises(click.NoSuchOption):
+        parsed([*container(rendered({"dsn": DSN, "extraArgs": ["--no-such-option"]}))["args"]])
+
+
+def test_the_variables_are_those_that_the_command_reads(everything: list[Any]) -> None:
+    names = [each["name"] for each in container(everything)["env"]]
+    assert names == [config.DSN_VARIABLE, "TZ"]
+
+
+def test_the_server_and_its_tls_are_what_was_said(everything: list[Any]) -> None:
+    [dsn] = [each["value"] for each in container(everything)["env"] if each["name"] == config.DSN_VARIABLE]
+    found = target.from_dsn(dsn)
+    assert (found.host, found.port, found.user) == ("2001:db8::1", 3307, "innodb_advisor")
+    assert (found.mode, found.ssl_ca) == ("VERIFY_IDENTITY", f"{MOUNTED}/server-tls/ca.crt")
+    assert (found.ssl_cert, found.ssl_key) == (f"{MOUNTED}/server-tls/tls.crt", f"{MOUNTED}/server-tls/tls.key")
+
+
+@pytest.mark.parametrize("dsn", ["mysql://a@db", "mysql://a@db:3306/", "mysql://a@db:3306?ssl-mode=REQUIRED"])
+def test_the_files_of_tls_are_added_to_any_dsn(dsn: str) -> None:
+    values = {"dsn": dsn, "serverTLS": {"mode": "VERIFY_CA", "caConfigMap": "ca"}}
+    found = target.from_dsn(container(rendered(values))["env"][0]["value"])
+    assert (found.host, found.mode, found.ssl_ca) == ("db", "VERIFY_CA", f"{MOUNTED}/server-tls/ca.crt")
+
+
+def test_every_file_that_is_named_is_mounted_and_nothing_else_is(everything: list[Any]) -> None:
+    found = container(everything)
+    files = [Path(each) for each in found["args"] if each.startswith("/")]
+    mounts = {Path(each["mountPath"]) for each in found["volumeMounts"]}
+    named = {path.parent for path in files} | set(files)
+    assert mounts - named == {Path("/etc/more"), Path(f"{MOUNTED}/server-tls")}  # extraVolumes, and what the DSN names
+    assert all(mounts & {path, *path.parents} for path in files)
+    # A file that is mounted by itself would not follow its Secret or ConfigMap.
+    assert [each for each in found["volumeMounts"] if "subPath" in each] == []
+
+
+def test_the_configuration_and_the_web_configuration_are_ones_that_it_reads(tmp_path: Path) -> None:
+    values = {
+        "dsn": DSN,
+        "config": {"server": {"cores": 4, "memory": "16G"}, "suppress": [{"rule": "warmup-disabled", "reason": "no"}]},
+        "webConfig": {"content": {"basic_auth_users": {"prometheus": hashed("secret")}}},
+    }
+    manifests = rendered(values)
+    written = tmp_path / "innodb-advisor.yaml"
+    written.write_text(of_kind(manifests, "ConfigMap")["data"]["innodb-advisor.yaml"], encoding="utf-8")
+    assert configuration.load(written).server.cores == 4
+    web = tmp_path / "web.yml"
+    web.write_bytes(base64.b64decode(of_kind(manifests, "Secret")["data"]["web.yml"]))
+    assert set(web_config.load(web).content.users) == {"prometheus"}
+
+
+def test_what_goes_to_alertmanager_is_said_as_the_sidecar_reads_it(everything: list[Any], tmp_path: Path) -> None:
+    [secret] = [each for each in everything if each["metadata"]["name"].endswith("-alertmanager")]
+    path = tmp_path / "alertmanager.yml"
+    path.write_bytes(base64.b64decode(secret["data"]["alertmanager.yml"]))
+    assert http_config.load(path).content.labels == {"cluster": "eu1"}
+
+
+def test_the_schema_has_every_key_of_these_files() -> None:
+    keys = json.loads((chart.CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
+    assert set(keys["alertmanager"]["properties"]["config"]["properties"]) == set(http_config.HttpConfig.model_fields)
+    # Rules of a user's own are mounted by `rules`, which is the one that wins.
+    assert set(keys["config"]["properties"]) == set(configuration.Configuration.model_fields) - {"rules"}
+
+
+def test_secrets_are_in_no_argument_and_no_variable(everything: list[Any]) -> None:
+    found = container(everything)
+    assert PASSWORD in EVERYTHING.read_text(encoding="utf-8")
+    assert PASSWORD not in str(found["args"]) + str(found["env"])

@@ -1,0 +1,66 @@
+"""docs/kubernetes.md: what it shows is taken, and what it names is there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from lab import chart, docs
+from lab.cache import REPOSITORY
+from tests.charts.manifests import DSN, had, problems, rendered
+from tests.charts.pages import anchors
+
+PAGE = REPOSITORY / "docs" / "kubernetes.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```yaml\n# values\.yaml\n(.*?)```", TEXT, re.DOTALL)
+
+
+def load(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+@pytest.mark.parametrize("example", [pytest.param(each, id=each.partition(":")[0]) for each in EXAMPLES])
+def test_the_chart_takes_every_example(example: str) -> None:
+    manifests = rendered({"dsn": DSN, **load(example)})
+    assert [found for each in manifests if (found := problems(each, chart.NEWEST))] == []
+
+
+def test_a_chart_of_ones_own_writes_what_is_shown() -> None:
+    [values] = re.findall(r"```yaml\n# values\.yaml of your chart\n(.*?)```", TEXT, re.DOTALL)
+    [pod] = re.findall(r"```yaml\n# the pod template[^\n]*\n(.*?)```", TEXT, re.DOTALL)
+    spec = "".join(
+        f"  {line}\n" for line in re.sub(r"nindent (\d)", lambda n: f"nindent {int(n[1]) + 2}", pod).splitlines()
+    )
+    made = had(lambda: chart.of_parent(load(values)["innodb-advisor"], f"kind: Pod\nspec:\n{spec}"))
+    [found] = [each for each in made if each["kind"] == "Pod"]
+    assert found["spec"]["initContainers"][0]["restartPolicy"] == "Always"
+    assert found["spec"]["volumes"]
+    assert {each["kind"] for each in made} == {"Pod", "PodMonitor"}
+
+
+def test_links_lead_to_a_file_and_a_heading_of_it() -> None:
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", TEXT):
+        page = (PAGE.parent / target) if target else PAGE
+        assert page.exists(), target
+        assert not anchor or anchor in anchors(page.read_text(encoding="utf-8")), f"{target}#{anchor}"
+    assert docs.links(TEXT)
+
+
+def test_the_account_is_that_of_the_readme() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for statement in re.findall(r"^(?:CREATE USER|GRANT) .*;$", readme, re.MULTILINE)[:4]:
+        assert statement.replace("127.0.0.1", "%") in TEXT
+
+
+def test_every_snippet_is_linked() -> None:
+    linked = set(re.findall(r"\(sidecars/([\w-]+\.yaml)\)", TEXT))
+    assert linked == {path.name for path in chart.SIDECARS.iterdir()}
+
+
+def test_the_versions_are_those_that_are_tested() -> None:
+    oldest, native, newest = (each.removesuffix(".0") for each in (chart.OLDEST, chart.OLDEST_NATIVE, chart.NEWEST))
+    assert f"Kubernetes {oldest} or later, {native} for native sidecars" in TEXT
+    assert f"of {oldest} and {newest}" in TEXT.replace("\n", " ")

@@ -1,0 +1,94 @@
+"""Names that YAML would take for something else, and names as long as they may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab import chart
+from tests.charts.manifests import DSN, Manifest, of_kind, problems, rendered
+
+LONG = "a" * 53
+RELEASES = ("y", "n", "on", "no", "null", "true", "1e3", "0x1f", "0o7", "123", "1.5", "2027-06-30", "a.b", LONG)
+DNS_1035, DNS_1123 = r"[a-z]([-a-z0-9]*[a-z0-9])?", r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+EVERYTHING: dict[str, Any] = {
+    "dsn": DSN,
+    "password": "p",
+    "config": {"server": {"cores": 1}},
+    "rules": {"my-rule.yaml": "id: my-rule"},
+    "webConfig": {"content": {"basic_auth_users": {"me": "$2y$10$x"}}},
+    "alertmanager": {"urls": ["http://a"], "config": {"labels": {"cluster": "c"}}},
+    "podMonitor": {"enabled": True, "labels": {"release": "y"}},
+    "prometheusRule": {"enabled": True, "labels": {"release": "0x1f"}},
+    "networkPolicy": {"enabled": True},
+    "serviceAccount": {"create": True},
+    "podLabels": {"team": "null"},
+    "podAnnotations": {"a": "on", "b": "1e3"},
+}
+
+
+def labels(node: Any) -> Iterator[dict[str, Any]]:
+    """Every mapping of labels in a manifest."""
+    if isinstance(node, dict):
+        yield from (value for key, value in node.items() if key in ("labels", "matchLabels", "selector") and value)
+        for value in node.values():
+            yield from labels(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from labels(value)
+
+
+def own(manifest: Manifest) -> list[dict[str, Any]]:
+    """Those that name the release."""
+    return [each for each in labels(manifest) if "app.kubernetes.io/instance" in each]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_of_any_name_is_itself_everywhere(release: str) -> None:
+    dashboards = {"enabled": release == LONG}  # they take long to read
+    manifests = rendered({**EVERYTHING, "dashboards": dashboards}, release=release, namespace="on")
+    for each in manifests:
+        name = each["metadata"]["name"]
+        assert re.fullmatch(DNS_1123, name), name
+        assert len(name) <= (63 if each["kind"] in ("Service", "Deployment") else 253)
+        assert each["metadata"]["namespace"] == "on"
+        assert {found["app.kubernetes.io/instance"] for found in own(each)} == {release}
+        assert all(isinstance(value, str) for found in own(each) for value in found.values())
+        assert problems(each, chart.NEWEST) == ""
+    service = of_kind(manifests, "Service")["metadata"]["name"]
+    assert re.fullmatch(DNS_1035, service), service
+
+
+def test_two_long_releases_have_names_of_their_own() -> None:
+    names = [of_kind(rendered({"dsn": DSN}, release=LONG[:-1] + end), "Deployment")["metadata"]["name"] for end in "ab"]
+    assert names[0] != names[1]
+
+
+def test_a_release_that_has_the_charts_name_does_not_have_it_twice() -> None:
+    assert of_kind(rendered({"dsn": DSN}, release="innodb-advisor"), "Service")["metadata"]["name"] == "innodb-advisor"
+
+
+def test_names_can_be_given() -> None:
+    given = rendered({"dsn": DSN, "fullnameOverride": "shop-advisor", "nameOverride": "advisor"})
+    assert of_kind(given, "Service")["metadata"]["name"] == "shop-advisor"
+    assert of_kind(given, "Service")["spec"]["selector"]["app.kubernetes.io/name"] == "advisor"
+    assert of_kind(rendered({"dsn": DSN, "nameOverride": "advisor"}), "Service")["metadata"]["name"] == "shop-advisor"
+
+
+def test_the_service_leads_to_the_deployments_pod_and_not_to_that_of_helm_test() -> None:
+    manifests = rendered(EVERYTHING)
+    selected = of_kind(manifests, "Service")["spec"]["selector"].items()
+    assert selected <= of_kind(manifests, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+    assert not selected <= of_kind(manifests, "Pod")["metadata"]["labels"].items()
+    assert of_kind(manifests, "PodMonitor")["spec"]["selector"]["matchLabels"] == dict(selected)
+    assert of_kind(manifests, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"] == dict(selected)
+
+
+def test_what_a_user_labels_does_not_change_what_is_selected() -> None:
+    labelled = {"dsn": DSN, "podLabels": {"app.kubernetes.io/instance": "another", "team": "dba"}}
+    found = of_kind(rendered(labelled), "Deployment")["spec"]
+    assert found["selector"]["matchLabels"].items() <= found["template"]["metadata"]["labels"].items()
+    assert found["template"]["metadata"]["labels"]["team"] == "dba"

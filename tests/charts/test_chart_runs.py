@@ -1,0 +1,186 @@
+"""What the chart writes, run: the real command with the arguments, variables and files of the manifests.
+
+The kubelet's part is played here: files are laid out as it lays them out, and probes ask as it asks. The server that is
+named is away, which a sidecar lives with.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lab.cache import REPOSITORY
+from tests.advisor.certificates import Authority, Issued
+from tests.advisor.sidecar import Sidecar, wait_for
+from tests.charts.manifests import Manifest, container, of_kind, rendered
+
+RULE = REPOSITORY / "docs" / "example-rules" / "reads-keep-missing.yaml"
+VALUES: dict[str, Any] = {
+    "dsn": "mysql://innodb_advisor@127.0.0.1:1",
+    "password": "correct-horse-9",
+    "serverTLS": {"mode": "VERIFY_CA", "caConfigMap": "db-ca"},
+    "config": {"server": {"cores": 4}, "suppress": [{"rule": "warmup-disabled", "reason": "replicas are rebuilt"}]},
+    "rules": {RULE.name: RULE.read_text(encoding="utf-8")},
+    "webConfig": {
+        "content": {"tls_server_config": {"cert_file": "tls.crt", "key_file": "tls.key"}},
+        "tlsSecret": "web",
+    },
+    "state": {"enabled": True},
+    "compat": "mysqld-exporter",
+    "alertmanager": {"urls": ["http://127.0.0.1:1"], "config": {"labels": {"cluster": "eu1"}}},
+    "externalUrl": "https://advisor.example.com",
+    "instance": "db:3306",
+}
+MOUNTS = r"/(etc|var/lib)/innodb-advisor"
+
+
+class Run(Sidecar):
+    """The Deployment's container, as a process; what it mounts is below ``root``."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifests: list[Manifest],
+        given: Mapping[str, Mapping[str, bytes]],
+        trusting: ssl.SSLContext,
+    ) -> None:
+        self.root, self._trusting = folder / "root", trusting
+        pod = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]
+        [self.container] = pod["containers"]
+        places = {each["name"]: self.root / each["mountPath"].lstrip("/") for each in self.container["volumeMounts"]}
+        for volume in pod["volumes"]:
+            self.lay(places[volume["name"]], files(volume, {**contents(manifests), **given}))
+        serve, listen, port, *arguments = [self._here(each) for each in self.container["args"]]
+        assert (serve, listen, port) == ("serve", "--listen", ":9747")
+        super().__init__(
+            folder, *arguments, env={each["name"]: self._here(each["value"]) for each in self.container["env"]}
+        )
+
+    def _here(self, text: str) -> str:
+        return re.sub(rf"(?<![\w.]){MOUNTS}", lambda found: f"{self.root}{found[0]}", text)
+
+    def _serving(self) -> object:
+        return re.search(r"serving on (https?://127\.0\.0\.1:\d+)/", self.log()) or self.process.poll() is not None
+
+    def lay(self, place: Path, wanted: Mapping[str, bytes]) -> None:
+        """Files as the kubelet lays them: links through ``..data``, which it swaps when something changes."""
+        place.mkdir(parents=True, exist_ok=True)
+        version = place / f"..{len(list(place.iterdir()))}"
+        version.mkdir()
+        for name, content in wanted.items():
+            (version / name).write_bytes(content)
+            if not (place / name).is_symlink():
+                (place / name).symlink_to(f"..data/{name}")
+        (place / "..new").symlink_to(version.name)
+        (place / "..new").rename(place / "..data")
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return super().get(path, verify=self._trusting, **options)
+
+    def probe(self, name: str) -> int:
+        """The status that the kubelet would get."""
+        ask = self.container[f"{name}Probe"]["httpGet"]
+        assert ask["scheme"] == self.url.partition("://")[0].upper()
+        return self.get(ask["path"]).status_code
+
+
+def contents(manifests: list[Manifest]) -> dict[str, dict[str, bytes]]:
+    """What Secrets and ConfigMaps hold, by name."""
+    found = {}
+    for each in manifests:
+        if each["kind"] == "Secret":
+            found[each["metadata"]["name"]] = {key: base64.b64decode(text) for key, text in each["data"].items()}
+        elif each["kind"] == "ConfigMap":
+            found[each["metadata"]["name"]] = {key: text.encode() for key, text in each["data"].items()}
+    return found
+
+
+def files(volume: Mapping[str, Any], known: Mapping[str, Mapping[str, bytes]]) -> dict[str, bytes]:
+    """The files of a volume."""
+    found: dict[str, bytes] = {}
+    for source in volume.get("projected", {}).get("sources", [volume]):
+        for kind in ("secret", "configMap"):
+            if kind in source:
+                held = known[source[kind].get("secretName") or source[kind]["name"]]
+                items = source[kind].get("items", [{"key": key, "path": key} for key in held])
+                found |= {item["path"]: held[item["key"]] for item in items}
+    return found
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def issued(authority: Authority) -> Issued:
+    return authority.issue("advisor", "127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, authority: Authority, issued: Issued) -> Iterator[Run]:
+    given = {
+        "web": {"tls.crt": issued.cert.read_bytes(), "tls.key": issued.key.read_bytes()},
+        "db-ca": {"ca.crt": authority.ca.read_bytes()},
+    }
+    started = Run(tmp_path_factory.mktemp("run"), rendered(VALUES), given, authority.trusting())
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def test_the_command_serves_with_all_of_it(run: Run) -> None:
+    assert run.process.poll() is None, run.log()
+    assert run.url.startswith("https://")
+
+
+def test_probes_find_that_it_lives_and_that_it_does_not_see_its_server(run: Run) -> None:
+    assert run.probe("startup") == run.probe("liveness") == 200
+    assert run.probe("readiness") == 503
+
+
+def test_rules_and_suppressions_come_from_the_configmaps(run: Run) -> None:
+    found = run.get(f"/rules/{RULE.stem}")
+    assert found.status_code == 200, found.text
+
+
+def test_the_state_folder_can_be_made_in_the_volume(run: Run) -> None:
+    wait_for((run.root / "var/lib/innodb-advisor/state").is_dir)
+
+
+def test_helm_test_reaches_it_over_tls(run: Run) -> None:
+    test = of_kind(rendered(VALUES), "Pod")["spec"]["containers"][0]
+    assert test["command"] == ["python3", "-c"]
+    script, url, how = test["args"]
+    assert (url, how) == ("https://shop-innodb-advisor:9747", "https")
+    command = [sys.executable, "-c", script, run.url, how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    assert done.stdout == f"{run.url} lives and has metrics\n", done.stderr
+
+
+def test_its_password_is_in_no_argument(run: Run) -> None:
+    assert "correct-horse-9" not in Path(f"/proc/{run.process.pid}/cmdline").read_text(encoding="utf-8")
+    assert "correct-horse-9" not in str(container(rendered(VALUES)))
+
+
+def test_a_rule_that_is_changed_in_the_configmap_is_in_force_without_a_new_pod(run: Run) -> None:
+    changed = {**VALUES, "rules": {**VALUES["rules"], "another.yaml": RULE.read_text().replace(RULE.stem, "another")}}
+    [volume] = [
+        each
+        for each in of_kind(rendered(changed), "Deployment")["spec"]["template"]["spec"]["volumes"]
+        if each["name"] == "innodb-advisor-rules"
+    ]
+    run.lay(run.root / "etc/innodb-advisor/rules", files(volume, contents(rendered(changed))))
+
+    wait_for(lambda: run.get("/rules/another").status_code == 200, 60)
+    assert of_kind(rendered(changed), "Deployment") == of_kind(rendered(VALUES), "Deployment")

@@ -1,0 +1,172 @@
+"""The sidecar: the named template, and docs/sidecars for what people run MySQL with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from advisor import cli
+from exporter import target
+from lab import chart
+from lab.cache import REPOSITORY
+from lab.helm import Refused
+from lab.snippets import SNIPPETS, Snippet
+from tests.charts.crds import SCHEMAS
+from tests.charts.manifests import documents, had, problems, read
+from tests.charts.restricted import violations
+
+each_snippet = pytest.mark.parametrize("snippet", [pytest.param(each, id=each.name) for each in SNIPPETS])
+Way = tuple[str | int, ...]
+POOL: Way = ("spec", "keyspaces", 0, "partitionings", 0, "equal", "shardTemplate", "tabletPools", 0)
+WAYS: Mapping[str, tuple[Way, Way]] = {
+    "native": (("spec", "template", "spec", "initContainers", 0), ("spec", "template", "spec", "volumes")),
+    "bitnami-mysql": (("primary", "sidecars", 0), ("primary", "extraVolumes")),
+    "percona-server": (("spec", "mysql", "sidecars", 0), ("spec", "mysql", "sidecarVolumes")),
+    "oracle-mysql-operator": (("spec", "podSpec", "containers", 0), ("spec", "podSpec", "volumes")),
+    "moco": (("spec", "podTemplate", "spec", "containers", 1), ("spec", "podTemplate", "spec", "volumes")),
+    "vitess": ((*POOL, "sidecarContainers", 0), (*POOL, "extraVolumes")),
+}
+"""Where each takes a container and volumes."""
+
+
+def parts(snippet: Snippet) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Secret, what holds the sidecar, PodMonitor."""
+    secret, holder, monitor = read((chart.SIDECARS / f"{snippet.name}.yaml").read_text(encoding="utf-8"))
+    return dict(secret), dict(holder), dict(monitor)
+
+
+def at(node: Any, way: Way) -> Any:
+    for key in way:
+        node = node[key]
+    return node
+
+
+def pod(snippet: Snippet) -> dict[str, Any]:
+    """A pod with the sidecar and a server, and with nothing else that could help the sidecar."""
+    holder = parts(snippet)[1]
+    sidecar, volumes = (at(holder, way) for way in WAYS[snippet.name])
+    server = {"name": "mysqld", "image": "mysql"}
+    spec = (
+        {"initContainers": [sidecar], "containers": [server]} if snippet.native else {"containers": [server, sidecar]}
+    )
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"}, "spec": {**spec, "volumes": volumes}}
+
+
+def sidecar_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    [found] = [
+        each for kind in ("initContainers", "containers") for each in spec.get(kind, ()) if each["name"] != "mysqld"
+    ]
+    return dict(found)
+
+
+@each_snippet
+def test_a_snippet_is_as_the_chart_makes_it(snippet: Snippet) -> None:
+    path = chart.SIDECARS / f"{snippet.name}.yaml"
+    assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m lab.chart"
+
+
+def test_there_is_no_other_file_among_them() -> None:
+    assert {path.stem for path in chart.SIDECARS.iterdir()} == {each.name for each in SNIPPETS} == set(WAYS)
+
+
+@each_snippet
+def test_kubernetes_takes_the_pod(snippet: Snippet) -> None:
+    secret, holder, monitor = parts(snippet)
+    for kubernetes in (chart.OLDEST_NATIVE if snippet.native else chart.OLDEST, chart.NEWEST):
+        assert problems(pod(snippet), kubernetes) == ""
+        assert problems(secret, kubernetes) == ""
+    assert problems(monitor, chart.NEWEST) == ""
+    if holder.get("kind") in SCHEMAS:
+        assert problems(holder, chart.NEWEST) == ""
+
+
+def test_before_1_29_an_init_container_could_not_go_on_running() -> None:
+    [native] = [each for each in SNIPPETS if each.native]
+    assert problems(pod(native), "1.27.0")
+    with pytest.raises(Refused, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
+        had(lambda: chart.sidecar({}, native=True, kubernetes="1.28.0"))
+    assert had(lambda: chart.sidecar({}, kubernetes="1.28.0")).container["name"] == "innodb-advisor"
+
+
+@each_snippet
+def test_the_sidecar_is_restricted_whatever_its_pod_is(snippet: Snippet) -> None:
+    spec = pod(snippet)["spec"]
+    assert [found for found in violations(spec) if not found.startswith("mysqld")] == []
+    assert violations(spec)  # the server of this test has no security context
+
+
+@each_snippet
+def test_the_sidecar_cannot_turn_clients_away_from_its_server(snippet: Snippet) -> None:
+    found = sidecar_of(pod(snippet)["spec"])
+    assert "readinessProbe" not in found
+    assert {"startupProbe", "livenessProbe"} <= set(found)
+    assert "/readyz" not in str(found)
+
+
+@each_snippet
+def test_the_command_takes_the_sidecars_arguments(snippet: Snippet) -> None:
+    found = sidecar_of(pod(snippet)["spec"])
+    name, *arguments = found["args"]
+    assert name == "serve"
+    cli.serve.make_context(name, list(arguments))
+    [dsn] = [each["value"] for each in found["env"] if each["name"] == "INNODB_ADVISOR_DSN"]
+    assert target.from_dsn(dsn).address == "127.0.0.1:3306"
+
+
+@each_snippet
+def test_a_snippet_is_complete(snippet: Snippet) -> None:
+    secret, holder, monitor = parts(snippet)
+    _, volumes = (at(holder, way) for way in WAYS[snippet.name])
+    assert [each["secret"]["secretName"] for each in volumes] == [secret["metadata"]["name"]]
+    assert set(secret["stringData"]) == {item["key"] for each in volumes for item in each["secret"]["items"]}
+    found = sidecar_of(pod(snippet)["spec"])
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] == found["ports"][0]["name"] != "metrics"  # another exporter's, in most of these pods
+    assert monitor["spec"]["selector"] == {"matchLabels": dict(snippet.labels)}
+    assert [each["targetLabel"] for each in endpoint["relabelings"]] == ["instance"]  # a pod's address changes
+    text = (chart.SIDECARS / f"{snippet.name}.yaml").read_text(encoding="utf-8")
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for grant in re.findall(r"^GRANT .*;$", readme, re.MULTILINE)[:3]:
+        assert f"#   {grant}\n" in text
+    assert "WITH MAX_USER_CONNECTIONS 4" in text
+    assert secret["stringData"]["password"] in text.partition("---")[0]
+
+
+@pytest.mark.parametrize("name", ["percona-server", "oracle-mysql-operator", "moco", "vitess"])
+def test_a_misplaced_sidecar_would_be_found(name: str) -> None:
+    [snippet] = [each for each in SNIPPETS if each.name == name]
+    holder = parts(snippet)[1]
+    schema = jsonschema_rs.validator_for(SCHEMAS[holder["kind"]])
+    assert schema.is_valid(holder)
+    parent = at(holder, WAYS[name][1][:-1])
+    parent["sidecar"] = parent.pop(WAYS[name][1][-1])
+    assert not schema.is_valid(holder)
+
+
+def test_a_parent_chart_gets_container_volumes_and_what_they_mount() -> None:
+    values = {
+        "dsn": "mysql://me@/?socket=/run/mysqld/mysqld.sock",
+        "password": "p",
+        "rules": {"a.yaml": "id: a"},
+        "state": {"enabled": True},
+        "extraVolumeMounts": [{"name": "run", "mountPath": "/run/mysqld"}],
+        "sidecar": {"runAsUser": None, "runAsGroup": None, "name": "advisor"},
+        "prometheusRule": {"enabled": True},
+        "dashboards": {"enabled": True},
+    }
+    made = had(lambda: chart.sidecar(values, native=True))
+    assert made.container["name"] == "advisor"
+    assert made.container["restartPolicy"] == "Always"
+    assert not {"runAsUser", "runAsGroup"} & set(made.container["securityContext"])
+    kinds = {each["kind"] for each in made.others}
+    assert kinds == {"Secret", "ConfigMap", "PrometheusRule"}
+    own = {each["metadata"]["name"] for each in made.others}
+    mounted = {each["name"] for each in made.container["volumeMounts"]}
+    assert {each["name"] for each in made.volumes} == mounted - {"run"}
+    for volume in made.volumes:
+        name = volume.get("secret", {}).get("secretName") or volume.get("configMap", {}).get("name")
+        assert name is None or name in own

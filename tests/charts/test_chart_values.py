@@ -1,0 +1,239 @@
+"""Whatever is chosen, and with whatever else: manifests that Kubernetes takes, and pods that `restricted` allows."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from advisor.alerting.options import Alerting
+from advisor.config import Where
+from lab import chart
+from tests.charts.manifests import DSN, container, of_kind, pods, problems, rendered
+from tests.charts.restricted import violations
+
+CHOICES: Mapping[str, list[dict[str, Any]]] = {
+    "dsn": [{"dsn": DSN}, {"dsn": "mariadb://a%40b@[2001:db8::1]:3307?ssl-mode=REQUIRED"}, {"dsn": "mysql://a@db"}],
+    "password": [{}, {"existingSecret": "pw", "existingSecretKey": "db.password"}, {"password": "p: #"}],
+    "server TLS": [
+        {},
+        {"serverTLS": {"mode": "VERIFY_CA", "caConfigMap": "ca"}},
+        {"serverTLS": {"secret": "client"}},
+    ],
+    "config": [{}, {"config": {"suppress": [{"rule": "warmup-disabled"}], "server": {"cores": 0.5}}}],
+    "rules": [{}, {"rules": {"my-rule.yaml": "id: my-rule\n"}}, {"existingRulesConfigMap": "ours"}],
+    "web": [
+        {},
+        {"webConfig": {"content": {"basic_auth_users": {"me": "$2y$10$x"}}}},
+        {"webConfig": {"content": {"tls_server_config": {"cert_file": "tls.crt"}}, "tlsSecret": "web"}},
+        {"webConfig": {"existingSecret": "web", "probe": "https"}},
+    ],
+    "state": [{}, {"state": {"enabled": True, "sizeLimit": "1Gi"}}],
+    "details": [{}, {"collectLruPages": True, "compat": "mysqld-exporter", "extraArgs": ["-v"], "interval": "60s"}],
+    "alertmanager": [
+        {},
+        {"alertmanager": {"urls": ["http://a:9093", "https://b/c"], "config": {"labels": {"cluster": "on"}}}},
+        {"alertmanager": {"urls": ["http://a"], "existingSecret": "am"}, "instance": "db:3306"},
+    ],
+    "monitor": [
+        {},
+        {"podMonitor": {"enabled": True, "interval": "1m30s", "labels": {"release": "y"}}},
+        {"serviceMonitor": {"enabled": True, "scheme": "https", "tlsConfig": {"insecureSkipVerify": True}}},
+    ],
+    "rules of Prometheus": [{}, {"prometheusRule": {"enabled": True}}],
+    "dashboards": [{}, {"dashboards": {"enabled": True, "namespace": "grafana", "labelValue": "y"}}],
+    "policy": [{}, {"networkPolicy": {"enabled": True}}],
+    "image": [{}, {"image": {"tag": "1e3"}}, {"image": {"repository": "r:5000/a/b", "digest": f"sha256:{'0' * 64}"}}],
+    "users": [
+        {},
+        {"podSecurityContext": {"runAsUser": None, "runAsGroup": None, "fsGroup": None}},
+        {"podSecurityContext": {"runAsUser": 1000700000}, "securityContext": {"runAsUser": 1000700001}},
+    ],
+    "pod": [
+        {},
+        {
+            "podLabels": {"a": "1e3"},
+            "podAnnotations": {"b": "null"},
+            "tolerations": [{"operator": "Exists"}],
+            "serviceAccount": {"create": True},
+            "extraVolumes": [{"name": "more", "emptyDir": {}}],
+            "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],
+            "extraEnv": [{"name": "TZ", "value": "UTC"}],
+            "resources": {"limits": None},
+        },
+    ],
+}
+KUBERNETES = (chart.OLDEST, chart.NEWEST)
+
+
+def pairwise() -> Iterator[dict[str, int]]:
+    """Rows in which every two choices of two names stand together at least once, and not many more."""
+    names = list(CHOICES)
+    missing = {
+        ((one, i), (other, j))
+        for one, other in itertools.combinations(names, 2)
+        for i, j in itertools.product(range(len(CHOICES[one])), range(len(CHOICES[other])))
+    }
+    while missing:
+        row: dict[str, int] = dict(min(missing))
+        for name in names:
+            if name not in row:
+                # What meets the most others that it has not met yet.
+                row[name] = max(range(len(CHOICES[name])), key=lambda i: len(_pairs({**row, name: i}) & missing))
+        missing -= _pairs(row)
+        yield row
+
+
+def _pairs(row: Mapping[str, int]) -> set[tuple[tuple[str, int], tuple[str, int]]]:
+    order = list(CHOICES)
+    return set(itertools.combinations(sorted(row.items(), key=lambda item: order.index(item[0])), 2))
+
+
+def values(row: Mapping[str, int]) -> dict[str, Any]:
+    """What a row chooses, in one."""
+    return {key: value for name, i in row.items() for key, value in CHOICES[name][i].items()}
+
+
+ROWS = list(pairwise())
+
+
+def test_every_two_choices_are_tried_together() -> None:
+    keys = [set(each) for choices in CHOICES.values() for each in choices]
+    assert len({key for each in keys for key in each}) > 25
+    tried = set().union(*(_pairs(row) for row in ROWS))
+    assert len(tried) == sum(len(a) * len(b) for a, b in itertools.combinations(CHOICES.values(), 2))
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id="".join(map(str, row.values()))) for row in ROWS])
+def test_every_choice_is_valid_and_restricted(row: Mapping[str, int]) -> None:
+    manifests = rendered(values(row))
+    for kubernetes in KUBERNETES:
+        assert [found for each in manifests if (found := problems(each, kubernetes))] == []
+    assert [found for pod in pods(manifests) for found in violations(pod)] == []
+    _hangs_together(manifests, values(row))
+
+
+def _hangs_together(manifests: list[Any], chosen: Mapping[str, Any]) -> None:
+    """Every Secret and ConfigMap that is mounted is the user's or the chart's, and every mount has its volume."""
+    own = {(each["kind"], each["metadata"]["name"]) for each in manifests}
+    assert len(own) == len(manifests)
+    pod = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]
+    volumes = {each["name"]: each for each in pod.get("volumes", ())}
+    mounts = container(manifests).get("volumeMounts", ())
+    assert sorted(volumes) == sorted(each["name"] for each in mounts)
+    given = str(chosen)
+    for volume in volumes.values():
+        for source in volume.get("projected", {}).get("sources", [volume]):
+            for kind, key in (("secret", "Secret"), ("configMap", "ConfigMap")):
+                if kind in source:
+                    name = source[kind].get("secretName") or source[kind]["name"]
+                    assert (key, name) in own or f"'{name}'" in given
+    used = [each for each in own if each[0] in ("Secret", "ConfigMap") and "-dashboard-" not in each[1]]
+    assert [name for _, name in used if f"'{name}'" not in str(pod)] == []
+
+
+@pytest.mark.parametrize("kubernetes", KUBERNETES)
+def test_what_is_checked_against_finds_what_is_wrong(kubernetes: str) -> None:
+    deployment = of_kind(rendered({"dsn": DSN}), "Deployment")
+    assert problems({**deployment, "spec": {**deployment["spec"], "replica": 1}}, kubernetes)
+    assert problems({**deployment, "spec": {**deployment["spec"], "replicas": "1"}}, kubernetes)
+
+
+def test_a_probe_asks_as_the_web_configuration_answers() -> None:
+    users = {"basic_auth_users": {"me": "$2y$10$x"}}
+    tls = {"tls_server_config": {"cert_file": "tls.crt"}}
+    clients = {"tls_server_config": {"cert_file": "tls.crt", "client_auth_type": "RequireAndVerifyClientCert"}}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "HTTP"),
+        ({"content": tls}, "HTTPS"),
+        ({"content": clients}, "tcp"),
+        ({"content": users}, "tcp"),
+        ({"content": users | tls}, "tcp"),
+        ({"existingSecret": "web"}, "tcp"),
+        ({"existingSecret": "web", "probe": "https"}, "HTTPS"),
+        ({"existingSecret": "web", "probe": "http"}, "HTTP"),
+    ]
+    for web, how in cases:
+        found = container(rendered({"dsn": DSN, "webConfig": web}))
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            asked = found[probe]
+            assert ("tcp" if "tcpSocket" in asked else asked["httpGet"]["scheme"]) == how, web
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "key"),
+    [
+        ({"password": "p"}, "shop-innodb-advisor-password", "password"),
+        ({"password": "p", "existingSecretKey": "db"}, "shop-innodb-advisor-password", "password"),
+        ({"existingSecret": "pw"}, "pw", "password"),
+        ({"existingSecret": "pw", "existingSecretKey": "db"}, "pw", "db"),
+    ],
+)
+def test_the_password_is_a_file_whatever_its_key_is(values: dict[str, Any], name: str, key: str) -> None:
+    manifests = rendered({"dsn": DSN, **values})
+    [volume] = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]["volumes"]
+    assert volume["secret"] == {"secretName": name, "items": [{"key": key, "path": "password"}]}
+    own = [each for each in manifests if each["kind"] == "Secret"]
+    assert [list(each["data"]) for each in own] == ([[key]] if "password" in values else [])
+
+
+@pytest.mark.parametrize(
+    ("values", "instance"),
+    [
+        ({"dsn": "mysql://a@DB.shop"}, "db.shop:3306"),
+        ({"dsn": "mysql://a@db.shop:3307/?ssl-mode=REQUIRED"}, "db.shop:3307"),
+        ({"dsn": "mariadb://a@[2001:db8::1]:3307"}, "[2001:db8::1]:3307"),
+        ({"dsn": "mysql://a@127.0.0.1:3307"}, "the-pod:3307"),
+        ({"dsn": "mysql://a@localhost"}, "the-pod:3306"),
+        ({"dsn": "mysql://a@[::1]"}, "the-pod:3306"),
+        ({"dsn": "mysql://a@/?socket=/run/mysqld.sock"}, "the-pod:3306"),
+        ({"dsn": "mysql://a@127.0.0.1", "instance": "db1"}, "db1"),
+    ],
+)
+def test_what_is_scraped_names_the_server_as_the_alerts_of_the_sidecar_do(
+    values: dict[str, Any], instance: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
+    where = Where.of(values["dsn"], None, None, None)
+    notifier = Alerting(("http://a",), None, 60.0, None, values.get("instance")).notifier(where, "http", 9747)
+    assert notifier
+    assert notifier.instance == instance
+    for kind, endpoints in (("podMonitor", "podMetricsEndpoints"), ("serviceMonitor", "endpoints")):
+        given = {**values, kind: {"enabled": True, "relabelings": [{"targetLabel": "team", "replacement": "dba"}]}}
+        found = of_kind(rendered(given), f"{kind[0].upper()}{kind[1:]}")["spec"][endpoints][0]["relabelings"]
+        assert [each["targetLabel"] for each in found] == ["instance", "team"]
+        assert found[0]["replacement"].replace("$1", "the-pod") == instance
+        assert ("sourceLabels" in found[0]) == ("$1" in found[0]["replacement"])
+
+
+def test_a_changed_machine_starts_the_pod_anew_and_a_changed_suppression_does_not() -> None:
+    def annotations(**config: Any) -> Any:
+        found = of_kind(rendered({"dsn": DSN, "config": config}), "Deployment")
+        return found["spec"]["template"]["metadata"].get("annotations", {})
+
+    with_four = annotations(server={"cores": 4})
+    assert with_four != annotations(server={"cores": 8})
+    assert with_four == annotations(server={"cores": 4}, suppress=[{"rule": "warmup-disabled"}])
+
+
+@pytest.mark.parametrize(
+    ("dsn", "port"),
+    [(DSN, 3306), ("mysql://a@db", 3306), ("mysql://a@[2001:db8::1]:3307/?ssl-mode=REQUIRED", 3307)],
+)
+def test_the_policy_lets_the_sidecar_reach_what_it_needs_and_nothing_else(dsn: str, port: int) -> None:
+    alertmanager = {"urls": ["https://alerts.example.com/prefix", "http://a:9093", "http://b:9093", "http://c"]}
+    found = of_kind(
+        rendered({"dsn": dsn, "networkPolicy": {"enabled": True}, "alertmanager": alertmanager}), "NetworkPolicy"
+    )
+    spec = found["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    egress = [[(each["protocol"], each["port"]) for each in rule["ports"]] for rule in spec["egress"]]
+    assert egress == [
+        [("UDP", 53), ("TCP", 53)],
+        [("TCP", port)],
+        [("TCP", 443), ("TCP", 9093), ("TCP", 80)],
+    ]
+    assert spec["ingress"] == [{"ports": [{"port": "metrics", "protocol": "TCP"}]}]
