@@ -1,8 +1,8 @@
-# make run | test | proofs | lab | lint | setup; see README.md
+# make run | test | image | proofs | lab | lint | setup; see README.md
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-exporter tests-others proofs lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-exporter tests-cluster tests-others image proofs lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,19 +22,26 @@ run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… o
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## lint, types, import contracts, and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 3 tests-servers tests-exporter tests-others
+	@$(MAKE) --no-print-directory --jobs 4 tests-servers tests-exporter tests-cluster tests-others
 
 # Servers under load, and tests of what goes wrong, mostly wait: the others have the cores meanwhile. PYTEST_ARGS goes to all.
-ON_SERVERS := tests/live tests/lab
+ON_SERVERS := tests/live tests/lab tests/whole
 OF_EXPORTER := tests/exporter tests/faults
+OF_CLUSTER := tests/charts tests/image $(wildcard tests/advisor/test_alertmanager*.py)
 tests-servers: $(STAMP)
 	@$(BIN)/python -u -m pytest $(ON_SERVERS) -o cache_dir=.pytest_cache/servers $(PYTEST_ARGS) | sed -u 's/^/servers  | /'
 
 tests-exporter: $(STAMP)
 	@$(BIN)/python -u -m pytest $(OF_EXPORTER) -o cache_dir=.pytest_cache/exporter $(PYTEST_ARGS) | sed -u 's/^/exporter | /'
 
+tests-cluster: $(STAMP)
+	@$(BIN)/python -u -m pytest $(OF_CLUSTER) -o cache_dir=.pytest_cache/cluster $(PYTEST_ARGS) | sed -u 's/^/cluster  | /'
+
 tests-others: $(STAMP)
-	@$(BIN)/python -u -m pytest $(patsubst %,--ignore %,$(ON_SERVERS) $(OF_EXPORTER)) $(PYTEST_ARGS) | sed -u 's/^/others   | /'
+	@$(BIN)/python -u -m pytest $(patsubst %,--ignore %,$(ON_SERVERS) $(OF_EXPORTER) $(OF_CLUSTER)) $(PYTEST_ARGS) | sed -u 's/^/others   | /'
+
+image: $(STAMP) ## the container image, with docker, podman or buildah (BASE=debootstrap where no registry can be reached)
+	@exec $(BIN)/python -m lab.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)
 
 proofs: $(STAMP) ## prove every rule in the short form: on MySQL 9.7, or on MariaDB where it is for that only
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)

@@ -1,0 +1,192 @@
+"""The whole way: a server under load, the sidecar, Prometheus, its alert, Alertmanager, a webhook; and back.
+
+All of it is real, and as docs/alerting.md has it; only the waits of the shipped alert are made short. With -s it
+says when what happened.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from lab import alertmanager, prometheus
+from lab.cache import REPOSITORY
+from lab.captures.scenarios.base import emptied
+from lab.demo import ACCOUNT, GRANTS
+from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
+from lab.servers import Server
+from lab.webhook import Webhook
+from lab.workloads import SCHEMA, Load, scan
+from tests.advisor.sidecar import Sidecar, wait_for
+from tests.unavailable import or_give_up
+
+pytestmark = pytest.mark.timeout(400)
+
+ALERTS = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
+WAYS = ("prometheus", "sidecar")
+"""Receivers of Alertmanager: for what comes by way of Prometheus, and for what the sidecar sends itself."""
+RULE, ALERT = "scan-exceeds-old-sublist", "InnoDBAdvice"
+SUBJECT = {"schema": SCHEMA, "table": SCANNED}
+SCAN_PAUSE = 1.5  # seconds; longer than innodb_old_blocks_time
+PASSWORD = "of the whole way"
+PATIENCE = 120.0
+"""Seconds for each step of the way: ten times what they take."""
+
+
+@dataclass
+class Way:
+    """The parts, and when things were first seen to happen: seconds since the load began."""
+
+    server: Server
+    sidecar: Sidecar
+    prometheus: prometheus.Prometheus
+    webhook: Webhook
+    began: float = field(default_factory=time.monotonic)
+    times: dict[str, float] = field(default_factory=dict)
+
+    def reach(self, steps: Mapping[str, Callable[[], object]]) -> None:
+        """Wait until each of them is true."""
+        missing = dict(steps)
+
+        def look() -> bool:
+            for step in [each for each, found in missing.items() if found()]:
+                self.times[step] = time.monotonic() - self.began
+                del missing[step]
+            return not missing
+
+        wait_for(look, PATIENCE)
+
+    def advice(self) -> list[Any] | None:
+        """What the rule says of the scanned table; None while the sidecar cannot say."""
+        answer = self.sidecar.get("/advise", params={"rule": RULE})
+        if not answer.is_success:
+            return None
+        return [each for each in answer.json()["recommendations"] if each["subject"] == SUBJECT]
+
+    def told(self, receiver: str, status: str | None = None) -> list[Any]:
+        """Alerts of the advice that came to the webhook by one of Alertmanager's receivers, oldest first."""
+        return [
+            alert
+            for notification in list(self.webhook.notifications)
+            if notification["receiver"] == receiver
+            for alert in notification["alerts"]
+            if alert["labels"].get("rule") == RULE and status in (None, alert["status"])
+        ]
+
+    def value(self, expression: str) -> float:
+        """Of the one series that Prometheus has for it, once it has one."""
+        [found] = wait_for(lambda: self.prometheus.query(expression), PATIENCE)
+        return float(found.value)
+
+
+def hurried(folder: Path) -> Path:
+    """The shipped alerts, with the waits of this one made short; nothing else is changed."""
+    content = YAML(typ="safe", pure=True).load((ALERTS / "innodb-advisor.rules.yaml").read_text(encoding="utf-8"))
+    [rule] = [each for group in content["groups"] for each in group["rules"] if each["alert"] == ALERT]
+    rule |= {"for": "4s", "keep_firing_for": "6s"}
+    written = folder / "alerts.json"
+    written.write_text(json.dumps(content))
+    return written
+
+
+def routed(webhook: Webhook) -> str:
+    """One receiver gets what comes by way of Prometheus, which adds the label `job`, another what the sidecar sends."""
+    at_once = {"group_by": ["..."], "group_wait": "0s", "group_interval": "1s", "repeat_interval": "1h"}
+    by_prometheus = {"receiver": "prometheus", "matchers": ['job=~".+"']}
+    receivers = [{"name": name, "webhook_configs": [{"url": webhook.url, "send_resolved": True}]} for name in WAYS]
+    return json.dumps({"route": {"receiver": "sidecar", **at_once, "routes": [by_prometheus]}, "receivers": receivers})
+
+
+def create_account(server: Server) -> None:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s", (PASSWORD,))
+        for grant in GRANTS:
+            cursor.execute(f"GRANT {grant} TO {ACCOUNT}@'127.0.0.1'")
+
+
+@pytest.fixture
+def way(request: pytest.FixtureRequest, start_server: Callable[..., Server], tmp_path: Path) -> Iterator[Way]:
+    name, suite = request.param
+    with ExitStack() as stack:
+        webhook = stack.enter_context(Webhook())
+        started = or_give_up(alertmanager.running(suite, tmp_path / "alertmanager", routed(webhook)))
+        address = f"127.0.0.1:{stack.enter_context(started).port}"
+        server = start_server(name, **POOL)
+        create_account(server)
+        connection = stack.enter_context(emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES}))
+        scan(connection, OTHER)
+        where = ("--dsn", f"mysql://{ACCOUNT}@127.0.0.1:{server.port}", "--interval", "2s")
+        telling = ("--alertmanager", f"http://{address}", "--alertmanager-resend", "10s")
+        sidecar = Sidecar(tmp_path, *where, *telling, env={"INNODB_ADVISOR_PASSWORD": PASSWORD})
+        stack.callback(sidecar.stop)
+        watching = prometheus.running(
+            tmp_path,
+            [prometheus.job("innodb", sidecar.url.removeprefix("http://"))],
+            rules=[hurried(tmp_path), ALERTS / "recording.rules.yaml"],
+            alertmanagers=[address],
+            interval=2.0,
+            suite=suite,
+        )
+        asked = stack.enter_context(or_give_up(watching))
+        load = stack.enter_context(Load(server.connect))
+        load.repeat(partial(scan, table=SCANNED), pause=SCAN_PAUSE)
+        yield Way(server, sidecar, asked, webhook)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(("mysql-9.7", prometheus.OLDEST), id="mysql-9.7"),
+        pytest.param(("mariadb-10.11", prometheus.NEWEST), id="mariadb-10.11", marks=pytest.mark.long),
+    ],
+    indirect=True,
+)
+def test_a_finding_reaches_the_webhook_and_is_resolved_once_its_sql_is_applied(way: Way) -> None:
+    way.reach({"found": way.advice, **{f"told by {each}": partial(way.told, each, "firing") for each in WAYS}})
+    advice = way.advice()
+    assert advice
+    [found] = advice
+    [first, *_] = way.told("prometheus")
+    assert first["labels"] == {
+        "alertname": ALERT,
+        "job": "innodb",
+        "instance": way.sidecar.url.removeprefix("http://"),
+        "rule": RULE,
+        "severity": found["severity"],
+        "subject": ".".join(SUBJECT.values()),
+    }
+    assert f"/advise?rule={RULE}" in first["annotations"]["description"]
+    assert found["changes"][0]["setting"] in first["annotations"]["description"]
+    [pushed, *_] = way.told("sidecar")
+    assert SUBJECT.items() <= pushed["labels"].items()
+    assert pushed["generatorURL"].endswith(f"/advise/{found['fingerprint']}")
+    assert way.value("instance:innodb_advisor_recommendation:count") >= 1
+
+    with way.server.connect() as connection, connection.cursor() as cursor:
+        for statement in found["changes"][0]["apply"]:
+            assert statement in pushed["annotations"]["description"]
+            cursor.execute(statement)
+    way.times["applied"] = time.monotonic() - way.began
+    gone = {f"resolved by {each}": partial(way.told, each, "resolved") for each in WAYS}
+    way.reach({"gone": lambda: way.advice() == [], **gone})
+    passed = f'innodb_table_scan_rows_total{{schema="{SCHEMA}",table="{SCANNED}"}}'
+    read = f'innodb_table_file_read_bytes_total{{schema="{SCHEMA}",table="{SCANNED}"}}'
+    rows, before = way.value(passed), way.value(read)
+    # Two passes more, of eight rows a page: they read nothing, so that the advice stays away.
+    way.reach({"scanned twice more": lambda: way.value(passed) >= rows + 16 * PAGES})
+    assert way.value(read) - before < 0.02 * PAGES * 16384
+    assert way.advice() == []
+    for each in WAYS:
+        told = way.told(each)
+        assert (told[0]["status"], told[-1]["status"]) == ("firing", "resolved")
+        assert all(alert["labels"] == told[0]["labels"] for alert in told)
+    print("\n" + "\n".join(f"{seconds:6.1f} s  {step}" for step, seconds in way.times.items()))
