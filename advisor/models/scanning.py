@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from advisor.models.instance import FRAGMENTS, Instance
 from advisor.models.popularity import Group
@@ -24,8 +24,7 @@ TOUCHES = 3
 SHORTEST = 0.25  # pages between two events
 
 
-@dataclass(frozen=True, slots=True)
-class _Rates:
+class _Rates(NamedTuple):
     """What happens until the next event.
 
     Attributes:
@@ -98,7 +97,7 @@ class ScanPass:
     def _look(self) -> None:
         """See what is at the cursor."""
         cursor = self.cursor
-        self.present = sum(g.pages / (g.hi - g.lo) for g in self.groups if g.lo <= cursor + NOTHING < g.hi)
+        self.present = sum([g.pages / (g.hi - g.lo) for g in self.groups if g.lo <= cursor + NOTHING < g.hi])
         self.hits, self.pending = {}, []
         missed = self.present
         for run in self.at.list.runs(self.object):
@@ -256,6 +255,8 @@ class ScanPass:
 
     def _out_of_order(self) -> float:
         """The part of the pages whose predecessor was first asked for later (buf_read_ahead_linear counts these)."""
+        if len(self.hits) + (self.missed > 0) < 2:
+            return 0.0
         parts: dict[tuple[float, float], float] = {self.access: self.missed}
         for run, density in self.hits.items():
             access = (run.access, run.access_slope)
