@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-from lab import helm
+from lab import helm, made
 from lab.cache import REPOSITORY
 from lab.snippets import SNIPPETS, Snippet
 
@@ -118,35 +118,33 @@ def documents() -> dict[Path, str]:
 
 def write() -> None:
     """Bring all of it up to date."""
-    SIDECARS.mkdir(exist_ok=True)
-    for path, text in documents().items():
-        path.write_text(text, encoding="utf-8")
+    made.write(documents(), SIDECARS)
 
 
 def _golden(path: Path) -> str:
     values = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     if "sidecar" not in values:
         return template(values)
-    made = sidecar(values, native=True)
-    pod = {"initContainers": [made.container], "volumes": made.volumes}
-    return "---\n".join(_yaml(each) for each in (pod, *made.others))
+    own = sidecar(values, native=True)
+    pod = {"initContainers": [own.container], "volumes": own.volumes}
+    return "---\n".join(_yaml(each) for each in (pod, *own.others))
 
 
 def _text(snippet: Snippet) -> str:
     monitor = {"enabled": True, "selector": {"matchLabels": snippet.labels}}
     values = {"existingSecret": _SECRET, "podMonitor": monitor}
-    made = sidecar(values, native=snippet.native)
+    own = sidecar(values, native=snippet.native)
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": _SECRET},
         "stringData": {"password": "change-me"},
     }
-    selecting = next(dict(each) for each in made.others if each["kind"] == "PodMonitor")
+    selecting = next(dict(each) for each in own.others if each["kind"] == "PodMonitor")
     selecting["metadata"] = {"name": _SECRET}
     parts = [
         f"{_comment(snippet.head)}\n---\n# The account's password, in the namespace of the pods.\n{_yaml(secret)}",
-        f"{_comment(snippet.where)}\n{_yaml(snippet.place(made.container, made.volumes))}",
+        f"{_comment(snippet.where)}\n{_yaml(snippet.place(own.container, own.volumes))}",
         f"# For the Prometheus operator; give it the labels that your Prometheus selects.\n{_yaml(selecting)}",
     ]
     return "---\n".join(parts)

@@ -17,6 +17,7 @@ from advisor.source import Replayed
 from advisor.window import Window
 from exporter import knowledge, specs, state_metrics
 from exporter.collectors import COLLECTORS, LIGHT
+from lab import made
 from lab.bench import report as bench
 from lab.bench.everything import ALL as FIGURES
 from lab.experiments import report as experiments
@@ -116,23 +117,21 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    made = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
-    made[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
-    made[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
+    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
+    found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
+    found[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
     if (measured := bench.document(FIGURES)) is not None:
-        made[bench.PAGE] = measured
-    made[PAGES / "README.md"] = _index()
+        found[bench.PAGE] = measured
+    found[PAGES / "README.md"] = _index()
     proved = proofs.found()
     for each in rules():
-        made[PAGES / f"{each.id}.md"] = _MADE + _page(each, proved=each.id in proved)
-    return made
+        found[PAGES / f"{each.id}.md"] = _MADE + _page(each, proved=each.id in proved)
+    return found
 
 
 def stale() -> list[Path]:
     """Files that are not as they must be, or that no rule has any more."""
-    made = documents()
-    old = [path for path, wanted in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != wanted]
-    return old + [path for path in sorted(PAGES.glob("*")) if path not in made]
+    return made.stale(documents(), PAGES)
 
 
 def links(page: str) -> list[str]:
@@ -143,13 +142,7 @@ def links(page: str) -> list[str]:
 
 def write() -> None:
     """Bring all of it up to date."""
-    PAGES.mkdir(exist_ok=True)
-    made = documents()
-    for path in stale():
-        if path in made:
-            path.write_text(made[path], encoding="utf-8")
-        else:
-            path.unlink()
+    made.write(documents(), PAGES)
     experiments.draw()
 
 

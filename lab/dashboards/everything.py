@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lab import made
 from lab.dashboards import advice, change_buffer, lru, parallel
 from lab.dashboards.board import Board, panels
 from lab.markdown import table
@@ -21,29 +22,21 @@ _PART = re.compile(r"(<!-- (innodb-advisor-[a-z-]+): made by lab/dashboards -->\
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    made = {_file(board): board.json() for board in BOARDS}
+    found = {_file(board): board.json() for board in BOARDS}
     tables = {board.uid: _table(json.loads(board.json())) for board in BOARDS}
     page = PAGE.read_text(encoding="utf-8")
-    made[PAGE] = _PART.sub(lambda found: found[1] + tables[found[2]] + found[3], page)
-    return made
+    found[PAGE] = _PART.sub(lambda part: part[1] + tables[part[2]] + part[3], page)
+    return found
 
 
 def stale() -> list[Path]:
     """Files that are not as they must be, or that no dashboard has any more."""
-    made = documents()
-    old = [path for path, wanted in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != wanted]
-    return old + [path for path in sorted(FOLDER.glob("*")) if path not in made]
+    return made.stale(documents(), FOLDER)
 
 
 def write() -> None:
     """Bring all of it up to date."""
-    FOLDER.mkdir(exist_ok=True)
-    made = documents()
-    for path in stale():
-        if path in made:
-            path.write_text(made[path], encoding="utf-8")
-        else:
-            path.unlink()
+    made.write(documents(), FOLDER)
 
 
 def models() -> dict[str, dict[str, Any]]:
