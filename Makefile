@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-exporter tests-cluster tests-others image proofs lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-others image proofs lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,23 +22,30 @@ run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… o
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## lint, types, import contracts, and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 4 tests-servers tests-exporter tests-cluster tests-others
+	@$(MAKE) --no-print-directory --jobs 5 tests-servers tests-faults tests-exporter tests-cluster tests-others
 
-# Servers under load, and tests of what goes wrong, mostly wait: the others have the cores meanwhile. PYTEST_ARGS goes to all.
+# Lanes side by side, since servers under load, and tests of what goes wrong, mostly wait. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab tests/whole
-OF_EXPORTER := tests/exporter tests/faults
+OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
 OF_CLUSTER := tests/charts tests/image $(wildcard tests/advisor/test_alertmanager*.py)
+LANES := $(ON_SERVERS) tests/faults $(OF_EXPORTER) $(OF_CLUSTER)
+LANE = $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
+NAMED = sed -u 's/^/$(@:tests-%=%) | /'
+
 tests-servers: $(STAMP)
-	@$(BIN)/python -u -m pytest $(ON_SERVERS) -o cache_dir=.pytest_cache/servers $(PYTEST_ARGS) | sed -u 's/^/servers  | /'
+	@$(LANE) $(ON_SERVERS) | $(NAMED)
+
+tests-faults: $(STAMP)
+	@$(LANE) tests/faults | $(NAMED)
 
 tests-exporter: $(STAMP)
-	@$(BIN)/python -u -m pytest $(OF_EXPORTER) -o cache_dir=.pytest_cache/exporter $(PYTEST_ARGS) | sed -u 's/^/exporter | /'
+	@$(LANE) $(OF_EXPORTER) | $(NAMED)
 
 tests-cluster: $(STAMP)
-	@$(BIN)/python -u -m pytest $(OF_CLUSTER) -o cache_dir=.pytest_cache/cluster $(PYTEST_ARGS) | sed -u 's/^/cluster  | /'
+	@$(LANE) $(OF_CLUSTER) | $(NAMED)
 
 tests-others: $(STAMP)
-	@$(BIN)/python -u -m pytest $(patsubst %,--ignore %,$(ON_SERVERS) $(OF_EXPORTER) $(OF_CLUSTER)) $(PYTEST_ARGS) | sed -u 's/^/others   | /'
+	@$(LANE) $(patsubst %,--ignore %,$(LANES)) | $(NAMED)
 
 image: $(STAMP) ## the container image, with docker, podman or buildah (BASE=debootstrap where no registry can be reached)
 	@exec $(BIN)/python -m lab.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)

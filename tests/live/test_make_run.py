@@ -21,7 +21,7 @@ from lab.demo import ADDRESS, SCAN_PAUSE, SCANNED, SCANNED_PAGES
 from lab.servers import Server
 from lab.workloads import SCHEMA
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(400)
 
 SCANNED_ROWS = 8 * SCANNED_PAGES  # eight rows fill a page (lab.workloads)
 
@@ -59,6 +59,16 @@ def scan_findings() -> Any:
     """What /advise says of scanned tables."""
     with urllib.request.urlopen(f"http://{ADDRESS}/advise?rule=scan-exceeds-old-sublist", timeout=10) as response:
         return json.load(response)["recommendations"]
+
+
+def values(found: Any) -> dict[str, Any]:
+    """What a finding rests on, by name."""
+    return {item["name"]: item["value"] for item in found["evidence"]}
+
+
+def watched_long() -> Any:
+    """Findings of enough passes that it does not matter much where the first one was cut."""
+    return [found for found in scan_findings() if values(found)["passes"] >= 8]
 
 
 def pages_read_per_pass(server: str, passes: int) -> float:
@@ -110,9 +120,10 @@ def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
     [found] = wait_for(scan_findings, 60)
     assert found["subject"] == {"schema": SCHEMA, "table": SCANNED}
     pages = pages_read_per_pass(server, 3)
-    [found] = scan_findings()
-    evidence = {item["name"]: item["value"] for item in found["evidence"]}
-    assert evidence["pages_read_per_pass"] == pytest.approx(pages, rel=0.1)
+    [found] = wait_for(watched_long, 120)
+    evidence = values(found)
+    # The server counts a pass when it is over, and its reads as they come: where the window begins, one is cut.
+    assert evidence["pages_read_per_pass"] == pytest.approx(pages, rel=1 / evidence["passes"] + 0.02)
     assert evidence["table_pages"] > evidence["old_pages"]
 
     host, port = server.split(":")

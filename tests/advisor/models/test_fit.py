@@ -51,7 +51,7 @@ def test_a_hot_set_is_found_that_reads_as_much_today_and_after_a_change(hot: Bac
         assert predicted.read == pytest.approx(real.read, abs=0.15 * known.rates.read), pct
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     pages=st.integers(500, 20_000),
     skew=st.floats(0, 1.2),

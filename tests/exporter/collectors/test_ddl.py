@@ -16,6 +16,8 @@ from lab.servers import Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 EVENTS = ("event_name", "completed", "estimated")
+LOOKS = 100
+"""At index builds; a build gets a dozen on an idle machine."""
 
 
 def parsed(threads: int, used: int | None, enabled: str, *stages: tuple[object, ...]) -> Ddl:
@@ -124,23 +126,26 @@ async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask,
     sampler = watch(server)
     unwatched = (await sampler.collect()).ddl
     ask(server, consumers.format("YES"))
-    alter = threading.Thread(
-        target=ask,
-        args=(server, f"ALTER TABLE {workloads.SCHEMA}.altered ADD KEY a (filler(700)), ADD KEY b (filler(200))"),
-    )
-    alter.start()
-    seen = []
-    while alter.is_alive():
-        seen.append((await sampler.collect()).ddl)
-        await asyncio.sleep(0.02)
-    alter.join()
-    ask(server, consumers.format("NO"), f"DROP TABLE {workloads.SCHEMA}.altered")
+    table, first = f"{workloads.SCHEMA}.altered", "alter table (read PK and internal sort)"
+    seen: list[Ddl | None] = []
+    stages: set[str] = set()
+    while len(seen) < LOOKS and first not in stages:  # on a busy machine it may pass between two looks
+        alter = threading.Thread(
+            target=ask, args=(server, f"ALTER TABLE {table} ADD KEY a (filler(700)), ADD KEY b (filler(200))")
+        )
+        alter.start()
+        while alter.is_alive():
+            seen.append((await sampler.collect()).ddl)
+            await asyncio.sleep(0.02)
+        alter.join()
+        stages = {stage.name for one in seen if one for stage in one.stages or ()}
+        ask(server, f"ALTER TABLE {table} DROP KEY a, DROP KEY b")
+    ask(server, consumers.format("NO"), f"DROP TABLE {table}")
     assert unwatched is not None
     assert (unwatched.threads, unwatched.stages) == (0, None)
     assert max(one.threads or 0 for one in seen if one) > 0
     assert max(one.memory_bytes or 0 for one in seen if one) > 64 * 1024
-    stages = {stage.name for one in seen if one for stage in one.stages or ()}
-    assert "alter table (read PK and internal sort)" in stages
+    assert first in stages
     assert stages <= {
         f"alter table ({name})"
         for name in ("read PK and internal sort", "merge sort", "insert", "log apply index", "flush", "end")

@@ -23,9 +23,13 @@ from tests.exporter.collectors.status_texts import (
 
 A_ROUND = 100_000
 ROUNDS = 10
+USUAL_ROUNDS = 2
+"""The others take a minute, and run in CI."""
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=pytest.mark.long if seed >= USUAL_ROUNDS else ()) for seed in range(ROUNDS)]
+)
 def test_a_million_damaged_texts_never_raise_and_never_yield_a_number_that_is_not_there(seed: int) -> None:
     said_something = said_nothing = no_status = 0
     for text in damaged(seed, A_ROUND):
