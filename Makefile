@@ -26,9 +26,10 @@ test: lint      ## lint, types, import contracts, and every test, on all five re
 
 # Lanes side by side, since servers under load, and tests of what goes wrong, mostly wait. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab tests/whole
+OF_FAULTS := tests/faults $(wildcard tests/advisor/test_web*.py)
 OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
 OF_CLUSTER := tests/charts tests/image $(wildcard tests/advisor/test_alertmanager*.py)
-LANES := $(ON_SERVERS) tests/faults $(OF_EXPORTER) $(OF_CLUSTER)
+LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER)
 LANE = $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
 NAMED = sed -u 's/^/$(@:tests-%=%) | /'
 
@@ -36,7 +37,7 @@ tests-servers: $(STAMP)
 	@$(LANE) $(ON_SERVERS) | $(NAMED)
 
 tests-faults: $(STAMP)
-	@$(LANE) tests/faults | $(NAMED)
+	@$(LANE) $(OF_FAULTS) | $(NAMED)
 
 tests-exporter: $(STAMP)
 	@$(LANE) $(OF_EXPORTER) | $(NAMED)
