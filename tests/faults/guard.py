@@ -6,7 +6,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Any, Self
 import httpx
 import pymysql
 from prometheus_client.parser import text_string_to_metric_families
+from pymysql.constants import ER
 
 from lab.servers import Server
 from tests.advisor.sidecar import Sidecar, wait_for
@@ -272,6 +273,16 @@ def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
             cursor.execute(statement)
             rows = list(cursor.fetchall())
     return rows
+
+
+def kill(server: Server, sessions: Iterable[int]) -> None:
+    """End sessions. One may have ended meanwhile: where one breaks, the sidecar closes the other."""
+    for session in sessions:
+        try:
+            ask(server, f"KILL {session}")
+        except pymysql.MySQLError as error:
+            if error.args[0] != ER.NO_SUCH_THREAD:
+                raise
 
 
 def own_counters(server: Server) -> dict[str, float]:

@@ -14,7 +14,7 @@ import trustme
 from lab.servers import Server
 from tests.conftest import start_or_skip
 from tests.faults.conftest import Account, create, drop
-from tests.faults.guard import INTERVAL, Guard, ask
+from tests.faults.guard import INTERVAL, Guard, ask, kill
 
 SOME = ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
 Start = Callable[..., Server]
@@ -33,11 +33,6 @@ def set_password(server: Server, account: Account, password: str) -> None:
     )
 
 
-def end_sessions(server: Server, guard: Guard) -> None:
-    for session in guard.sessions():
-        ask(server, f"KILL {session}")
-
-
 @pytest.mark.parametrize("server", SOME, indirect=True)
 def test_a_password_that_is_rotated_is_read_again_from_its_file(
     server: Server, account: Accounts, guarded: Guarded
@@ -50,7 +45,7 @@ def test_a_password_that_is_rotated_is_read_again_from_its_file(
     time.sleep(2 * INTERVAL)
     assert guard.now.up
     assert guard.kept() == kept  # a session that is open needs no password
-    end_sessions(server, guard)
+    kill(server, guard.sessions())
     guard.until(lambda scrape: not scrape.up)
     refused = guard.sidecar.get("/readyz").text
     assert f"refused the login of '{who.user}'" in refused
@@ -74,7 +69,7 @@ def test_a_password_that_is_rotated_is_read_again_from_a_defaults_file(
     set_password(server, who, "the-second-one")
     for content in ("[client\nnot an option file", written.format("wrong")):
         defaults.write_text(content)
-        end_sessions(server, guard)
+        kill(server, guard.sessions())
         guard.until(lambda scrape: not scrape.up)
     defaults.unlink()
     time.sleep(2 * INTERVAL)
@@ -114,7 +109,7 @@ def test_an_account_that_is_dropped_and_made_again_is_down_and_up(
     guard = guarded(server, login=who)
     guard.well()
     drop(server, who)
-    end_sessions(server, guard)
+    kill(server, guard.sessions())
     guard.until(lambda scrape: not scrape.up)
     create(server, who)
     guard.well()

@@ -21,7 +21,7 @@ from exporter.target import PASSWORD_VARIABLE, Target, resolve
 from lab.servers import Server
 from tests.advisor.sidecar import Sidecar, command, environment, wait_for
 from tests.faults.conftest import Account
-from tests.faults.guard import ask
+from tests.faults.guard import ask, kill
 
 PASSWORD = "S3cr*t %(x)s pä&=+/#;<b>\\ü"
 LEAST = 6
@@ -112,7 +112,7 @@ def test_a_password_is_in_nothing_that_a_sidecar_shows_or_writes(
     options, env = ways(tmp_path, login, server.port)[way]
     sidecar = start(*options, "-v", "--interval", "1s", "--state-dir", state, env=env)
     wait_for(lambda: sidecar.get("/readyz").status_code == httpx.codes.OK)
-    ask(server, *(f"KILL {number}" for (number,) in _sessions(server, login)))
+    kill(server, (number for (number,) in _sessions(server, login)))
     wait_for(lambda: sidecar.get("/readyz").status_code == httpx.codes.OK)
     assert {name: leaks(content) for name, content in everything(sidecar).items() if leaks(content)} == {}
     assert sidecar.stop() == 0
