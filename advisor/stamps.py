@@ -1,11 +1,37 @@
-"""What tells a file from a later one of the same name, without reading it."""
+"""What tells a file from a later one of the same name, without reading it, and files that are read again by it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 Stamp = tuple[int, ...] | None
+Loaded = TypeVar("Loaded")
+
+
+class Followed:
+    """A file, and those that it names."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet."""
+        self._path = path
+        self._named: tuple[Path, ...] = ()
+        self._stamps: Mapping[Path, Stamp] = {}
+
+    @property
+    def changed(self) -> bool:
+        """Whether any of them is another than when they were last read, be it in vain."""
+        return stamps(self._stamps) != self._stamps
+
+    def read(self, load: Callable[[Path], Loaded], named: Callable[[Loaded], tuple[Path, ...]]) -> Loaded:
+        """What ``load`` makes of the file, where ``named`` says which others it names. Raises as ``load`` does."""
+        # Each stamp is older than what is read: a change meanwhile is seen the next time.
+        self._stamps = stamps((self._path, *self._named))
+        loaded = load(self._path)
+        self._named = named(loaded)
+        self._stamps = {self._path: self._stamps[self._path], **stamps(self._named)}
+        return loaded
 
 
 def stamps(paths: Iterable[Path]) -> dict[Path, Stamp]:

@@ -21,8 +21,22 @@ _VERIFY = {
 }
 
 
-class _Encrypted(Exception):
-    """A key asks for a passphrase."""
+class Encrypted(Exception):
+    """A key asks for a passphrase; the text says what that means here."""
+
+
+def load_chain(into: ssl.SSLContext, certificate: Path | str, key: Path | str) -> None:
+    """Load a certificate and its key.
+
+    Raises:
+        Encrypted: The key asks for a passphrase.
+        ssl.SSLError: They cannot be used.
+    """
+
+    def refuse() -> str:  # OpenSSL would ask at the terminal
+        raise Encrypted("is encrypted; a sidecar has nobody to ask for the passphrase")
+
+    into.load_cert_chain(certificate, key, refuse)
 
 
 def files(source: Source[WebConfig]) -> tuple[Path, ...]:
@@ -75,14 +89,11 @@ def admits(allowed: Collection[str], certificate: Mapping[str, Any] | None) -> b
 
 
 def _load_certificate(source: Source[WebConfig], tls: Tls, into: ssl.SSLContext) -> None:
-    def refuse() -> str:  # OpenSSL would ask at the terminal
-        raise _Encrypted
-
     with _named(source, tls, "cert") as certificate, _named(source, tls, "key") as key:
         try:
-            into.load_cert_chain(certificate, key, refuse)
-        except _Encrypted:
-            raise _error(source, tls, "key", "is encrypted; a sidecar has nobody to ask for the passphrase") from None
+            load_chain(into, certificate, key)
+        except Encrypted as error:
+            raise _error(source, tls, "key", str(error)) from None
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
                 raise _error(source, tls, "key", "is not the key of the certificate") from None

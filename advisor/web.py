@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor import tls, web_config
-from advisor.stamps import Stamp, stamps
+from advisor.stamps import Followed
 from advisor.web_config import WebConfig
 from advisor.yamlfile import FileError
 
@@ -33,11 +33,9 @@ class Web:
         Raises:
             FileError: Anything in it, or in the files that it names, is wrong.
         """
-        self._path = path
+        self._files = Followed(path)
         self._clock = clock
         self._checked = clock()
-        self._named: tuple[Path, ...] = ()
-        self._stamps: Mapping[Path, Stamp] = {}
         self._config, self._context = self._read()
         self.listening = _Listening(self) if self._context else None
 
@@ -47,7 +45,7 @@ class Web:
         now = self._clock()
         if now - self._checked >= CHECK_SECONDS:
             self._checked = now
-            if stamps(self._stamps) != self._stamps:
+            if self._files.changed:
                 self._renew()
         return self._config
 
@@ -75,11 +73,7 @@ class Web:
         log.info("loaded the web configuration anew")
 
     def _read(self) -> tuple[WebConfig, ssl.SSLContext | None]:
-        # Each stamp is older than what is read: a change meanwhile is seen the next time.
-        self._stamps = stamps((self._path, *self._named))
-        source = web_config.load(self._path)
-        self._named = tls.files(source)
-        self._stamps = {self._path: self._stamps[self._path], **stamps(self._named)}
+        source = self._files.read(web_config.load, tls.files)
         return source.content, tls.context(source)
 
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from lab import cache, debian
 from lab.cache import Unavailable
-from lab.serving import LISTENING, Running, serving
+from lab.serving import LISTENING, Running, serving, version_of
 
 SUITES = ("bookworm", "sid")
 """0.25, and Debian's newest."""
 PACKAGE, PROGRAM, AMTOOL = "prometheus-alertmanager", "usr/bin/prometheus-alertmanager", "usr/bin/amtool"
 HOST = "127.0.0.1"
 _SHARE = b"/usr/share/prometheus/alertmanager"
-_VERSION = re.compile(r"version (\S+)")
 _CHECK_SECONDS = 60
 
 
@@ -94,9 +92,7 @@ def version(suite: str) -> str:
     Raises:
         Unavailable: It can't be had here.
     """
-    said = subprocess.run([*command(suite), "--version"], capture_output=True, text=True, check=True, timeout=60)
-    found = _VERSION.search(said.stdout + said.stderr)
-    return found[1].rstrip(",") if found else "unknown"
+    return version_of(command(suite))
 
 
 def check_config(suite: str, file: Path) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab import cache
+from lab import cache, tool
 from lab.cache import Unavailable
 
 VERSION = "v3.22.0"
@@ -80,22 +80,10 @@ def _build(folder: Path) -> None:
         # Modules and objects are as large as a gigabyte and not wanted afterwards.
         private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
         flags = {"GOFLAGS": "-trimpath -buildvcs=false -modcacherw -ldflags=-s", "CGO_ENABLED": "0", "GOWORK": "off"}
-        try:
-            subprocess.run(
-                [go, "install", f"{MODULE}@{VERSION}"],
-                env={**os.environ, **private, **flags},
-                cwd=work,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=BUILD_SECONDS,
-                check=True,
-            )
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"helm {VERSION}: go install took longer than {BUILD_SECONDS} s") from None
-        except subprocess.CalledProcessError as error:
-            said = error.stderr.strip().splitlines()
-            raise Unavailable(f"helm {VERSION}: go install: {said[-1] if said else error.returncode}") from None
+        install = [go, "install", f"{MODULE}@{VERSION}"]
+        tool.run(
+            f"helm {VERSION}", "go install", install, Path(work), seconds=BUILD_SECONDS, environment=private | flags
+        )
 
 
 if __name__ == "__main__":

@@ -6,19 +6,16 @@ Its two collectors that read what the sidecar reads are off by default, and on h
 from __future__ import annotations
 
 import contextlib
-import re
-import subprocess
 from pathlib import Path
 
 from lab import debian
 from lab.servers import Server
-from lab.serving import LISTENING, Running, serving
+from lab.serving import LISTENING, Running, serving, version_of
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
 FLAGS = ("--collect.engine_innodb_status", "--collect.info_schema.innodb_metrics")
 GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
 """What its README tells users to give its account."""
-_VERSION = re.compile(r"version (\S+)")
 
 
 def version() -> str:
@@ -27,9 +24,7 @@ def version() -> str:
     Raises:
         Unavailable: It can't be had here.
     """
-    said = subprocess.run([*_command(), "--version"], capture_output=True, text=True, check=True, timeout=60)
-    found = _VERSION.search(said.stdout + said.stderr)
-    return found[1].rstrip(",") if found else "unknown"
+    return version_of(_command())
 
 
 def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.AbstractContextManager[Running]:

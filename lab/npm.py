@@ -3,11 +3,10 @@
 import base64
 import hashlib
 import shutil
-import subprocess
 import tarfile
 from pathlib import Path
 
-from lab import cache
+from lab import cache, tool
 from lab.cache import Unavailable
 
 PACK_SECONDS = 300
@@ -35,20 +34,7 @@ def _fetch(wanted: str, integrity: str, root: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise Unavailable(f"{wanted} needs npm, which this machine lacks")
-    try:
-        subprocess.run(
-            [npm, "pack", "--silent", "--ignore-scripts", wanted],
-            cwd=root,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=PACK_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"{wanted}: npm took longer than {PACK_SECONDS} s") from None
-    except subprocess.CalledProcessError as error:
-        said = (error.stderr.strip() or error.stdout.strip()).splitlines()
-        raise Unavailable(f"{wanted}: npm: {said[-1] if said else error.returncode}") from None
+    tool.run(wanted, "npm", [npm, "pack", "--silent", "--ignore-scripts", wanted], root, seconds=PACK_SECONDS)
     archive = next(root.glob("*.tgz"))
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if integrity != f"sha512-{digest}":

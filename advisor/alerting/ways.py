@@ -12,14 +12,11 @@ from pathlib import Path
 
 from advisor.alerting import http_config
 from advisor.alerting.http_config import TIMEOUT_SECONDS, HttpConfig, Tls
-from advisor.stamps import Stamp, stamps
+from advisor.stamps import Followed
+from advisor.tls import Encrypted, load_chain
 from advisor.yamlfile import FileError, Source
 
 log = logging.getLogger(__name__)
-
-
-class _Encrypted(Exception):
-    """A key asks for a passphrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +59,13 @@ class Ways:
         Raises:
             FileError: Anything in it, or in the files that it names, is wrong; no secret is in the text.
         """
-        self._path, self._encrypted = path, encrypted
-        self._named: tuple[Path, ...] = ()
-        self._stamps: Mapping[Path, Stamp] = {}
+        self._files = None if path is None else Followed(path)
+        self._encrypted = encrypted
         self.now = self._read()
 
     def renew(self) -> None:
         """Look whether the files have changed."""
-        if self._path is None or stamps(self._stamps) == self._stamps:
+        if self._files is None or not self._files.changed:
             return
         try:
             self.now = self._read()
@@ -79,14 +75,10 @@ class Ways:
             log.info("loaded the configuration for Alertmanager anew")
 
     def _read(self) -> Way:
-        if self._path is None:
+        if self._files is None:
             return Way(None, _context(Tls(), encrypted=self._encrypted), None, TIMEOUT_SECONDS, {})
-        # Each stamp is older than what is read: a change meanwhile is seen the next time.
-        self._stamps = stamps((self._path, *self._named))
-        source = http_config.load(self._path)
+        source = self._files.read(http_config.load, _files)
         config = source.content
-        self._named = _files(source)
-        self._stamps = {self._path: self._stamps[self._path], **stamps(self._named)}
         context = _context(config.tls_config, encrypted=self._encrypted)
         _load_files(source, context)
         return Way(_authorization(source), context, config.tls_config.server_name, config.timeout, config.labels)
@@ -159,12 +151,8 @@ def _load_files(source: Source[HttpConfig], into: ssl.SSLContext) -> None:
             raise wrong("ca_file", "holds no PEM certificate") from None
     if tls.cert_file and tls.key_file:
         try:
-            into.load_cert_chain(folder / tls.cert_file, folder / tls.key_file, _no_passphrase)
-        except _Encrypted:
-            raise wrong("key_file", "is encrypted; a sidecar has nobody to ask for the passphrase") from None
+            load_chain(into, folder / tls.cert_file, folder / tls.key_file)
+        except Encrypted as error:
+            raise wrong("key_file", str(error)) from None
         except ssl.SSLError:
             raise wrong("cert_file", "is no PEM certificate that goes with key_file") from None
-
-
-def _no_passphrase() -> str:  # OpenSSL would ask at the terminal
-    raise _Encrypted

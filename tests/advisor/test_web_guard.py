@@ -18,9 +18,10 @@ from advisor.protocol import SECURITY_HEADERS
 from advisor.rulebook import Rulebook
 from advisor.source import Replayed
 from advisor.web import Web
+from lab.serving import PLAIN
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.secured import write
-from tests.advisor.sidecar import PLAIN, Sidecar, problem
+from tests.advisor.sidecar import Sidecar, problem
 
 Serve = Callable[..., Sidecar]
 QUESTION = {"set": {"innodb_old_blocks_pct": 80}}
