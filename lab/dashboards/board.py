@@ -129,11 +129,12 @@ def _variables(*, all_instances: bool) -> Iterator[Builder[dashboard.VariableMod
 
 def _annotations(*, shown: bool) -> Iterator[_Event]:
     before = of("innodb_setting_info") + " offset $__rate_interval"
+    uptime = of("innodb_server_uptime_seconds")
     yield _Event(
         "Restarts",
         "red",
-        # Not resets(): a large server is away for longer than the window that looks back.
-        f"{of('innodb_server_uptime_seconds')} < 2 * $__interval_ms / 1000",
+        # It counts from before crash recovery, so a large server may be up for long when it is first seen again.
+        f"{uptime} < 2 * $__interval_ms / 1000 or {uptime} < last_over_time({uptime}[1h] offset $__interval)",
         "The server was started",
         "{{instance}}",
         shown,

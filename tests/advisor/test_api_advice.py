@@ -19,7 +19,7 @@ from advisor.whatif import Refused
 from advisor.window import Window
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured, snapshot
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.sidecar import PATIENCE, Sidecar, problem
 
 SCAN = "scan-exceeds-old-sublist"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -158,7 +158,7 @@ async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.Monkey
 
     def slow(*_: object, **__: object) -> None:
         thinking.set()
-        assert enough.wait(20)
+        assert enough.wait(PATIENCE)
         raise Refused("enough")
 
     monkeypatch.setattr("advisor.api.parts.what_if", slow)

@@ -18,7 +18,7 @@ from advisor.cli import main
 from advisor.recommendation import Advice
 from advisor.rulebook import builtin_directory
 from tests.advisor.building import REPOSITORY, capture, captured
-from tests.advisor.sidecar import Sidecar, environment, wait_for, write_rule
+from tests.advisor.sidecar import PATIENCE, Sidecar, environment, wait_for, write_rule
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Serve = Callable[..., Sidecar]
@@ -243,7 +243,7 @@ def test_testing_ends_when_it_is_interrupted(spawn: Callable[..., subprocess.Pop
     assert process.stdout is not None
     assert process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said) == (130, "interrupted\n")
 
 

@@ -31,6 +31,8 @@ class Chosen:
         match name:
             case "__rate_interval":
                 return f"{max(self.step + self.scrape, 4 * self.scrape):g}s"
+            case "__interval":
+                return f"{self.step:g}s"
             case "__interval_ms":
                 return f"{self.step * 1000:g}"
         chosen = self.values[name]

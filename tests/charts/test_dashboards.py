@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +15,14 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from advisor import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
 from exporter import specs, state_metrics
+from lab import promtool
 from lab.dashboards import everything
 from lab.dashboards.board import panels, queries
 from lab.docs import links
 from lab.prometheus import NEWEST, Prometheus, running
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.promql import EXPOSED, labels
-from tests.charts.test_alerts import RECORDED, rules
+from tests.charts.test_alerts import RECORDED, rules, said
 from tests.unavailable import or_give_up
 
 MODELS = everything.models()
@@ -33,6 +35,7 @@ CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasourc
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 Parse = Callable[[str], Mapping[str, Any]]
 NO_QUERY = {"row", "text"}
+WINDOWS = {("rate", "$__rate_interval"), ("last_over_time", "1h")}
 
 each_dashboard = pytest.mark.parametrize("uid", MODELS)
 
@@ -173,13 +176,40 @@ def test_every_series_is_of_the_chosen_jobs_and_instances_and_rates_are_of_count
     uid: str, parse: Parse
 ) -> None:
     for expression in expressions(uid):
-        assert set(re.findall(r"\[(.*?)\]", expression)) <= {"$__rate_interval"}
+        assert set(re.findall(r"(\w+)\([^[(]*\[(.*?)\]", expression)) <= WINDOWS
         for function, selector in selectors(parse(expression)):
             name, matched = selector["name"], {each["name"]: each["value"] for each in selector["matchers"]}
             if expression not in {"innodb_up", 'innodb_up{job=~"$job"}'}:  # what the variables choose from
                 assert matched["job"] == ".+", expression
                 assert matched["instance"] == r"(db-1:9747|db-2:9747)", expression
             assert (function == "rate") == (KINDS.get(name) == "counter"), expression
+
+
+@pytest.mark.parametrize(
+    ("uptime", "minutes"),
+    [
+        pytest.param("3600+60x20", [], id="none"),
+        pytest.param("3600+60x9 20+60x9", [10, 11], id="back at once: for two intervals"),
+        pytest.param("86400+60x5 _x9 540+60x9", [15], id="back after ten minutes of crash recovery"),
+        pytest.param("_x5 7200+60x14", [], id="up for long when it is first watched"),
+        pytest.param("_x5 10+60x14", [5, 6], id="watched from its start"),
+    ],
+)
+def test_a_restart_is_marked_when_the_server_is_seen_again(uptime: str, minutes: list[int], tmp_path: Path) -> None:
+    marks = next(each["expr"] for each in MODELS["innodb-advisor-lru"]["annotations"]["list"])
+    series = {"series": 'innodb_server_uptime_seconds{job="innodb",instance="db-1:9747"}', "values": uptime}
+    asked = [
+        {
+            "expr": f"count({CHOSEN.query(marks)})",
+            "eval_time": f"{minute}m",
+            "exp_samples": [{"labels": "{}", "value": 1}] if minute in minutes else [],
+        }
+        for minute in range(1, 20)
+    ]
+    case = {"interval": "1m", "input_series": [series], "promql_expr_test": asked}
+    file = tmp_path / "restarts.yaml"
+    file.write_text(json.dumps({"tests": [case]}))
+    assert said(promtool.run_tests, file, promtool.OLDEST) == ""
 
 
 @each_dashboard

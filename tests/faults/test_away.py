@@ -12,7 +12,7 @@ import pytest
 from lab.proxy import Proxy
 from lab.servers import Server
 from tests.faults.conftest import Account, create
-from tests.faults.guard import Guard, ask
+from tests.faults.guard import SLACK, Guard, ask
 
 Start = Callable[..., Server]
 Guarded = Callable[..., Guard]
@@ -67,7 +67,7 @@ def test_a_server_that_is_stopped_for_a_minute_is_down_and_its_sessions_are_take
     stopped = time.monotonic()
     os.kill(server.pid, signal.SIGSTOP)
     try:
-        down = guard.until(lambda scrape: not scrape.up, seconds=45)
+        down = guard.until(lambda scrape: not scrape.up, seconds=30 + SLACK)
         while time.monotonic() < stopped + 60:
             time.sleep(1)
         since = [scrape for scrape in guard.scrapes if scrape.at >= down.at]

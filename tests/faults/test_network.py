@@ -73,7 +73,7 @@ def test_a_way_that_stalls_is_down_after_the_deadline_and_up_again_when_it_flows
     guard = guarded(server, "--statement-timeout", "1s", through=proxy)
     guard.well()
     proxy.stall()
-    guard.until(lambda scrape: not scrape.up, seconds=45)
+    guard.until(lambda scrape: not scrape.up, seconds=30 + SLACK)
     assert re.search("sent no MySQL greeting|did not answer within", guard.sidecar.get("/readyz").text)
     proxy.flow()
     guard.until(lambda scrape: scrape.up)

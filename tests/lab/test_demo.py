@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from lab.servers import Server
+from tests.advisor.sidecar import PATIENCE
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWN = ("DSN", "DEFAULTS_FILE", "INNODB_ADVISOR_DSN", "INNODB_ADVISOR_PASSWORD")
@@ -44,7 +45,7 @@ class Demo:
     def said(self) -> str:
         return self._output.read_text()
 
-    def advice(self, seconds: float = 20.0) -> dict[str, Any]:
+    def advice(self, seconds: float = PATIENCE) -> dict[str, Any]:
         """What /advise says as soon as it says anything."""
         deadline = time.monotonic() + seconds
         while True:
@@ -61,7 +62,7 @@ class Demo:
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_a_demo_that_is_killed_takes_its_sidecar_with_it(demo: Callable[..., Dem
     started.advice()
     children = started.children()
     started.end(signal.SIGKILL)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     # its first thread may be gone while another still holds the port
     while any(map(running, children)) or answers(started.address):
         assert time.monotonic() < deadline
@@ -157,7 +158,7 @@ def test_a_server_of_ones_own_that_is_described_wrongly_ends_it(
     demo: Callable[..., Demo], environment: dict[str, str], said: str
 ) -> None:
     started = demo(**environment)
-    assert started.process.wait(20) == 2
+    assert started.process.wait(PATIENCE) == 2
     assert said in started.said()
     assert "Traceback" not in started.said()
     assert "secret" not in started.said()
@@ -167,5 +168,5 @@ def test_a_port_that_is_taken_ends_it(demo: Callable[..., Demo]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         started = demo(DSN="mysql://root@127.0.0.1:1", LISTEN=address)
-        assert started.process.wait(20) == 2
+        assert started.process.wait(PATIENCE) == 2
     assert f"Error: cannot listen on {address}: Address already in use\n" in started.said()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lab.servers import NAMES, Server, StartError, folders, start
+from tests.advisor.sidecar import PATIENCE
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LISTENS = "0A"
@@ -32,7 +33,7 @@ def setting(server: Server, name: str) -> str:
     return str(value)
 
 
-def gone(pid: int, seconds: float = 10) -> bool:
+def gone(pid: int, seconds: float = PATIENCE) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -129,7 +130,7 @@ def test_the_command_stops_its_server_when_terminated(start_server: StartServer)
         assert process.stdout is not None
         said = dict(process.stdout.readline().split(maxsplit=1) for _ in range(5))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
     assert gone(int(said["pid"]), 0.1)
     assert not Path(said["socket"].strip()).parent.exists()
 

@@ -9,6 +9,7 @@ from lab import sysbench
 from lab.cache import Unavailable
 from lab.servers import Server
 from lab.watching import asked, execute
+from tests.advisor.sidecar import PATIENCE
 from tests.unavailable import give_up
 
 SCHEMA, ROWS = "sysbench_test", 2_000
@@ -109,7 +110,7 @@ def test_nothing_runs_on_after_a_run_that_took_too_long(prepared: Server, monkey
     with pytest.raises(sysbench.SysbenchError, match="took longer than 1 s"):
         sysbench.run(prepared, "oltp_write_only", seconds=5, schema=SCHEMA, table_size=ROWS)
     writing = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{SCHEMA}'"
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while asked(prepared, writing) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert asked(prepared, writing) == 0

@@ -20,6 +20,7 @@ import pytest
 from lab.demo import ADDRESS, SCAN_PAUSE, SCANNED, SCANNED_PAGES
 from lab.servers import Server
 from lab.workloads import SCHEMA
+from tests.advisor.sidecar import PATIENCE
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -40,7 +41,7 @@ def demo(tmp_path: Path, start_server: Callable[..., Server]) -> Iterator[tuple[
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(PATIENCE)
 
 
 def wait_for(found: Any, seconds: float) -> Any:
@@ -117,7 +118,7 @@ def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
     process, output = demo
     up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+) ", output.read_text()), 120)
     server = up[1]
-    [found] = wait_for(scan_findings, 60)
+    [found] = wait_for(scan_findings, 120)
     assert found["subject"] == {"schema": SCHEMA, "table": SCANNED}
     pages = pages_read_per_pass(server, 3)
     [found] = wait_for(watched_long, 120)
@@ -130,13 +131,13 @@ def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
     with pymysql.connect(host=host, port=int(port), user="root", autocommit=True) as connection:
         for statement in found["changes"][0]["apply"]:
             connection.cursor().execute(statement)
-    wait_for(lambda: not scan_findings(), 30)
+    wait_for(lambda: not scan_findings(), 120)
     pages_read_per_pass(server, 1)  # the first pass after the change still reads what was not there
     assert pages_read_per_pass(server, 2) < 0.01 * evidence["table_pages"]
     assert scan_findings() == []
 
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(PATIENCE) == 0
     text = output.read_text()
     assert "Traceback" not in text
     assert "nothing is left behind" in text
