@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from advisor.models.runs import NOTHING, Layer, Run, extend, mix
@@ -78,20 +77,20 @@ class LruList:
         self._of[object_] = found = [run for run in self._of.get(object_, ()) if run.pages > NOTHING]
         return found
 
-    def put_at_head(self, runs: Iterable[Run]) -> None:
+    def put_at_head(self, runs: list[Run]) -> None:
         """Put pages at the head of the list."""
         self._put(runs, self.young, head=True)
 
-    def put_before_midpoint(self, runs: Iterable[Run]) -> None:
+    def put_before_midpoint(self, runs: list[Run]) -> None:
         """Put pages at the end of the young sublist."""
         self._put(runs, self.young, head=False)
 
-    def put_at_midpoint(self, runs: Iterable[Run]) -> None:
+    def put_at_midpoint(self, runs: list[Run]) -> None:
         """Put pages at the beginning of the old sublist."""
         self._put(runs, self.old, head=True)
 
-    def _put(self, runs: Iterable[Run], layers: deque[Layer], *, head: bool) -> None:
-        put = [run for run in runs if run.pages > NOTHING]
+    def _put(self, runs: list[Run], layers: deque[Layer], *, head: bool) -> None:
+        put = runs and [run for run in runs if run.pages > NOTHING]
         if not put:
             return
         pages = put[0].pages if len(put) == 1 else sum([run.pages for run in put])

@@ -66,10 +66,10 @@ class Run:
     def continues(self, other: Run) -> bool:
         """Whether the pages of ``other``, next to these in the list, are more of the same."""
         return (
-            self.object == other.object
-            and _alike(self.shares, other.shares)
+            self.access == other.access
+            and self.object == other.object
             and self.order == other.order
-            and self.access == other.access
+            and _alike(self.shares, other.shares)
             and self.access_slope == other.access_slope
             and abs(self.stamp - other.stamp) < 1e-3
             and abs(self.stamp_slope - other.stamp_slope) < 1e-9
@@ -117,25 +117,24 @@ def _alike(some: tuple[float, ...], others: tuple[float, ...]) -> bool:
 
 def extend(layer: Layer, runs: list[Run], pages: float, *, headward: bool) -> bool:
     """Let a layer grow by runs that are more of the same, one by one and in the same proportions."""
-    if len(layer.runs) != len(runs) or layer.pages <= NOTHING or not layer.runs[0].continues(runs[0]):
+    if len(layer.runs) != len(runs) or layer.pages <= NOTHING:
         return False
-    pairs = list(zip(layer.runs, runs, strict=True))
     scale = layer.pages / pages
-    for have, more in pairs:
-        if (
-            have.pages <= NOTHING
-            or not have.continues(more)
-            or abs(have.pages - more.pages * scale) > 1e-3 * have.pages
+    for have, more in zip(layer.runs, runs, strict=True):
+        if not have.continues(more):
+            return False
+        had, order = have.pages, have.order
+        if had <= NOTHING or abs(had - more.pages * scale) > 1e-3 * had:
+            return False
+        if not order:
+            if have.lo != more.lo or have.hi != more.hi:
+                return False
+        elif (
+            abs((have.lo - more.hi) if (order > 0) == headward else (more.lo - have.hi)) > NOTHING
+            or abs((density := have.density) - more.density) > 1e-3 * density
         ):
             return False
-        if have.order and abs(have.density - more.density) > 1e-3 * have.density:
-            return False
-        rises = have.order > 0
-        if have.order and abs((have.lo - more.hi) if rises == headward else (more.lo - have.hi)) > NOTHING:
-            return False
-        if not have.order and (have.lo, have.hi) != (more.lo, more.hi):
-            return False
-    for have, more in pairs:
+    for have, more in zip(layer.runs, runs, strict=True):
         have.pages += more.pages
         have.lo, have.hi = min(have.lo, more.lo), max(have.hi, more.hi)
     layer.pages += pages

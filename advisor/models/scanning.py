@@ -33,6 +33,7 @@ class _Rates(NamedTuple):
         to_head: The part of the pages read that goes to the head at once.
         ahead: The part of them that read-ahead brings: those that the midpoint passes go to the head when asked for.
         moved: Young pages that become old; where negative, pages just read that become young.
+        through: Whether what goes for them is what this pass has read before.
     """
 
     missed: float
@@ -41,6 +42,7 @@ class _Rates(NamedTuple):
     to_head: float
     ahead: float
     moved: float
+    through: bool
 
 
 class ScanPass:
@@ -146,11 +148,12 @@ class ScanPass:
                 ahead = 0.0
         moved, lasts = self._midpoint(missed * (1 - to_head) - evicted, missed - evicted, promoted)
         chunk = min(chunk, lasts, self._runs_last(tail, evicted, promoted))
-        if tail is not None and evicted:
+        through = tail is not None and not to_head and not moved and evicted == missed and self._through(tail)
+        if tail is not None and evicted and not through:
             chunk = min(chunk, self._layer_lasts(tail, evicted, promoted))
         if moved > 0 and (layer := lru.before_midpoint) is not None:
             chunk = min(chunk, self._layer_lasts(layer, moved, promoted))
-        rates = _Rates(missed, evicted, tuple(promoted), to_head, ahead, moved)
+        rates = _Rates(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
         return min(max(chunk, SHORTEST), self.end - self.cursor), rates
 
     def _until_refill(self) -> float:
@@ -246,9 +249,9 @@ class ScanPass:
                 lasts = math.inf if moves else area - self.cursor
         if (not at.time_ms and moves) or (at.time_ms and self.lingers >= at.time_ms):
             return 1.0, 0.0, lasts
-        ahead = self.missed / self.present
-        if not moves or not leads:
-            ahead = 0.0
+        if evicted and not at.carried:  # the old sublist does not grow: the midpoint passes none of what is read
+            return 0.0, 0.0, lasts
+        ahead = self.missed / self.present if moves and leads else 0.0
         if self.cursor < self.unread - NOTHING:
             return 0.0, 0.0, min(lasts, self.unread - self.cursor)
         return at.carried * ahead if evicted else 0.0, ahead, lasts
@@ -263,6 +266,21 @@ class ScanPass:
             parts[access] = parts.get(access, 0.0) + density
         total = sum(parts.values())
         return (1 - sum((part / total) ** 2 for part in parts.values())) / 2
+
+    def _through(self, tail: Layer) -> bool:
+        """Whether the old sublist is but what this pass has read, as it goes on to be: then it never is used up."""
+        run = tail.runs[0]
+        return (
+            tail.old
+            and tail is self.at.list.old[0]
+            and not self.hits
+            and len(tail.runs) == 1
+            and run.object == self.object
+            and (run.access, run.access_slope) == self.access
+            and run.order < 0
+            and abs(run.hi - self.cursor) <= NOTHING
+            and abs(run.density - self.missed) <= NOTHING
+        )
 
     def _layer_lasts(self, layer: Layer, rate: float, promoted: dict[Run, float]) -> float:
         """Pages of the scan until a layer that ``rate`` pages are taken from is used up."""
@@ -300,49 +318,64 @@ class ScanPass:
 
     def _apply(self, chunk: float, rates: _Rates) -> None:
         """Do what happens until the next event."""
-        at, lru, counts = self.at, self.at.list, self.at.counts
-        sublists = at.sublists
-        refuses = self.normal and at.time_ms > 0 and at.clock > 0
-        if refuses:
-            stay = sum(
-                density for run, density in self.hits.items()
-                if run not in rates.promoted and run.layer and run.layer.old
-            )  # fmt: skip
-            new = rates.missed * (1 if self.lingers else 1 - rates.to_head) if sublists else 0.0
-            counts.not_made_young += (stay + new) * chunk
+        at, lru = self.at, self.at.list
+        if self.normal and at.time_ms > 0 and at.clock > 0:
+            at.counts.not_made_young += self._refused(rates) * chunk
         stamp = (at.clock - rates.evicted * self.cursor, rates.evicted)
         head = self._promote(chunk, rates, stamp)
         if rates.evicted:
-            lru.evict(rates.evicted * chunk)
             at.clock += rates.evicted * chunk
-        middle: list[Run] = []
-        passed: list[Run] = []
-        if rates.missed:
-            counts.read += rates.missed * chunk
-            at.free -= (rates.missed - rates.evicted) * chunk
-            if rates.to_head == 1.0 and sublists:
-                counts.made_young += rates.missed * chunk
-            young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
-            parts = (
-                (head, -1, rates.to_head + young * rates.ahead if sublists else 1.0),
-                (passed, 1, young * (1 - rates.ahead) if sublists else 0.0),
-                (middle, -1, 1 - rates.to_head - young if sublists else 0.0),
-            )
-            span = (self.cursor, self.cursor + chunk)
-            shares, pages = self._not_found(), rates.missed * chunk
-            for runs, order, part in parts:
-                if part > 0:
-                    marked = stamp if runs is head else (0.0, 0.0)
-                    share = pages * part
-                    runs.append(Run(self.object, shares, span, share, order=order, access=self.access, stamp=marked))
+            if not rates.through:
+                lru.evict(rates.evicted * chunk)
+        read, passed, middle = self._read(chunk, rates, stamp)
         if rates.moved > 0:
             middle += lru.cut_before_midpoint(rates.moved * chunk)
         lru.put_at_midpoint(middle)
         lru.put_before_midpoint(passed)
-        lru.put_at_head(head)
+        lru.put_at_head(head + read)
+        if rates.through:
+            lru.evict(rates.evicted * chunk)
         self.cursor += chunk
         if not at.sublists or not lru.old_pages:
             at.balance()
+
+    def _refused(self, rates: _Rates) -> float:
+        """Pages of the old sublist that are asked for and stay there, a page of the scan."""
+        stay = 0.0
+        if self.at.sublists:
+            stay = rates.missed * (1 if self.lingers else 1 - rates.to_head)
+        for run, density in self.hits.items():
+            if run not in rates.promoted and run.layer and run.layer.old:
+                stay += density
+        return stay
+
+    def _read(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
+        """Read what is not there: pages for the head, for before the midpoint, and for the midpoint."""
+        head: list[Run] = []
+        passed: list[Run] = []
+        middle: list[Run] = []
+        if not rates.missed:
+            return head, passed, middle
+        at = self.at
+        sublists = at.sublists
+        at.counts.read += rates.missed * chunk
+        at.free -= (rates.missed - rates.evicted) * chunk
+        if rates.to_head == 1.0 and sublists:
+            at.counts.made_young += rates.missed * chunk
+        young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
+        parts = (
+            (head, -1, rates.to_head + young * rates.ahead if sublists else 1.0),
+            (passed, 1, young * (1 - rates.ahead) if sublists else 0.0),
+            (middle, -1, 1 - rates.to_head - young if sublists else 0.0),
+        )
+        span = (self.cursor, self.cursor + chunk)
+        shares, pages = self._not_found(), rates.missed * chunk
+        for runs, order, part in parts:
+            if part > 0:
+                marked = stamp if runs is head else (0.0, 0.0)
+                share = pages * part
+                runs.append(Run(self.object, shares, span, share, order=order, access=self.access, stamp=marked))
+        return head, passed, middle
 
     def _promote(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> list[Run]:
         """Take the pages that are moved to the head from where they are."""

@@ -13,6 +13,7 @@ from lab.bench.busy import busy
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
 from lab.bench.rig import watched
+from lab.serving import PLAIN
 
 POOL = "128G"
 PCTS = (5, 15, 25, 37, 50, 60, 70, 80, 90, 95)
@@ -75,7 +76,7 @@ def _ask(port: int, answers: list[float], ended: Callable[[], bool]) -> None:
             return
         question = {"set": {"innodb_buffer_pool_size": POOL, "innodb_old_blocks_pct": pct}}
         began = time.perf_counter()
-        httpx.post(f"http://127.0.0.1:{port}/whatif", json=question, timeout=60).raise_for_status()
+        httpx.post(f"http://127.0.0.1:{port}/whatif", json=question, timeout=60, **PLAIN).raise_for_status()
         answers.append(time.perf_counter() - began)
 
 

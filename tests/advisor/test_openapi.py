@@ -20,7 +20,7 @@ CHECKS = """\
 [checks.not_a_server_error]
 expected-statuses = ["2XX", "4XX", 503]
 """
-SECONDS = 12  # for each phase that makes up requests; the others are as long as the document
+MOST_SECONDS = 240.0  # for what takes 12 on a quiet machine
 # What the document allows may still be refused: which rules there are, and which settings, is known to the sidecar.
 LEFT_OUT = "positive_data_acceptance"
 
@@ -32,19 +32,18 @@ def ask_all(sidecar: Sidecar, folder: Path) -> None:
     options = {
         "--phases": "examples,coverage,fuzzing",
         "--seed": "1",
-        "--max-examples": "10",
-        "--max-time": SECONDS,
+        "--max-examples": "40",
         "--exclude-checks": LEFT_OUT,
         "--generation-database": "none",
     }
     done = subprocess.run(  # noqa: S603
-        [*command, f"{sidecar.url}/openapi.json", *(str(each) for option in options.items() for each in option)],
+        [*command, f"{sidecar.url}/openapi.json", *(each for option in options.items() for each in option)],
         cwd=folder,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
-        timeout=10 * SECONDS,
+        timeout=MOST_SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     operations = sum(map(len, sidecar.get("/openapi.json").json()["paths"].values()))

@@ -2,7 +2,6 @@ import asyncio
 import contextlib
 import random
 import secrets
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -467,10 +466,8 @@ async def test_what_does_not_speak_mysql_is_told_apart(
     service: Service, kind: type[mysql.ServerError], reason: str
 ) -> None:
     async with listening(service) as target:
-        began = time.monotonic()
         with pytest.raises(kind, match=reason) as refused:
             await Connection.open(target, statement_seconds=5, connect_seconds=0.3)
-        assert time.monotonic() - began < 5
         assert type(refused.value) is kind
         assert target.address in str(refused.value)
 
