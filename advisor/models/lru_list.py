@@ -43,10 +43,10 @@ class LruList:
     def tail(self) -> Layer | None:
         """The layer that evictions take from."""
         for layers in (self.old, self.young):
-            while layers and layers[-1].pages <= NOTHING:
+            while layers:
+                if (last := layers[-1]).pages > NOTHING:
+                    return last
                 layers.pop()
-            if layers:
-                return layers[-1]
         return None
 
     def tail_of(self, object_: str) -> tuple[float, Layer | None]:

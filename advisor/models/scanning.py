@@ -33,7 +33,7 @@ class _Rates(NamedTuple):
         to_head: The part of the pages read that goes to the head at once.
         ahead: The part of them that read-ahead brings: those that the midpoint passes go to the head when asked for.
         moved: Young pages that become old; where negative, pages just read that become young.
-        through: Whether what goes for them is what this pass has read before.
+        through: Whether what goes for them is of no concern to this pass: what it has read itself goes, too, in time.
     """
 
     missed: float
@@ -125,17 +125,13 @@ class ScanPass:
         chunk = self.end - self.cursor
         refill = self._until_refill()
         chunk = min(chunk, refill)
-        if evicted:
-            chunk = min(chunk, spare / evicted, 1 / evicted if at.clock < 1 else math.inf)
-        elif missed:
+        if evicted and at.clock < 1:
+            chunk = min(chunk, 1 / evicted)
+        elif missed and not full:
             chunk = min(chunk, room / missed)
 
-        promoted: dict[Run, float] = {}
-        for run, density in self.hits.items():
-            yes, lasts = self._promotes(run, evicted)
-            chunk = min(chunk, lasts)
-            if yes:
-                promoted[run] = density
+        promoted, lasts = self._promoted(evicted)
+        chunk = min(chunk, lasts)
         to_head, ahead, lasts = self._fate(evicted)
         chunk = min(chunk, lasts)
         if ahead and not full and refill < math.inf:
@@ -148,9 +144,11 @@ class ScanPass:
                 ahead = 0.0
         moved, lasts = self._midpoint(missed * (1 - to_head) - evicted, missed - evicted, promoted)
         chunk = min(chunk, lasts, self._runs_last(tail, evicted, promoted))
-        through = tail is not None and not to_head and not moved and evicted == missed and self._through(tail)
-        if tail is not None and evicted and not through:
-            chunk = min(chunk, self._layer_lasts(tail, evicted, promoted))
+        through = bool(evicted) and not to_head and not moved and self._through(promoted)
+        if evicted and not through:
+            chunk = min(chunk, spare / evicted)
+            if tail is not None:
+                chunk = min(chunk, self._layer_lasts(tail, evicted, promoted))
         if moved > 0 and (layer := lru.before_midpoint) is not None:
             chunk = min(chunk, self._layer_lasts(layer, moved, promoted))
         rates = _Rates(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
@@ -200,6 +198,17 @@ class ScanPass:
             else:
                 del self.hits[run]
                 self.pending.append(run)
+
+    def _promoted(self, clock_rate: float) -> tuple[dict[Run, float], float]:
+        """The runs at the cursor whose pages are moved to the head, with the pages, and for how many that stays so."""
+        promoted: dict[Run, float] = {}
+        shortest = math.inf
+        for run, density in self.hits.items():
+            yes, lasts = self._promotes(run, clock_rate)
+            shortest = min(shortest, lasts)
+            if yes:
+                promoted[run] = density
+        return promoted, shortest
 
     def _promotes(self, run: Run, clock_rate: float) -> tuple[bool, float]:
         """Whether pages of a run are moved to the head when asked for, and for how many pages that stays so.
@@ -267,20 +276,11 @@ class ScanPass:
         total = sum(parts.values())
         return (1 - sum((part / total) ** 2 for part in parts.values())) / 2
 
-    def _through(self, tail: Layer) -> bool:
-        """Whether the old sublist is but what this pass has read, as it goes on to be: then it never is used up."""
-        run = tail.runs[0]
-        return (
-            tail.old
-            and tail is self.at.list.old[0]
-            and not self.hits
-            and len(tail.runs) == 1
-            and run.object == self.object
-            and (run.access, run.access_slope) == self.access
-            and run.order < 0
-            and abs(run.hi - self.cursor) <= NOTHING
-            and abs(run.density - self.missed) <= NOTHING
-        )
+    def _through(self, promoted: dict[Run, float]) -> bool:
+        """Whether the old sublist holds nothing that this pass comes to: as much comes as goes, whatever goes."""
+        if promoted or not self.at.list.old_pages:
+            return False
+        return not any(run.layer and run.layer.old for runs in (self.hits, self.pending) for run in runs)
 
     def _layer_lasts(self, layer: Layer, rate: float, promoted: dict[Run, float]) -> float:
         """Pages of the scan until a layer that ``rate`` pages are taken from is used up."""
@@ -322,17 +322,17 @@ class ScanPass:
         if self.normal and at.time_ms > 0 and at.clock > 0:
             at.counts.not_made_young += self._refused(rates) * chunk
         stamp = (at.clock - rates.evicted * self.cursor, rates.evicted)
-        head = self._promote(chunk, rates, stamp)
+        read, passed, middle = self._read(chunk, rates, stamp)
+        promoted = self._promote(chunk, rates, stamp)
         if rates.evicted:
             at.clock += rates.evicted * chunk
             if not rates.through:
                 lru.evict(rates.evicted * chunk)
-        read, passed, middle = self._read(chunk, rates, stamp)
         if rates.moved > 0:
             middle += lru.cut_before_midpoint(rates.moved * chunk)
         lru.put_at_midpoint(middle)
         lru.put_before_midpoint(passed)
-        lru.put_at_head(head + read)
+        lru.put_at_head(promoted + read)
         if rates.through:
             lru.evict(rates.evicted * chunk)
         self.cursor += chunk
@@ -351,31 +351,29 @@ class ScanPass:
 
     def _read(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
         """Read what is not there: pages for the head, for before the midpoint, and for the midpoint."""
-        head: list[Run] = []
-        passed: list[Run] = []
-        middle: list[Run] = []
         if not rates.missed:
-            return head, passed, middle
-        at = self.at
-        sublists = at.sublists
-        at.counts.read += rates.missed * chunk
-        at.free -= (rates.missed - rates.evicted) * chunk
-        if rates.to_head == 1.0 and sublists:
-            at.counts.made_young += rates.missed * chunk
-        young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
-        parts = (
-            (head, -1, rates.to_head + young * rates.ahead if sublists else 1.0),
-            (passed, 1, young * (1 - rates.ahead) if sublists else 0.0),
-            (middle, -1, 1 - rates.to_head - young if sublists else 0.0),
-        )
+            return [], [], []
+        at, counts = self.at, self.at.counts
+        pages = rates.missed * chunk
+        counts.read += pages
+        at.free -= pages - rates.evicted * chunk
+        if not at.sublists:
+            parts = (1.0, 0.0, 0.0)
+        else:
+            if rates.to_head == 1.0:
+                counts.made_young += pages
+            young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
+            head = rates.to_head + young * rates.ahead
+            parts = (head, young * (1 - rates.ahead), 1 - rates.to_head - young)
         span = (self.cursor, self.cursor + chunk)
-        shares, pages = self._not_found(), rates.missed * chunk
-        for runs, order, part in parts:
-            if part > 0:
-                marked = stamp if runs is head else (0.0, 0.0)
-                share = pages * part
-                runs.append(Run(self.object, shares, span, share, order=order, access=self.access, stamp=marked))
-        return head, passed, middle
+        shares = self._not_found()
+
+        def put(part: float, order: int, stamp: tuple[float, float] = (0.0, 0.0)) -> list[Run]:
+            if part <= 0:
+                return []
+            return [Run(self.object, shares, span, pages * part, order=order, access=self.access, stamp=stamp)]
+
+        return put(parts[0], -1, stamp), put(parts[1], 1), put(parts[2], -1)
 
     def _promote(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> list[Run]:
         """Take the pages that are moved to the head from where they are."""
