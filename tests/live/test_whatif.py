@@ -112,7 +112,8 @@ def predicted(window: Window, pct: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
-def test_a_scan_alone_reads_to_half_a_percent_what_was_predicted(start_server: Start, name: str) -> None:
+def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Start, name: str) -> None:
+    """A pass of a server that nothing is changed on now and then finds 23 pages more, or fewer, than the one before."""
     load = Load(filled(start_server, name))
     load.rounds(3)
     window = load.watched(3)
@@ -124,10 +125,10 @@ def test_a_scan_alone_reads_to_half_a_percent_what_was_predicted(start_server: S
     assert expected[80] == 0
     load.set(innodb_old_blocks_pct=20)
     *_, (read, _) = load.rounds(3)
-    assert read == pytest.approx(expected[20], abs=0.005 * PAGES)
+    assert read == pytest.approx(expected[20], abs=0.01 * PAGES)
     load.set(innodb_old_blocks_pct=80)
     *_, (read, _) = load.rounds(3)
-    assert read == pytest.approx(0, abs=0.005 * PAGES)
+    assert read == pytest.approx(0, abs=0.01 * PAGES)
 
 
 def following(model: Fitted, pct: int, rounds: int) -> list[float]:

@@ -7,6 +7,7 @@ says when what happened.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -171,10 +172,12 @@ def test_a_finding_reaches_the_webhook_and_is_resolved_once_its_sql_is_applied(w
     assert pushed["generatorURL"].endswith(f"/advise/{found['fingerprint']}")
     assert way.value("instance:innodb_advisor_recommendation:count") >= 1
 
+    # The value may have changed by one or two since: the longer a load is watched, the better its fit.
+    [statement] = re.findall(r"^apply: (.+);$", pushed["annotations"]["description"], re.MULTILINE)
+    [of_advice] = found["changes"][0]["apply"]
+    assert statement.rpartition(" = ")[0] == of_advice.rpartition(" = ")[0]
     with way.server.connect() as connection, connection.cursor() as cursor:
-        for statement in found["changes"][0]["apply"]:
-            assert statement in pushed["annotations"]["description"]
-            cursor.execute(statement)
+        cursor.execute(statement)
     way.times["applied"] = time.monotonic() - way.began
     gone = {f"resolved by {each}": partial(way.told, each, "resolved") for each in WAYS}
     way.reach({"gone": lambda: way.advice() == [], **gone})
