@@ -72,7 +72,7 @@ class Instance:
     @property
     def sublists(self) -> bool:
         """Whether the list is long enough to have an old sublist."""
-        return self.list.young_pages + self.list.old_pages >= MINIMUM_LENGTH - 0.5
+        return self.list.pages >= MINIMUM_LENGTH - 0.5
 
     @property
     def off(self) -> float:

@@ -194,7 +194,6 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
         return given
 
     monkeypatch.setattr("advisor.api.parts.time", SimpleNamespace(monotonic=lambda: now))
-
     monkeypatch.setattr("advisor.engine.advise", counted)
     source = Replayed(capture(RECORDING))
     parts, history = App(source, Rulebook(RULES_FOLDER)), list(source.history)
