@@ -161,9 +161,11 @@ def serve(
         collectors += (metric_kinds.COLLECTOR,)
         exposed = peer.families
     where = Where.of(**options)
-    watched_by = {"statement_seconds": statement_timeout, "collectors": collectors}
     # The history is in no variable here: it would be kept for good.
     history, own = _history(state_dir, where)
+    watched_by = {"statement_seconds": statement_timeout, "collectors": collectors}
+    watching = source(where, interval, setup.machine, **watched_by, **history())
+    # After all files that may be wrong: a port that another sidecar has hides no mistake in them.
     host, port = listen
     try:
         listener = click.get_current_context().with_resource(http.listen(host, port))
@@ -172,7 +174,6 @@ def serve(
         raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
     scheme, port = "https" if web and web.listening else "http", listener.getsockname()[1]
     notifier = alerting.notifier(where, scheme, port)
-    watching = source(where, interval, setup.machine, **watched_by, **history())
     app = api.create(watching, setup.book, own, exposed, notifier)
     shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host  # noqa: S104
     _reload_on_hangup(setup.book)
