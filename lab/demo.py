@@ -26,7 +26,8 @@ from lab import servers
 from lab.child import spawn
 from lab.workloads import SCHEMA, Load, look_up, make_table, scan
 
-ADDRESS = os.environ.get("LISTEN") or "127.0.0.1:9747"
+USUAL_ADDRESS = "127.0.0.1:9747"
+ADDRESS = os.environ.get("LISTEN") or USUAL_ADDRESS
 POOL = "256M"
 SCANNED, HOT, OTHER = "orders", "customers", "archive"
 SCANNED_PAGES, HOT_PAGES = 11_400, 2_900  # of 16,382: the scanned table fits the pool, but not beside what is there

@@ -9,7 +9,8 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-HOST = "127.0.0.1"
+from lab.ports import HOST, free_port
+
 _CHUNK = 65536
 
 
@@ -30,7 +31,7 @@ class Proxy:
     def __init__(self, upstream: tuple[str, int]) -> None:
         """Pass on to the host and port ``upstream``, which may be set to another at any time."""
         self.upstream = upstream
-        self.port = 0
+        self.port = free_port()
         self.delay_seconds = 0.0
         self.cut: bytes | None = None
         self.cut_after = 0
@@ -62,7 +63,6 @@ class Proxy:
 
         async def listen() -> None:
             self._listener = await asyncio.start_server(self._accepted, HOST, self.port)
-            self.port = self._listener.sockets[0].getsockname()[1]
 
         self._run(listen)
 

@@ -5,7 +5,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket as sockets
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,11 @@ from typing import Any, Self
 import pymysql
 
 from lab import child
+from lab.ports import HOST, free_port
 from lab.servers import datadirs, folders, programs
 from lab.servers.datadirs import StartError
 from lab.servers.programs import Program
 
-HOST = "127.0.0.1"
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
 
@@ -139,7 +138,7 @@ class Server:
         if not (self.datadir / "mysql").is_dir():
             datadirs.create(self._program, self.options, self.datadir)
         for _attempt in range(5):
-            self.port = port or _free_port()
+            self.port = port or free_port()
             began = len(self.log())
             self._process = child.spawn(
                 [*self._program.command, *self._arguments()], self._program.environment, self.error_log
@@ -233,9 +232,3 @@ def interrupt_on_signals() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGHUP, signal.default_int_handler)
-
-
-def _free_port() -> int:
-    with sockets.create_server((HOST, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

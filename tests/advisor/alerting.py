@@ -14,6 +14,7 @@ import httpx
 
 from lab import alertmanager
 from lab.cache import Unavailable
+from lab.ports import free_port
 from lab.servers import Server
 from lab.serving import Running
 from lab.webhook import Webhook
@@ -43,14 +44,14 @@ class Manager:
         self._suite, self._folder = suite, folder
         self.webhook = Webhook()
         self._running = ExitStack()
-        self.pid = self.port = 0
+        self.pid, self.port = 0, free_port()
 
     def start(self) -> None:
         configured = alertmanager.configuration(self.webhook.url)
         started = self._running.enter_context(
             alertmanager_or_skip(self._suite, self._folder, configured, port=self.port)
         )
-        self.pid, self.port = started.pid, started.port
+        self.pid = started.pid
 
     def stop(self) -> None:
         """As `systemctl stop`: what it has notified of is on disk then, but no alert is."""

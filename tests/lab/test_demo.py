@@ -2,80 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
+from lab.demo import USUAL_ADDRESS
 from lab.servers import Server
 from tests.advisor.sidecar import PATIENCE
+from tests.lab.demo import REPOSITORY, Demo
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-OWN = ("DSN", "DEFAULTS_FILE", "INNODB_ADVISOR_DSN", "INNODB_ADVISOR_PASSWORD")
 one_server = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-
-
-class Demo:
-    """`python -m lab.demo`, with the sidecar on a port of its own."""
-
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
-        self._output = folder / "output"
-        kept = {name: value for name, value in os.environ.items() if name not in OWN}
-        with self._output.open("w") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "lab.demo"],
-                cwd=REPOSITORY,
-                env={**kept, "LISTEN": self.address, **environment},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-            )
-
-    def said(self) -> str:
-        return self._output.read_text()
-
-    def advice(self, seconds: float = PATIENCE) -> dict[str, Any]:
-        """What /advise says as soon as it says anything."""
-        deadline = time.monotonic() + seconds
-        while True:
-            with suppress(httpx.TransportError):
-                return dict(httpx.get(f"http://{self.address}/advise", timeout=5).raise_for_status().json())
-            assert self.process.poll() is None, self.said()
-            assert time.monotonic() < deadline, self.said()
-            time.sleep(0.1)
-
-    def children(self) -> list[int]:
-        pid = self.process.pid
-        tasks = Path(f"/proc/{pid}/task").glob("*/children")
-        return [int(child) for task in tasks for child in task.read_text().split()]
-
-    def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
-
-
-@pytest.fixture
-def demo(tmp_path: Path) -> Iterator[Callable[..., Demo]]:
-    with ExitStack() as stack:
-
-        def start(**environment: str) -> Demo:
-            started = Demo(tmp_path, environment)
-            stack.callback(started.process.wait)
-            stack.callback(started.process.kill)  # its children die with it
-            return started
-
-        yield start
 
 
 def answers(address: str) -> bool:
@@ -89,6 +30,10 @@ def running(pid: int) -> bool:
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
+
+
+def test_it_is_where_the_readme_says() -> None:
+    assert f"open http://{USUAL_ADDRESS}/\n" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 @one_server

@@ -2,64 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pymysql
 import pytest
 
-from lab.demo import ADDRESS, SCAN_PAUSE, SCANNED, SCANNED_PAGES
+from lab.demo import SCAN_PAUSE, SCANNED, SCANNED_PAGES
 from lab.servers import Server
 from lab.workloads import SCHEMA
-from tests.advisor.sidecar import PATIENCE
+from tests.advisor.sidecar import wait_for
+from tests.lab.demo import Demo
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
+
+LONG = 120.0  # seconds; three tables are made first, and then passes are watched
 
 SCANNED_ROWS = 8 * SCANNED_PAGES  # eight rows fill a page (lab.workloads)
 
 
-@pytest.fixture
-def demo(tmp_path: Path, start_server: Callable[..., Server]) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    start_server("mysql-9.7").stop()  # the demo would go on without one, replaying a recording
-    output = tmp_path / "output"
-    environment = {k: v for k, v in os.environ.items() if k not in ("DSN", "DEFAULTS_FILE")}
-    with output.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "lab.demo"], stdout=file, stderr=subprocess.STDOUT, text=True, env=environment
-        )
-    try:
-        yield process, output
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            process.wait(PATIENCE)
-
-
-def wait_for(found: Any, seconds: float) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if value := found():
-                return value
-        except OSError:
-            pass
-        time.sleep(0.5)
-    raise AssertionError(f"not within {seconds:g} s: {found.__doc__ or found}")
-
-
-def scan_findings() -> Any:
+def scan_findings(demo: Demo) -> list[dict[str, Any]]:
     """What /advise says of scanned tables."""
-    with urllib.request.urlopen(f"http://{ADDRESS}/advise?rule=scan-exceeds-old-sublist", timeout=10) as response:
-        return json.load(response)["recommendations"]
+    return [found for found in demo.advice()["recommendations"] if found["rule"] == "scan-exceeds-old-sublist"]
 
 
 def values(found: Any) -> dict[str, Any]:
@@ -67,9 +34,9 @@ def values(found: Any) -> dict[str, Any]:
     return {item["name"]: item["value"] for item in found["evidence"]}
 
 
-def watched_long() -> Any:
+def watched_long(demo: Demo) -> list[dict[str, Any]]:
     """Findings of enough passes that it does not matter much where the first one was cut."""
-    return [found for found in scan_findings() if values(found)["passes"] >= 8]
+    return [found for found in scan_findings(demo) if values(found)["passes"] >= 8]
 
 
 def pages_read_per_pass(server: str, passes: int) -> float:
@@ -113,15 +80,17 @@ def pages_read_per_pass(server: str, passes: int) -> float:
 
 
 def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
-    demo: tuple[subprocess.Popen[str], Path],
+    demo: Callable[..., Demo], start_server: Callable[..., Server]
 ) -> None:
-    process, output = demo
-    up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+) ", output.read_text()), 120)
+    start_server("mysql-9.7").stop()  # the demo would go on without one, replaying a recording
+    started = demo()
+    up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+) ", started.said()), LONG)
     server = up[1]
-    [found] = wait_for(scan_findings, 120)
+    wait_for(lambda: "sidecar: open " in started.said(), LONG)
+    [found] = wait_for(lambda: scan_findings(started), LONG)
     assert found["subject"] == {"schema": SCHEMA, "table": SCANNED}
     pages = pages_read_per_pass(server, 3)
-    [found] = wait_for(watched_long, 120)
+    [found] = wait_for(lambda: watched_long(started), LONG)
     evidence = values(found)
     # The server counts a pass when it is over, and its reads as they come: where the window begins, one is cut.
     assert evidence["pages_read_per_pass"] == pytest.approx(pages, rel=1 / evidence["passes"] + 0.02)
@@ -131,15 +100,13 @@ def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
     with pymysql.connect(host=host, port=int(port), user="root", autocommit=True) as connection:
         for statement in found["changes"][0]["apply"]:
             connection.cursor().execute(statement)
-    wait_for(lambda: not scan_findings(), 120)
+    wait_for(lambda: not scan_findings(started), LONG)
     pages_read_per_pass(server, 1)  # the first pass after the change still reads what was not there
     assert pages_read_per_pass(server, 2) < 0.01 * evidence["table_pages"]
-    assert scan_findings() == []
+    assert scan_findings(started) == []
 
-    process.send_signal(signal.SIGINT)
-    assert process.wait(PATIENCE) == 0
-    text = output.read_text()
-    assert "Traceback" not in text
-    assert "nothing is left behind" in text
+    assert started.end(signal.SIGINT) == 0
+    assert "Traceback" not in started.said()
+    assert started.said().endswith("stopped; nothing is left behind\n")
     with pytest.raises(pymysql.MySQLError):
         pymysql.connect(host=host, port=int(port), user="root")
