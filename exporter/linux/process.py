@@ -92,10 +92,18 @@ def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 def _sockets(process: Path) -> set[str] | None:
     """Inodes of the sockets that the process has open; None where that may not be seen."""
     try:
-        links = [str(link.readlink()) for link in (process / "fd").iterdir()]
+        links = [link for each in (process / "fd").iterdir() if (link := _link(each)) is not None]
     except OSError:
         return None
     return {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:[")}
+
+
+def _link(opened: Path) -> str | None:
+    """What is open there; None where it was closed meanwhile, as a busy server does all the time."""
+    try:
+        return str(opened.readlink())
+    except FileNotFoundError:
+        return None
 
 
 def _user(process: Path) -> str | None:
