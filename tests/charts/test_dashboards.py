@@ -35,7 +35,7 @@ CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasourc
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 Parse = Callable[[str], Mapping[str, Any]]
 NO_QUERY = {"row", "text"}
-WINDOWS = {("rate", "$__rate_interval"), ("last_over_time", "1h")}
+WINDOWS = {("rate", "$__rate_interval"), ("last_over_time", "1h:$__interval")}
 
 each_dashboard = pytest.mark.parametrize("uid", MODELS)
 
@@ -176,7 +176,7 @@ def test_every_series_is_of_the_chosen_jobs_and_instances_and_rates_are_of_count
     uid: str, parse: Parse
 ) -> None:
     for expression in expressions(uid):
-        assert set(re.findall(r"(\w+)\([^[(]*\[(.*?)\]", expression)) <= WINDOWS
+        assert set(re.findall(r"(\w+)\((?:timestamp\()?[^[(]*\[(.*?)\]", expression)) <= WINDOWS
         for function, selector in selectors(parse(expression)):
             name, matched = selector["name"], {each["name"]: each["value"] for each in selector["matchers"]}
             if expression not in {"innodb_up", 'innodb_up{job=~"$job"}'}:  # what the variables choose from
@@ -191,6 +191,9 @@ def test_every_series_is_of_the_chosen_jobs_and_instances_and_rates_are_of_count
         pytest.param("3600+60x20", [], id="none"),
         pytest.param("3600+60x9 20+60x9", [10, 11], id="back at once: for two intervals"),
         pytest.param("86400+60x5 _x9 540+60x9", [15], id="back after ten minutes of crash recovery"),
+        pytest.param("120+60x5 _x9 540+60x9", [15], id="back after longer than it was up"),
+        pytest.param("120+60x5 _x9 1020+60x9", [], id="not seen for ten minutes, and not restarted"),
+        pytest.param("120+60x5 _x9 1019+60x9", [], id="nor if its uptime is rounded down"),
         pytest.param("_x5 7200+60x14", [], id="up for long when it is first watched"),
         pytest.param("_x5 10+60x14", [5, 6], id="watched from its start"),
     ],

@@ -73,6 +73,15 @@ class Watched:
             found = self.server.query_range(expression, self.began // STEP * STEP, end, STEP)
         return [each for each in found if any(math.isfinite(value) for _, value in each.values)]
 
+    def uptimes(self) -> str:
+        """What was seen of each server, to say beside a mark that is missing: seconds of the range, and the uptime."""
+        found = self.server.query_range("innodb_server_uptime_seconds", self.began, time.time(), INTERVAL)
+        lines = (
+            f"{each.labels['instance']}: {[(round(at - self.began), value) for at, value in each.values]}"
+            for each in found
+        )
+        return "\n".join(lines)
+
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
@@ -199,7 +208,7 @@ def test_a_panels_query_has_data_and_the_labels_that_its_legend_names(watched: W
 def test_an_annotation_marks_what_happened(watched: Watched, case: Case) -> None:
     title, event = case
     marked = [each for each in watched.answer(event) if any(value > 0 for _, value in each.values)]
-    assert marked, f"{title}: nothing for {watched.chosen.query(event['expr'])}"
+    assert marked, f"{title}: nothing for {watched.chosen.query(event['expr'])}\n{watched.uptimes()}"
     assert not lacking(event, marked)
 
 
