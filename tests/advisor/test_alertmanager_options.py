@@ -19,7 +19,7 @@ from tests.advisor.alerting import alertmanager_or_skip, write_setting_rule
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
 from tests.advisor.sidecar import Sidecar, values, wait_for
-from tests.advisor.test_memory import COMPILED, MOST, resident
+from tests.advisor.test_memory import COMPILED, MOST, held
 
 DSN = ("--dsn", "mysql://advisor@127.0.0.1:1")
 SECRET = "hunter2"
@@ -133,7 +133,7 @@ def alerting(server: Server, tmp_path: Path) -> Iterator[Sidecar]:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_sidecar_that_sends_alerts_stays_small_and_says_once_which_alertmanager_is_away(alerting: Sidecar) -> None:
-    assert resident(alerting.process.pid) <= MOST
+    assert held(alerting.process.pid) <= MOST
     for path in ("/metrics", "/advise", "/"):
         assert alerting.get(path).status_code == 200
     own = values(alerting.get("/metrics").text)
@@ -145,5 +145,5 @@ def test_a_sidecar_that_sends_alerts_stays_small_and_says_once_which_alertmanage
     [up] = set(sent) - {away}
     assert sent[up] > 0 == errors[up] == waiting[up] == sent[away] < errors[away]
     assert waiting[away] > 0
-    assert resident(alerting.process.pid) <= MOST
+    assert held(alerting.process.pid) <= MOST
     assert len(re.findall("Alertmanager", alerting.log())) == 1  # one line for the one that is away

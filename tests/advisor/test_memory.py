@@ -16,7 +16,10 @@ from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.sidecar import Sidecar, environment
 
 Serve = Callable[..., Sidecar]
-MOST = 64 * 2**10  # KiB
+MOST = 56 * 2**10  # KiB
+"""Of the 64 MiB that it may take (make bench, tests/image): the rest is for pages of libraries. How many of those are
+there is up to the kernel, which maps their neighbours too and takes them all back when it needs the room: 7 MiB as a
+rule, and 13 were seen beside a disk that others kept busy."""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """As it is installed: what Python compiles at each start leaves holes in its memory."""
 
@@ -60,9 +63,9 @@ def loading() -> dict[str, dict[str, int]]:
     return dict(json.loads(ended.stdout))
 
 
-def resident(pid: int) -> int:
-    """KiB."""
-    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+def held(pid: int) -> int:
+    """Resident memory that is no file's, KiB."""
+    found = re.search(r"^RssAnon:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     assert found
     return int(found[1])
 
@@ -88,7 +91,7 @@ def test_a_sidecar_that_is_asked_for_everything_stays_small(serve: Serve) -> Non
     for _ in range(6):
         for path in paths * 5:
             assert sidecar.get(path).status_code == 200
-        readings.append(resident(sidecar.process.pid))
+        readings.append(held(sidecar.process.pid))
     assert readings[-1] <= MOST
     assert readings[-1] - readings[2] <= 2**10
 
