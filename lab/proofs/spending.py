@@ -29,10 +29,12 @@ class Spent:
     Attributes:
         pages: That the server read, on average.
         seconds: The median.
+        least_seconds: The least.
     """
 
     pages: float
     seconds: float
+    least_seconds: float
 
 
 def spend(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> Spent:
@@ -41,7 +43,7 @@ def spend(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> S
     before = pages_read(server)
     for _ in range(times):
         timed()
-    return Spent((pages_read(server) - before) / times, statistics.median(timed.took))
+    return timed.spent(pages_read(server) - before)
 
 
 def spend_watched(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> tuple[Window, Spent]:
@@ -49,7 +51,7 @@ def spend_watched(server: Server, work: Work, times: int = 3, pause: float = PAU
     timed = _Timed(work, pause)
     before = pages_read(server)
     window = Window.of(snapshots(server, timed, times), longest=LONGEST)
-    return window, Spent((pages_read(server) - before) / times, statistics.median(timed.took))
+    return window, timed.spent(pages_read(server) - before)
 
 
 def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = PAUSE) -> Spent:
@@ -83,6 +85,10 @@ class _Timed:
         self.took.append(time.perf_counter() - began)
         time.sleep(self._pause)
 
+    def spent(self, pages: float) -> Spent:
+        """Each time, with so many pages that all of it read."""
+        return Spent(pages / len(self.took), statistics.median(self.took), min(self.took))
+
 
 def rested(work: Work, pause: float = PAUSE) -> Work:
     """The work with a pause after it."""
@@ -100,7 +106,9 @@ def compared(what: str, before: Spent, after: Spent) -> tuple[Measure, Measure]:
     """Both sides of the same work."""
     return (
         Measure(what=f"pages read by {what}", unit="pages", before=before.pages, after=after.pages),
-        Measure(what=f"time of {what}", unit="s", before=before.seconds, after=after.seconds),
+        Measure(
+            what=f"time of {what}", unit="s", before=before.seconds, after=after.seconds, least=after.least_seconds
+        ),
     )
 
 

@@ -118,6 +118,10 @@ def test_harm_and_evidence_that_is_wrong_are_no_proof() -> None:
     for before, after in ((100, 106), (0, 1)):
         with pytest.raises(NotShown, match="the advice harms"):
             Measure(what="pages read", unit="pages", before=before, after=after).check()
+    took = Measure(what="time of a pass", unit="s", before=1.0, after=1.2, least=1.04)
+    took.check()
+    with pytest.raises(NotShown, match=r"was 1 s, and then 1\.2, 1\.06 at best"):
+        took.model_copy(update={"least": 1.06}).check()
     Fact(name="table_pages", said=109, known=100).check()
     with pytest.raises(NotShown, match="table_pages is 111 in the evidence, but 100"):
         Fact(name="table_pages", said=111, known=100).check()
