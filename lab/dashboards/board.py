@@ -133,7 +133,7 @@ def _annotations(*, shown: bool) -> Iterator[_Event]:
     yield _Event(
         "Restarts",
         "red",
-        # Up for less long than since it was last seen: another server, for how long either ran. Crash recovery counts,
+        # Up for less long than since it was last seen: started anew, however long it ran before. Crash recovery counts,
         # so a large one may be up for long when it is first seen again. The second is what rounding takes.
         f"{uptime} < 2 * $__interval_ms / 1000 or "
         f"{uptime} < timestamp({uptime}) - 1 - last_over_time(timestamp({uptime})[1h:$__interval] offset $__interval)",

@@ -83,7 +83,7 @@ class Measure(_Frozen):
         return 1.0 if not self.after else float("inf")
 
     def check(self) -> None:
-        """Raise `NotShown` where it is worse than before by more than a twentieth, even at its best."""
+        """Raise `NotShown` where it is worse than before by more than a twentieth; of times, the least after."""
         if self.ratio > MOST_HARM and (self.least is None or self.least > MOST_HARM * self.before):
             at_best = "" if self.least is None else f", {self.least:g} at best"
             was = f"{self.what} was {self.before:g} {self.unit}"

@@ -23,10 +23,10 @@ they did is measured, the rule falls silent, and its own rollback is followed. T
 folklore would fire, the rule silent, and what following folklore does there.
 
 Bounds, kept by every proof: the predicted effect is within {MOST_OFF:.0%} of the measured one where it is counted in
-pages, and neither reads nor time of the same work are worse by more than {MOST_HARM - 1:.0%} after the advice, time at
-the best of several rounds, for whatever else runs on a machine only adds to it. `make lab` does all of it again; CI
-does it at every change, each rule on one server, MySQL 9.7 or MariaDB 10.11. This
-page is made from what `make lab` records.
+pages, and neither reads nor time of the same work are worse by more than {MOST_HARM - 1:.0%} after the advice. Of scans
+and lookups, round after round, it is the best time after beside the median before: whatever else runs on a machine only
+adds to it. `make lab` does all of it again; CI does it at every change, each rule on one server, MySQL 9.7 or MariaDB
+10.11. This page is made from what `make lab` records.
 
 """
 _NOT_PROVOKED = "what-no-server-here-can-provoke"
