@@ -15,7 +15,7 @@ help:           ## this list
 setup: $(STAMP) ## make .venv with every dependency, pinned by hash
 
 $(STAMP): requirements/dev.txt pyproject.toml
-	@lab/setup.sh "$(PYTHON)" "$(VENV)"
+	@tools/setup.sh "$(PYTHON)" "$(VENV)"
 	@touch $@
 
 run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… or DEFAULTS_FILE=… for your own)
@@ -26,9 +26,9 @@ test: lint      ## lint, types, import contracts, and every test, on all five re
 
 # Lanes side by side, since servers under load, and tests of what goes wrong, mostly wait. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab tests/whole
-OF_FAULTS := tests/faults $(wildcard tests/advisor/test_web*.py)
+OF_FAULTS := tests/faults tests/advisor/http
 OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
-OF_CLUSTER := tests/charts tests/image $(wildcard tests/advisor/test_alertmanager*.py)
+OF_CLUSTER := tests/charts tests/image tests/advisor/alerting
 LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER)
 LANE = $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
 NAMED = sed -u 's/^/$(@:tests-%=%) | /'
@@ -49,7 +49,7 @@ tests-others: $(STAMP)
 	@$(LANE) $(patsubst %,--ignore %,$(LANES)) | $(NAMED)
 
 image: $(STAMP) ## the container image, with docker, podman or buildah (BASE=debootstrap where no registry can be reached)
-	@exec $(BIN)/python -m lab.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)
+	@exec $(BIN)/python -m tools.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)
 
 proofs: $(STAMP) ## prove every rule in the short form: on MySQL 9.7, or on MariaDB where it is for that only
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)

@@ -6,12 +6,13 @@ import sys
 
 import click
 
-from lab import docs, records
 from lab.campaign import Campaign, Done, Part
 from lab.experiments import EXPERIMENTS
 from lab.proofs import SHORT, parts, short_form
-from lab.reporting import Reporter
+from lab.reports import records
+from lab.reports.reporting import Reporter
 from lab.servers import NAMES, interrupt_on_signals
+from tools import docs
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 

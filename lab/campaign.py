@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import cache
-from lab.cache import Unavailable
-from lab.reporting import Reporter
+from lab.packages import cache
+from lab.packages.cache import Unavailable
+from lab.reports.reporting import Reporter
 from lab.servers import Server, StartError, start
 
 Data = Mapping[str, Any]

@@ -23,7 +23,7 @@ from typing import Any
 import pymysql
 
 from lab import servers
-from lab.child import spawn
+from lab.processes.child import spawn
 from lab.workloads import SCHEMA, Load, look_up, make_table, scan
 
 USUAL_ADDRESS = "127.0.0.1:9747"

@@ -17,7 +17,7 @@ import pymysql
 from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
-from advisor.models.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
+from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
 from lab.servers import Server, interrupt_on_signals, start
 from lab.workloads import SCHEMA, Draws, Load, count, look_up_pages, make_table, scan, scan_slowly
 

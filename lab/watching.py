@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from advisor.recommendation import Advice, Recommendation
-from advisor.rule import Rule, load
-from advisor.window import Window
-from exporter.sampler import Sampler
+from advisor.contract.recommendation import Advice, Recommendation
+from advisor.observe.window import Window
+from advisor.rules.check import Rule, load
+from exporter.connection.target import from_dsn
+from exporter.sampling.sampler import Sampler
 from exporter.snapshot import ConfiguredMachine, Snapshot
-from exporter.target import from_dsn
 from lab.servers import Server
 
 RULES_FOLDER = Path(__file__).parent.parent / "rules"

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import pymysql
 
-from advisor.models.scenario import Points
+from advisor.models.lru.scenario import Points
 
 SCHEMA = "shop"
 ROWS_PER_PAGE = 8

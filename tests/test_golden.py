@@ -5,7 +5,7 @@ import difflib
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from exporter.recording import replay
+from exporter.recording.file import replay
 from lab.captures import Capture, golden, kept
 from tests.unavailable import promtool_says
 

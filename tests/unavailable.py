@@ -7,8 +7,8 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
-from lab import promtool
-from lab.cache import Unavailable
+from lab.packages.cache import Unavailable
+from lab.programs import promtool
 
 T = TypeVar("T")
 

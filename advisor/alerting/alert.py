@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from advisor import phrases
-from advisor.recommendation import Recommendation
+from advisor.contract.recommendation import Recommendation
+from advisor.render import phrases
 
 NAME = "InnoDBAdvice"
 OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "schema", "table", "index", "cure", "setting"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from prometheus_client.core import Metric
 
-from advisor.alerting.alertmanager import CAPACITY, Alertmanager
+from advisor.alerting.client import CAPACITY, Alertmanager
 from exporter.metrics import Sample, assemble
 from exporter.specs import Spec
 

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from prometheus_client.core import Metric
 
 from advisor.alerting import metrics
+from advisor.alerting.active_alerts import Given, Standing
 from advisor.alerting.alert import Alert, annotations_of, labels_of
-from advisor.alerting.alertmanager import Alertmanager
-from advisor.alerting.standing import Given, Standing
-from advisor.alerting.ways import Ways
-from advisor.recommendation import Recommendation
-from advisor.rulebook import InForce
+from advisor.alerting.client import Alertmanager
+from advisor.alerting.http_client import Ways
+from advisor.contract.recommendation import Recommendation
+from advisor.rules.rulebook import InForce
 
 log = logging.getLogger(__name__)
 

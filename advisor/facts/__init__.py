@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts.base import named, vocabulary
 from advisor.facts.blind_spots import BlindSpot, blind_spots
 from advisor.facts.change_buffer import ChangeBuffer, change_buffer
@@ -21,8 +22,7 @@ from advisor.facts.parallel import Parallel, Read, parallel, parallel_reads
 from advisor.facts.pool import Pool, pool
 from advisor.facts.scans import Scan, scans
 from advisor.facts.server import ServerFacts, server
-from advisor.settings import SETTINGS, SettingValue
-from advisor.window import Window
+from advisor.observe.window import Window
 
 __all__ = ["GROUPS", "LISTS", "Facts", "Scan", "facts", "named", "setting_vocabulary", "vocabulary"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from advisor.window import Window, total
+from advisor.observe.window import Window, total
 from exporter.snapshot import Snapshot
 
 _KINDS: dict[str, type] = {"str": str, "bool": bool, "float": float}

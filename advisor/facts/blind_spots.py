@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.snapshot import Outcome
 
 _UNDONE = {

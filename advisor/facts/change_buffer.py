@@ -9,7 +9,7 @@ from advisor.facts.base import metric, ratio, status
 from advisor.facts.io import read_ahead_pages
 from advisor.facts.machine import machine
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
-from advisor.window import Window, total
+from advisor.observe.window import Window, total
 from exporter.rows import number
 from exporter.snapshot import Index, IndexSize, Snapshot, Table
 

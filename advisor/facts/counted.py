@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from advisor.contract.recommendation import identifier
 from advisor.facts.base import ratio
 from advisor.models.index_size import index_pages
-from advisor.recommendation import identifier
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import Index, IndexSize, Table
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from advisor.models import ddl as model
 from advisor.models.index_size import key_bytes
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import Index, IndexSize, Machine
 

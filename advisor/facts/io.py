@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from advisor.facts.base import over_pools, ratio
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 

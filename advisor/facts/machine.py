@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from advisor.facts.base import ratio
 from advisor.facts.io import read_ahead_pages, through_page_cache
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter import snapshot
 from exporter.rows import number
 

@@ -9,7 +9,7 @@ from advisor.facts.base import ratio
 from advisor.facts.machine import Machine
 from advisor.facts.scans import Scan
 from advisor.models.parallel_read import ParallelRead
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.rows import number
 
 _THREADS_PER_CORE = 2.0

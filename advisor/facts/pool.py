@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from advisor.facts.base import over_pools, ratio
 from advisor.facts.scans import Scan
-from advisor.window import Window, total
+from advisor.observe.window import Window, total
 from exporter.midpoint import old_target
 from exporter.rows import number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.facts.base import over_pools, ratio
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import IndexSize, IndexSizes, Table
 

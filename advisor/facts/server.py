@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor.window import Window
+from advisor.observe.window import Window
 
 
 @dataclass(frozen=True, slots=True)

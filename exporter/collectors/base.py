@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.connection.target import Peer
 from exporter.rows import Rows, number
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
-from exporter.target import Peer
 
 TOP = 100
 """Tables and indexes that get a series of their own; the rest is summed."""

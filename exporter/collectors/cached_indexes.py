@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exporter.collectors.base import TOP, Collector, Unavailable, dictionary_fits
-from exporter.collectors.names import from_filename
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import CachedIndexes, Index
+from exporter.table_names import from_filename
 
 # A derived table gets a key; two tables of INFORMATION_SCHEMA are compared row by row (9.7.4, 10,000 tables: 27 s, not
 # 0.4). As bytes: other collations take Con and con for one.

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from exporter.collectors.base import TOP, Collector, fixed
-from exporter.collectors.names import logical_table
 from exporter.rows import Rows, Value, count, text
 from exporter.snapshot import Index, IndexSize, IndexSizes
+from exporter.table_names import logical_table
 
 _PARTITIONED = "SUBSTRING_INDEX(SUBSTRING_INDEX(table_name, '#p#', 1), '#P#', 1)"
 _SIZES = " FROM mysql.innodb_index_stats WHERE stat_name = 'size' AND database_name <> 'mysql'"

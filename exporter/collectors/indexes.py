@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.collectors.base import SYSTEM_SCHEMAS, Collector, dictionary_fits
-from exporter.collectors.names import from_filename
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Index
+from exporter.table_names import from_filename
 
 # As a derived table, INNODB_TABLES gets a key; else the join is done row by row (9.7.4, 10,000 tables: 24 s, not 0.7).
 # The clustered ones are left out, as are the tables of a full-text index: there may be many.

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Final
 
 from exporter.collectors.base import TOP, Collector, Unavailable
-from exporter.collectors.names import from_quoted
 from exporter.rows import Rows, Value, count, number, text
 from exporter.server import Server
 from exporter.snapshot import Index, LruPages, Snapshot, SublistPages
+from exporter.table_names import from_quoted
 
 # MariaDB's IS_OLD is always NULL (seen on 10.5, 10.11 and 11.8): there a page is old if it lies before the midpoint,
 # counted from the tail. It has one instance.

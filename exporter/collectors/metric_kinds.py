@@ -1,7 +1,4 @@
-"""INFORMATION_SCHEMA.INNODB_METRICS: what each counter is. Only for names that are made of it: exporter/compat.py.
-
-That changes with the server's version only, so that it is asked now and then and not at each scrape.
-"""
+"""INFORMATION_SCHEMA.INNODB_METRICS: what each counter is. Only mysqld_exporter's names are made of it."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from pathlib import PurePath
 
 from exporter.collectors.base import KEPT, Collector, with_performance_schema
 from exporter.collectors.data_files import INSTRUMENT
-from exporter.collectors.names import from_filename
 from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import FileReads, Table
+from exporter.table_names import from_filename
 
 _TABLE_FILE = "SUBSTRING_INDEX(SUBSTRING_INDEX(SUBSTRING_INDEX(FILE_NAME, '.ibd', 1), '#p#', 1), '#P#', 1)"
 """Without the name of a partition, which has #P# before MySQL 8: what a table has read must not depend on which of its

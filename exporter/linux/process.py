@@ -10,8 +10,8 @@ import sys
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path, PurePosixPath
 
+from exporter.connection.target import Peer
 from exporter.linux import files
-from exporter.target import Peer
 
 PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")
 _ESTABLISHED = "01"

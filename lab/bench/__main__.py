@@ -11,7 +11,7 @@ from rich.console import Console
 from lab.bench import figures, record, report
 from lab.bench.everything import ALL
 from lab.bench.figures import Effort, Found
-from lab.reporting import Reporter
+from lab.reports.reporting import Reporter
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
 BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from lab import cache, servers
+from lab import servers
+from lab.packages import cache
 from lab.servers import Server, programs
 
 SERVER = "mysql-9.7"

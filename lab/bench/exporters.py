@@ -14,10 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lab import cache, mysqld_exporter
 from lab.demo import GRANTS as OWN_GRANTS
+from lab.packages import cache
+from lab.processes.serving import NotServing, serving
+from lab.programs import mysqld_exporter
 from lab.servers import Server
-from lab.serving import NotServing, serving
 from lab.watching import asked, execute
 
 OURS, PEER = "innodb_advisor", "mysqld_exporter"

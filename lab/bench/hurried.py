@@ -5,8 +5,8 @@ With `--interval 0.1s` it holds as many snapshots as a history of an hour at the
 
 from __future__ import annotations
 
-from advisor import cli
-from exporter.sampler import Sampler
+from advisor.cli import main
+from exporter.sampling.sampler import Sampler
 
 INTERVAL, SNAPSHOTS = 0.1, 361
 """Seconds, and what an hour at 10 s has."""
@@ -14,4 +14,4 @@ INTERVAL, SNAPSHOTS = 0.1, 361
 if __name__ == "__main__":
     defaults = Sampler.__init__.__kwdefaults__ or {}
     defaults["history_seconds"] = (SNAPSHOTS - 1) * INTERVAL
-    cli.main()
+    main.main()

@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Iterator
 
-from lab import sysbench
 from lab.bench import exporters
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
 from lab.bench.rig import rig
-from lab.sysbench import Result
+from lab.programs import sysbench
+from lab.programs.sysbench import Result
 
 TEST, ROWS, THREADS = "oltp_point_select", 100_000, 2
 """As many threads as cores, so that whatever the sidecar takes is taken from them."""

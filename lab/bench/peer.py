@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from lab import mysqld_exporter
 from lab.bench import costs
 from lab.bench.costs import Cost, Meter, Spent
 from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
 from lab.bench.rig import APART, Rig, rig
+from lab.programs import mysqld_exporter
 
 PERIOD = 15.0
 """Seconds between two scrapes, as most people have it."""

@@ -11,7 +11,7 @@ from lab.bench import costs
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
 from lab.bench.rig import APART, SERVER, watched
-from lab.cache import Unavailable
+from lab.packages.cache import Unavailable
 from lab.servers import Server
 from lab.watching import asked, execute
 from lab.workloads import make_table

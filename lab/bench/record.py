@@ -6,8 +6,8 @@ import datetime as dt
 
 from pydantic import BaseModel
 
-from lab import records
 from lab.bench.figures import Found, Measured
+from lab.reports import records
 
 
 class Record(BaseModel):

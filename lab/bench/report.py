@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
-from lab import cache, markdown
 from lab.bench import record
 from lab.bench.figures import Bound, Figure, Line, Measured, spread
 from lab.bench.record import Record
+from lab.packages import cache
+from lab.reports import markdown
 
 PAGE = cache.REPOSITORY / "docs" / "performance.md"
 MADE = "<!-- made by lab/bench from lab/records: make bench -->\n\n"

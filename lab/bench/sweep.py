@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from advisor.models.scenario import Points, Pool, Repeat, Scan, Scenario
+from advisor.models.lru.scenario import Points, Pool, Repeat, Scan, Scenario
 
 GIB = 2**30 // 16_384  # pages
 POOLS = (64, 96, 128, 160, 192)  # GiB

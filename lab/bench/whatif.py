@@ -13,7 +13,7 @@ from lab.bench.busy import busy
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
 from lab.bench.rig import watched
-from lab.serving import PLAIN
+from lab.processes.serving import PLAIN
 
 POOL = "128G"
 PCTS = (5, 15, 25, 37, 50, 60, 70, 80, 90, 95)

@@ -16,8 +16,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from advisor.models import lru
-from advisor.models.scenario import Pass, Scenario
+from advisor.models.lru import simulation
+from advisor.models.lru.scenario import Pass, Scenario
 from lab.bench.sweep import HOT_SET, Configuration, scenario
 
 ROOT = Path(__file__).parent.parent.parent
@@ -82,8 +82,8 @@ def _read(passes: Sequence[Pass]) -> tuple[float, float]:
 
 def _model(name: Model) -> Callable[[Scenario], Sequence[Pass]]:
     if name == "served":
-        return lambda asked: lru.simulate(asked).passes
-    from tests.advisor.models import reference  # noqa: PLC0415 - is no part of what the served model takes
+        return lambda asked: simulation.simulate(asked).passes
+    from tests.advisor.models.lru import reference  # noqa: PLC0415 - is no part of what the served model takes
 
     return reference.simulate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.cache import REPOSITORY
+from lab.packages.cache import REPOSITORY
 
 CAPTURES = REPOSITORY / "tests" / "captures"
 GOLDEN = REPOSITORY / "tests" / "golden"
@@ -23,7 +23,7 @@ class Capture:
 
     @property
     def recording(self) -> Path:
-        """What the server answered, as exporter.recording reads it."""
+        """What the server answered, as exporter.recording.file reads it."""
         return CAPTURES / self.server / self.scenario / "recording.jsonl.gz"
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.facts.machine import machine
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter.snapshot import Index, Table
 from lab.captures.checks import MOST, Numbers, Snapshots, require, table_pages
 

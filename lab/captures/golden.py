@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from prometheus_client.registry import Collector
 
 from exporter.metrics import families
-from exporter.recording import replay
+from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
 from lab.captures import GOLDEN, Capture, kept
 
@@ -48,7 +48,7 @@ def of(capture: Capture) -> str:
     """What the golden file of a capture has to hold.
 
     Raises:
-        exporter.recording.RecordingError: The capture cannot be read.
+        exporter.recording.file.RecordingError: The capture cannot be read.
     """
     *_, last = replay(capture.recording)
     return classic(last)

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 
 from ruamel.yaml import YAML
 
-from exporter.recording import replay
-from exporter.sampler import Sampler
-from exporter.target import Target
+from exporter.connection.target import Target
+from exporter.recording.file import replay
+from exporter.sampling.sampler import Sampler
 from lab import servers
 from lab.captures import Capture, golden, scrub
 from lab.captures.checks import NotShown, Numbers

@@ -9,10 +9,10 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from exporter.assembly import Answer
-from exporter.recording import Recorder
+from exporter.recording.file import Recorder
 from exporter.rows import Rows, Value
-from lab import cache
+from exporter.sampling.assembly import Answer
+from lab.packages import cache
 from lab.servers import Server, programs
 
 BASEDIR = "/usr"

@@ -11,12 +11,12 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import MultipleLocator
 
-from advisor.models import lru
-from advisor.models.scenario import Pass, Scan, Set
-from lab import drawing
+from advisor.models.lru import simulation
+from advisor.models.lru.scenario import Pass, Scan, Set
 from lab.campaign import Data
 from lab.experiments.base import Cell, Column
 from lab.lru_scenarios import Played, restored
+from lab.reports import drawing
 
 CACHED = 0.01
 """Of its table: a pass that reads fewer pages found it in the pool."""
@@ -92,7 +92,7 @@ def series(data: Data) -> dict[str, Series]:
     """The passes of a scenario that was played, by table, in the order of their first ones."""
     played: Played = restored(data)
     steps = [step for step in played.scenario.flat() if not isinstance(step, Set)][1:]
-    passes = zip(steps, played.passes, lru.simulate(played.scenario).passes[1:], strict=True)
+    passes = zip(steps, played.passes, simulation.simulate(played.scenario).passes[1:], strict=True)
     found: dict[str, list[tuple[Scan, Pass, Pass]]] = {}
     for step, measured, model in passes:
         assert isinstance(step, Scan)  # noqa: S101 - E2 and E3 scan

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lab import drawing, records
 from lab.experiments import EXPERIMENTS
 from lab.experiments.base import Cell, Check, Column, Experiment, Outcome
-from lab.markdown import ran_on, table
+from lab.reports import drawing, records
+from lab.reports.markdown import ran_on, table
 
 PICTURES = drawing.FOLDER / "experiments"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from advisor.altered import Altered
+from advisor.casetest.alterations import Altered
 from lab.campaign import Data, NotShown, Part
 from lab.proofs.record import Countered
 from lab.proofs.trial import Trial

@@ -7,8 +7,8 @@ from functools import partial
 
 import pymysql
 
-from advisor import engine
-from advisor.window import Window
+from advisor.advice import evaluation
+from advisor.observe.window import Window
 from lab.campaign import Data
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_milliseconds
@@ -37,7 +37,7 @@ def _window(server: Server, user: str) -> Window:
 
 def _blind(window: Window, sources: frozenset[str]) -> int:
     """Rules that cannot judge for lack of one of these sources, when all of them are asked."""
-    return len({blind.rule for blind in engine.advise(rules(), window).blind if blind.lacks in sources})
+    return len({blind.rule for blind in evaluation.advise(rules(), window).blind if blind.lacks in sources})
 
 
 def _refused(server: Server, user: str) -> int:

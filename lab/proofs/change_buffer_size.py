@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.altered import Altered
+from advisor.casetest.alterations import Altered
 from lab.campaign import Data
 from lab.captures.scenarios.change_buffer import INDEXES
 from lab.proofs import inserting

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from exporter.snapshot import Snapshot
-from lab.cache import Unavailable
 from lab.campaign import Data
 from lab.captures.scenarios import io
+from lab.packages.cache import Unavailable
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Countered, Fact, Measure
 from lab.proofs.trial import Trial

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from advisor.rule import Rule
-from lab import records
-from lab.markdown import ran_on, table
+from advisor.rules.check import Rule
 from lab.proofs import PROOFS
 from lab.proofs.record import MOST_HARM, MOST_OFF, Countered, Measure, Proved
 from lab.proofs.unproved import NOT_HAD, UNPROVED
+from lab.reports import records
+from lab.reports.markdown import ran_on, table
 from lab.watching import rules
 
 _HEAD = f"""\

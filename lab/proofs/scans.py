@@ -9,7 +9,7 @@ from typing import Any
 
 import pymysql
 
-from advisor.window import Window
+from advisor.observe.window import Window
 from lab.campaign import Data
 from lab.captures.scenarios.base import Step, emptied
 from lab.captures.scenarios.counts import make_scattered_table

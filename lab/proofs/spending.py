@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from advisor.window import Window
+from advisor.observe.window import Window
 from lab.proofs.record import Measure
 from lab.proofs.trial import LONGEST, Trial
 from lab.servers import Server

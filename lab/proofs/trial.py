@@ -9,11 +9,11 @@ from typing import Any
 
 import pymysql
 
-from advisor import engine
-from advisor.altered import Altered
-from advisor.recommendation import Recommendation
-from advisor.settings import SETTINGS
-from advisor.window import Window
+from advisor.advice import evaluation
+from advisor.casetest.alterations import Altered
+from advisor.contract.recommendation import Recommendation
+from advisor.contract.settings import SETTINGS
+from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.campaign import Data, NotShown
 from lab.proofs.record import Effect, Fact, Measure, Proved
@@ -68,7 +68,7 @@ class Trial:
             snapshots = tuple(window)
             window = Window.of(self._altered.apply(snapshots) if self._altered else snapshots, longest=LONGEST)
         patient = replace(self.rule, file=self.rule.file.model_copy(update={"budget_seconds": PATIENCE}))
-        advice = engine.advise([patient], window, beside=rules())
+        advice = evaluation.advise([patient], window, beside=rules())
         if advice.failed or [blind for blind in advice.blind if blind.rule == self.rule.id]:
             raise NotShown(f"{self.rule.id} can't judge: {advice.failed or advice.blind}")
         return list(advice.recommendations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor import cases
+from advisor.casetest import cases
 from exporter.server import identify
 from lab.watching import rules
 

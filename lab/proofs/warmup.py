@@ -6,7 +6,7 @@ import random
 import time
 from functools import partial
 
-from advisor.altered import Altered
+from advisor.casetest.alterations import Altered
 from exporter.snapshot import Snapshot
 from lab.campaign import Data, NotShown
 from lab.captures.scenarios import io

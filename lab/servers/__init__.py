@@ -6,7 +6,7 @@ with servers.start("mysql-9.7", {"innodb-buffer-pool-size": "256M"}) as server:
 ```
 """
 
-from lab.cache import Unavailable
+from lab.packages.cache import Unavailable
 from lab.servers.datadirs import StartError
 from lab.servers.programs import NAMES
 from lab.servers.server import Options, Server, interrupt_on_signals, start

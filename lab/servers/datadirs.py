@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab import cache
+from lab.packages import cache
 from lab.servers.programs import Program
 
 # Options that a data folder is made with and has to be started with ever after.

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import debian, npm
-from lab.cache import Unavailable
+from lab.packages import debian, npm
+from lab.packages.cache import Unavailable
 
 NAMES = ("mysql-9.7", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5", "mysql-5.6")
 

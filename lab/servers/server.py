@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import pymysql
 
-from lab import child
-from lab.ports import HOST, free_port
+from lab.processes import child
+from lab.processes.ports import HOST, free_port
 from lab.servers import datadirs, folders, programs
 from lab.servers.datadirs import StartError
 from lab.servers.programs import Program

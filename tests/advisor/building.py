@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from advisor import engine, rule
-from advisor.recommendation import Advice
-from advisor.source import Replayed
-from advisor.window import Window
+from advisor.advice import evaluation
+from advisor.contract.recommendation import Advice
+from advisor.observe.source import Replayed
+from advisor.observe.window import Window
+from advisor.rules import check
 from exporter.server import Server, identify
 from exporter.snapshot import BufferPool, FileReads, Index, IndexSize, IndexSizes, Snapshot, Table
 
@@ -72,8 +73,8 @@ def captured(name: str) -> Window:
     return Window.of(Replayed(capture(name)).history, float("inf"))
 
 
-def advised(window: Window, *rules: rule.Rule) -> Advice:
-    return engine.advise(rules or rule.load(RULES_FOLDER), window)
+def advised(window: Window, *rules: check.Rule) -> Advice:
+    return evaluation.advise(rules or check.load(RULES_FOLDER), window)
 
 
 def plain_rule(**keys: Any) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from advisor import rule
+from advisor.rules import check
 from tests.advisor.building import RECORDING, REPOSITORY, capture, plain_rule
 from tests.advisor.sidecar import Sidecar, command, environment, write_unlike
 
@@ -21,15 +21,15 @@ Serve = Callable[..., Sidecar]
 
 
 @pytest.fixture
-def make_rule(tmp_path: Path) -> Callable[..., rule.Rule]:
+def make_rule(tmp_path: Path) -> Callable[..., check.Rule]:
     """A rule with these keys over those of a plain one, through a file as any other."""
 
-    def make(**keys: Any) -> rule.Rule:
+    def make(**keys: Any) -> check.Rule:
         content = plain_rule(**keys)
         path = tmp_path / f"{content['id']}.yaml"
         with path.open("w") as file:
             YAML().dump(dict(content), file)
-        return rule.load_file(path)
+        return check.load_file(path)
 
     return make
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import helm
+from tools import helm
 
 HERE = Path(__file__).parent
 

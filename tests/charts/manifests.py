@@ -12,11 +12,11 @@ import jsonschema_rs
 from kubernetes_validate.utils import ValidationError, validate
 from ruamel.yaml import YAML
 
-from lab import chart
-from lab.cache import Unavailable
-from lab.helm import Refused
+from lab.packages.cache import Unavailable
 from tests.charts.crds import SCHEMAS
 from tests.unavailable import give_up
+from tools import chart
+from tools.helm import Refused
 
 T = TypeVar("T")
 Manifest = Mapping[str, Any]
@@ -39,7 +39,7 @@ def written(values: Mapping[str, Any], *more: str, **where: str) -> str:
 
 @functools.cache
 def documents() -> Mapping[Path, str]:
-    """The files that lab.chart makes, as they must be."""
+    """The files that tools.chart makes, as they must be."""
     return had(chart.documents)
 
 

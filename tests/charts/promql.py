@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from advisor import metrics as advisor_metrics
+from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
-from exporter import specs, state_metrics
+from exporter import specs
+from exporter.recording import history_metrics
 
 TARGET = frozenset({"job", "instance"})
 """What Prometheus adds to every series that it scrapes."""
 EXPOSED: Mapping[str, frozenset[str]] = {
     spec.name: frozenset(spec.labels) | TARGET
-    for each in (specs, state_metrics, advisor_metrics, alerting_metrics)
+    for each in (specs, history_metrics, advisor_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 """The labels of each metric that the sidecar exposes."""

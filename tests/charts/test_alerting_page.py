@@ -12,9 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from advisor import configuration
-from lab import alertmanager, debian, promtool
-from lab.cache import REPOSITORY, Unavailable
+from advisor.rules import configuration
+from lab.packages import debian
+from lab.packages.cache import REPOSITORY, Unavailable
+from lab.programs import alertmanager, promtool
 from tests.advisor.sidecar import wait_for
 from tests.charts.pages import anchors
 from tests.unavailable import give_up, or_give_up

@@ -12,13 +12,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
-from advisor import metrics as advisor_metrics
-from advisor.recommendation import Severity
-from advisor.rulebook import Rulebook
-from lab import promtool
-from lab.cache import REPOSITORY, Unavailable
+from advisor.advice import metrics as advisor_metrics
+from advisor.contract.recommendation import Severity
+from advisor.rules.rulebook import Rulebook
 from lab.captures import GOLDEN
-from lab.prometheus import NEWEST, OLDEST, Prometheus, running
+from lab.packages.cache import REPOSITORY, Unavailable
+from lab.programs import promtool
+from lab.programs.prometheus import NEWEST, OLDEST, Prometheus, running
 from tests.advisor.building import RULES_FOLDER, advised, captured
 from tests.charts.pages import anchors
 from tests.charts.promql import EXPOSED, TARGET, labels

@@ -15,13 +15,13 @@ from kubernetes_validate.utils import all_versions
 from ruamel.yaml import YAML
 
 from exporter import __version__
-from lab import chart, helm
-from lab.cache import REPOSITORY
+from lab.packages.cache import REPOSITORY
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.secured import Secured, hashed
+from tests.advisor.http.secured import Secured, hashed
 from tests.advisor.sidecar import Sidecar
 from tests.charts.manifests import DSN, container, documents, had, of_kind, pods, problems, read, rendered
 from tests.charts.restricted import violations
+from tools import chart, helm
 
 ASK = chart.CHART / "files" / "ask.py"
 GOLDEN = sorted(path for path in chart.GOLDEN.glob("*.yaml") if ".values." not in path.name)
@@ -55,7 +55,7 @@ def test_helm_has_nothing_to_say_against_it() -> None:
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in GOLDEN])
 def test_what_is_written_is_what_was_looked_through(path: Path) -> None:
-    assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m lab.chart"
+    assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m tools.chart"
 
 
 def test_every_kubernetes_that_it_is_for_has_schemas_and_the_ends_are_tested() -> None:

@@ -12,12 +12,14 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from advisor import cli, config, configuration, web_config
-from advisor.alerting import http_config
-from exporter import target
-from lab import chart
-from tests.advisor.secured import hashed
+from advisor.alerting import configuration as http_configuration
+from advisor.cli import main, options
+from advisor.http import web_configuration
+from advisor.rules import configuration
+from exporter.connection import target
+from tests.advisor.http.secured import hashed
 from tests.charts.manifests import DSN, container, had, of_kind, rendered
+from tools import chart
 
 EVERYTHING = chart.GOLDEN / "everything.values.yaml"
 MOUNTED = "/etc/innodb-advisor"
@@ -27,7 +29,7 @@ PASSWORD = "correct-horse-9"
 def parsed(arguments: list[str]) -> Mapping[str, Any]:
     """The options of `serve` as click reads them, without serving."""
     assert arguments[0] == "serve"
-    return dict(cli.serve.make_context("serve", arguments[1:]).params)
+    return dict(main.serve.make_context("serve", arguments[1:]).params)
 
 
 def values_of(path: Path) -> Any:
@@ -63,11 +65,11 @@ def test_an_option_that_is_no_more_would_be_found() -> None:
 
 def test_the_variables_are_those_that_the_command_reads(everything: list[Any]) -> None:
     names = [each["name"] for each in container(everything)["env"]]
-    assert names == [config.DSN_VARIABLE, "TZ"]
+    assert names == [options.DSN_VARIABLE, "TZ"]
 
 
 def test_the_server_and_its_tls_are_what_was_said(everything: list[Any]) -> None:
-    [dsn] = [each["value"] for each in container(everything)["env"] if each["name"] == config.DSN_VARIABLE]
+    [dsn] = [each["value"] for each in container(everything)["env"] if each["name"] == options.DSN_VARIABLE]
     found = target.from_dsn(dsn)
     assert (found.host, found.port, found.user) == ("2001:db8::1", 3307, "innodb_advisor")
     assert (found.mode, found.ssl_ca) == ("VERIFY_IDENTITY", f"{MOUNTED}/server-tls/ca.crt")
@@ -104,19 +106,21 @@ def test_the_configuration_and_the_web_configuration_are_ones_that_it_reads(tmp_
     assert configuration.load(written).server.cores == 4
     web = tmp_path / "web.yml"
     web.write_bytes(base64.b64decode(of_kind(manifests, "Secret")["data"]["web.yml"]))
-    assert set(web_config.load(web).content.users) == {"prometheus"}
+    assert set(web_configuration.load(web).content.users) == {"prometheus"}
 
 
 def test_what_goes_to_alertmanager_is_said_as_the_sidecar_reads_it(everything: list[Any], tmp_path: Path) -> None:
     [secret] = [each for each in everything if each["metadata"]["name"].endswith("-alertmanager")]
     path = tmp_path / "alertmanager.yml"
     path.write_bytes(base64.b64decode(secret["data"]["alertmanager.yml"]))
-    assert http_config.load(path).content.labels == {"cluster": "eu1"}
+    assert http_configuration.load(path).content.labels == {"cluster": "eu1"}
 
 
 def test_the_schema_has_every_key_of_these_files() -> None:
     keys = json.loads((chart.CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
-    assert set(keys["alertmanager"]["properties"]["config"]["properties"]) == set(http_config.HttpConfig.model_fields)
+    assert set(keys["alertmanager"]["properties"]["config"]["properties"]) == set(
+        http_configuration.HttpConfig.model_fields
+    )
     # Rules of a user's own are mounted by `rules`, which is the one that wins.
     assert set(keys["config"]["properties"]) == set(configuration.Configuration.model_fields) - {"rules"}
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lab import chart, docs
-from lab.cache import REPOSITORY
+from lab.packages.cache import REPOSITORY
 from tests.charts.manifests import DSN, had, problems, rendered
 from tests.charts.pages import anchors
+from tools import chart, docs
 
 PAGE = REPOSITORY / "docs" / "kubernetes.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lab import chart
 from tests.charts.manifests import DSN, Manifest, of_kind, problems, rendered
+from tools import chart
 
 LONG = "a" * 53
 RELEASES = ("y", "n", "on", "no", "null", "true", "1e3", "0x1f", "0o7", "123", "1.5", "2027-06-30", "a.b", LONG)

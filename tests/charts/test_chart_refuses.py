@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lab import chart
 from tests.charts.manifests import DSN, refused, rendered
+from tools import chart
 
 BY_SCHEMA: list[tuple[dict[str, Any], str]] = [
     ({"dsnn": "x"}, "additional properties 'dsnn' not allowed"),

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from lab.cache import REPOSITORY
-from tests.advisor.certificates import Authority, Issued
+from lab.packages.cache import REPOSITORY
+from tests.advisor.http.certificates import Authority, Issued
 from tests.advisor.sidecar import Sidecar, wait_for
 from tests.charts.manifests import Manifest, container, of_kind, rendered
 

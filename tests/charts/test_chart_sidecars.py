@@ -9,15 +9,15 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from advisor import cli
-from exporter import target
-from lab import chart
-from lab.cache import REPOSITORY
-from lab.helm import Refused
-from lab.snippets import SNIPPETS, Snippet
+from advisor.cli import main
+from exporter.connection import target
+from lab.packages.cache import REPOSITORY
 from tests.charts.crds import SCHEMAS
 from tests.charts.manifests import documents, had, problems, read
 from tests.charts.restricted import violations
+from tools import chart
+from tools.helm import Refused
+from tools.snippets import SNIPPETS, Snippet
 
 each_snippet = pytest.mark.parametrize("snippet", [pytest.param(each, id=each.name) for each in SNIPPETS])
 Way = tuple[str | int, ...]
@@ -66,7 +66,7 @@ def sidecar_of(spec: Mapping[str, Any]) -> dict[str, Any]:
 @each_snippet
 def test_a_snippet_is_as_the_chart_makes_it(snippet: Snippet) -> None:
     path = chart.SIDECARS / f"{snippet.name}.yaml"
-    assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m lab.chart"
+    assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m tools.chart"
 
 
 def test_there_is_no_other_file_among_them() -> None:
@@ -112,7 +112,7 @@ def test_the_command_takes_the_sidecars_arguments(snippet: Snippet) -> None:
     found = sidecar_of(pod(snippet)["spec"])
     name, *arguments = found["args"]
     assert name == "serve"
-    cli.serve.make_context(name, list(arguments))
+    main.serve.make_context(name, list(arguments))
     [dsn] = [each["value"] for each in found["env"] if each["name"] == "INNODB_ADVISOR_DSN"]
     assert target.from_dsn(dsn).address == "127.0.0.1:3306"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from advisor.alerting.options import Alerting
-from advisor.config import Where
-from lab import chart
+from advisor.cli.alerting_options import Alerting
+from advisor.cli.options import Where
 from tests.charts.manifests import DSN, container, of_kind, pods, problems, rendered
 from tests.charts.restricted import violations
+from tools import chart
 
 CHOICES: Mapping[str, list[dict[str, Any]]] = {
     "dsn": [{"dsn": DSN}, {"dsn": "mariadb://a%40b@[2001:db8::1]:3307?ssl-mode=REQUIRED"}, {"dsn": "mysql://a@db"}],

@@ -12,23 +12,24 @@ import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from advisor import metrics as advisor_metrics
+from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
-from exporter import specs, state_metrics
-from lab import promtool
-from lab.dashboards import everything
-from lab.dashboards.board import panels, queries
-from lab.docs import links
-from lab.prometheus import NEWEST, Prometheus, running
+from exporter import specs
+from exporter.recording import history_metrics
+from lab.programs import promtool
+from lab.programs.prometheus import NEWEST, Prometheus, running
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.promql import EXPOSED, labels
 from tests.charts.test_alerts import RECORDED, rules, said
 from tests.unavailable import or_give_up
+from tools.dashboards import everything
+from tools.dashboards.board import panels, queries
+from tools.docs import links
 
 MODELS = everything.models()
 KINDS = {
     spec.name: spec.kind
-    for each in (specs, state_metrics, advisor_metrics, alerting_metrics)
+    for each in (specs, history_metrics, advisor_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"}, 60.0, 15.0)
@@ -102,7 +103,7 @@ def named(tree: Any) -> Iterator[tuple[set[str], set[str]]]:
 
 
 def test_the_files_of_the_chart_and_their_page_are_as_the_code_makes_them() -> None:
-    assert everything.stale() == [], "run python -m lab.dashboards"
+    assert everything.stale() == [], "run python -m tools.dashboards"
 
 
 def test_every_dashboard_is_on_the_page_and_its_links_lead_to_files() -> None:

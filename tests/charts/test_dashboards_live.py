@@ -13,15 +13,16 @@ from typing import Any
 import pymysql
 import pytest
 
-from lab import prometheus, workloads
-from lab.dashboards import everything
-from lab.dashboards.board import panels
+from lab import workloads
+from lab.programs import prometheus
 from lab.servers import Server
 from tests.advisor.sidecar import UNLIKE, Sidecar, wait_for, write_rule
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.test_alerts import RECORDED
 from tests.conftest import start_or_skip
 from tests.unavailable import or_give_up
+from tools.dashboards import everything
+from tools.dashboards.board import panels
 
 pytestmark = pytest.mark.server
 

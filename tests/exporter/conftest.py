@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from exporter.connection.target import Target, from_dsn
 from exporter.rows import Rows
-from exporter.sampler import Sampler
-from exporter.target import Target, from_dsn
+from exporter.sampling.sampler import Sampler
 from lab.servers import Server, start
 
 

@@ -14,12 +14,12 @@ from prometheus_client.registry import Collector
 
 from exporter.collectors import COLLECTORS, LIGHT, innodb_status
 from exporter.collectors.innodb_status import parse_text as parse_status
+from exporter.connection.target import from_dsn
 from exporter.metrics import SETTINGS, families
 from exporter.midpoint import TOLERANCE, old_target
-from exporter.sampler import Sampler
+from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Machine, Snapshot, Stage
 from exporter.specs import SPECS, Spec
-from exporter.target import from_dsn
 from lab import workloads
 from lab.servers import Server
 

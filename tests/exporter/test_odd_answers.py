@@ -13,10 +13,10 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter import recording
-from exporter.assembly import Answer, Assembler
 from exporter.metrics import assemble, families
+from exporter.recording import file
 from exporter.rows import Rows, Value, plain
+from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server
 from exporter.snapshot import Snapshot
 from exporter.specs import SPECS, Spec
@@ -89,8 +89,8 @@ def answers(path: Path) -> tuple[Server, dict[str, Answer]]:
             found.setdefault(answer.collector, answer)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "Assembler", Taking)
-        list(recording.replay(path))
+        patch.setattr(file, "Assembler", Taking)
+        list(file.replay(path))
     return servers[0], found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from lab.proxy import Proxy
+from lab.programs.proxy import Proxy
 from lab.servers import NAMES, Server
 from tests.advisor.sidecar import Sidecar
 from tests.conftest import start_or_skip

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.proxy import Proxy
+from lab.programs.proxy import Proxy
 from lab.servers import Server
 from tests.faults.conftest import Account, create
 from tests.faults.guard import SLACK, Guard, ask

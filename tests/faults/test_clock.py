@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from advisor.window import Window
+from advisor.observe.window import Window
 from exporter import metrics
-from exporter.sampler import Sampler
+from exporter.connection.target import from_dsn
+from exporter.sampling.sampler import Sampler
 from exporter.specs import SPECS
-from exporter.target import from_dsn
 from lab.servers import Server
 
 HOUR = 3600.0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.proxy import Proxy
+from lab.programs.proxy import Proxy
 from lab.servers import Server
 from tests.advisor.sidecar import wait_for
 from tests.faults.guard import SLACK, Guard, ask

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from advisor import engine
-from advisor.rulebook import Rulebook, builtin_directory
-from advisor.window import Window
+from advisor.advice import evaluation
+from advisor.observe.window import Window
+from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter import metrics
-from exporter.recording import replay
+from exporter.recording.file import replay
 from lab.servers import Server
 from tests.advisor.building import REPOSITORY
 from tests.faults.guard import INTERVAL, Guard, ask
@@ -54,7 +54,7 @@ def test_a_number_that_wrapped_below_0_is_not_served(capture: str, value: Any, t
     assert any(sample.name == "innodb_up" for sample in served)
     settings = ("innodb_setting", "innodb_buffer_pool_size_bytes", "innodb_page_size_bytes")  # not counted
     assert not [each for each in served if not 0 <= each.value < 2**63 and not each.name.startswith(settings)]
-    advice = engine.advise(Rulebook(builtin_directory()).rules, Window.of(snapshots, 3600))
+    advice = evaluation.advise(Rulebook(builtin_directory()).rules, Window.of(snapshots, 3600))
     assert not advice.failed
 
 

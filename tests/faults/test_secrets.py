@@ -16,8 +16,8 @@ from urllib.parse import quote, quote_plus
 import httpx
 import pytest
 
-from exporter.mysql import Connection
-from exporter.target import PASSWORD_VARIABLE, Target, resolve
+from exporter.connection.session import Session
+from exporter.connection.target import PASSWORD_VARIABLE, Target, resolve
 from lab.servers import Server
 from tests.advisor.sidecar import Sidecar, command, environment, wait_for
 from tests.faults.conftest import Account
@@ -171,7 +171,7 @@ async def test_a_password_is_in_no_error_no_repr_and_no_log_record(
     (tmp_path / "pw").write_text(PASSWORD + "\n", encoding="utf-8")
     target = resolve(login.dsn(server.port), None, tmp_path / "pw", os.environ)
     assert target.password == PASSWORD
-    connection = await Connection.open(target, statement_seconds=5)
+    connection = await Session.open(target, statement_seconds=5)
     shown = [repr(target), repr(connection), repr(vars(connection)), str(target.address)]
     await connection.close()
     for broken in (
@@ -180,7 +180,7 @@ async def test_a_password_is_in_no_error_no_repr_and_no_log_record(
         Target(host="no-such-host.invalid", user=login.user, password=PASSWORD),
     ):
         with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever it is, it holds no password
-            await Connection.open(broken, statement_seconds=5, connect_seconds=5)
+            await Session.open(broken, statement_seconds=5, connect_seconds=5)
         error: BaseException | None = raised.value
         shown += traceback.format_exception(raised.value)
         while error is not None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from exporter import mysql
 from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL, lru_pages
 from exporter.collectors.base import Unavailable
+from exporter.connection import session
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
 from lab.servers import Server as RealServer
 from tests.advisor.building import REPOSITORY
@@ -44,7 +44,7 @@ def statements(server: Server) -> Iterator[tuple[str, str]]:
         if not isinstance(queries, Unavailable):
             for sql in queries:
                 yield collector.name, sql
-    for sql in (IDENTITY_SQL, ACCOUNT_SQL, *mysql.session_statements(server, 5.0)):
+    for sql in (IDENTITY_SQL, ACCOUNT_SQL, *session.session_statements(server, 5.0)):
         yield "session", sql
 
 
@@ -88,8 +88,8 @@ def test_one_module_sends_and_it_sends_only_what_it_was_given() -> None:
         found = list(calls(ast.parse(path.read_text(encoding="utf-8")), "execute", "executemany", "callproc"))
         if found:
             sending[path.relative_to(REPOSITORY).as_posix()] = found
-    assert list(sending) == ["exporter/mysql.py"]
-    [call] = sending["exporter/mysql.py"]
+    assert list(sending) == ["exporter/connection/session.py"]
+    [call] = sending["exporter/connection/session.py"]
     assert ast.unparse(call.args[0]) == "f'/* innodb-advisor:{collector} */ {sql}'"
     assert [ast.unparse(argument) for argument in call.args[1:]] == ["values or None"]  # bound by the driver
 

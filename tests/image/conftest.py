@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from lab import base_image, builders, cache, image
-from lab.builders import Builder
-from lab.cache import Unavailable
+from lab.packages import cache
+from lab.packages.cache import Unavailable
 from tests.image.containers import Container
 from tests.unavailable import give_up
+from tools import base_image, builders, image
+from tools.builders import Builder
 
 TAG = "innodb-advisor:test"
 INDEX_MARK = "host-of-no-index.invalid"

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from lab.builders import Builder
 from tests.advisor.sidecar import wait_for
+from tools.builders import Builder
 
 LIMIT = 64 * 2**20
 CONFINED = (

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from exporter import __version__
-from lab import debian
-from lab.cache import REPOSITORY
+from lab.packages import debian
+from lab.packages.cache import REPOSITORY
 from tests.image.conftest import INDEX_MARK, Built
 
 pytestmark = pytest.mark.timeout(1200)  # the first test of all builds the image, perhaps with its base

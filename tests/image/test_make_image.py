@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from lab import image
-from lab.cache import REPOSITORY
+from lab.packages.cache import REPOSITORY
 from tests.image.conftest import Built
+from tools import image
 
 INDEX = "https://somebody:secret@index.invalid/simple"
 
 
 def test_without_a_builder_it_says_what_to_install(tmp_path: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "lab.image", "--builder", "docker"],
+        [sys.executable, "-m", "tools.image", "--builder", "docker"],
         cwd=REPOSITORY,
         env={**os.environ, "PATH": str(tmp_path)},
         capture_output=True,

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from lab.ports import HOST, free_port
+from lab.processes.ports import HOST, free_port
 from tests.advisor.sidecar import PATIENCE
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from advisor.models.scenario import Scan
-from lab import mysqld_exporter
+from advisor.models.lru.scenario import Scan
 from lab.bench import __main__ as bench
 from lab.bench import catalogue_data, costs, exporters, memory, record, report, rig, sharing
 from lab.bench.everything import ALL
 from lab.bench.exporters import Exporter
 from lab.bench.figures import MORE, Bound, Effort, Figure, Found, Line, Measured, Say, measured, spread
 from lab.bench.sweep import GIB, SWEEP, Configuration, scenario
+from lab.processes.serving import NotServing
+from lab.programs import mysqld_exporter
 from lab.servers import Unavailable
-from lab.serving import NotServing
 from lab.watching import asked
 from tests.unavailable import give_up
 
@@ -154,7 +154,7 @@ def test_a_row_has_the_median_the_spread_the_ratio_the_bound_and_the_verdict() -
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Records and the page go here."""
-    monkeypatch.setattr("lab.records.FOLDER", tmp_path)
+    monkeypatch.setattr("lab.reports.records.FOLDER", tmp_path)
     monkeypatch.setattr(report, "PAGE", tmp_path / "performance.md")
     return tmp_path
 

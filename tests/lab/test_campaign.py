@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from lab.campaign import ATTEMPTS, Campaign, Data, NotNow, NotShown, Part
-from lab.reporting import Reporter
+from lab.reports.reporting import Reporter
 from lab.servers import Server
 
 pytestmark = pytest.mark.server

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
-from exporter.assembly import Answer
-from exporter.recording import replay
+from exporter.recording.file import replay
 from exporter.rows import Rows
+from exporter.sampling.assembly import Answer
 from lab.captures import Capture, kept, scrub
 from lab.captures.__main__ import main
 from lab.captures.checks import NotShown, merges, read_each_pass

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lab import records
 from lab.experiments.e4.conclusion import FIRST, LARGE, LARGEST, conclude
 from lab.experiments.e4.experiment import PARALLEL, SETTINGS, Setting
+from lab.reports import records
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from advisor.models.scenario import Pass
-from lab import records
+from advisor.models.lru.scenario import Pass
 from lab.campaign import Data
 from lab.experiments import EXPERIMENTS
 from lab.experiments.passes import Series, rows
+from lab.reports import records
 
 
 def series(measured: Sequence[int], model: Sequence[int]) -> Series:

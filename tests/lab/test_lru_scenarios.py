@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.models.scenario import Points, Set
+from advisor.models.lru.scenario import Points, Set
 from lab.lru_scenarios import FOLDER, START, load, saved
 from lab.workloads import Draws
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from advisor import engine
-from advisor.recommendation import Advice
+from advisor.advice import evaluation
+from advisor.contract.recommendation import Advice
 from lab.servers import Server
 from lab.watching import rules, watched
 
@@ -17,4 +17,4 @@ Watch = Callable[[Server, Callable[[], None], int], Advice]
 @pytest.fixture
 def watch() -> Watch:
     """Do a piece of work so many times, collecting before and after each; what the rules say of it."""
-    return lambda server, work, times: engine.advise(rules(), watched(server, work, times))
+    return lambda server, work, times: evaluation.advise(rules(), watched(server, work, times))

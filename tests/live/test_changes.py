@@ -17,10 +17,12 @@ from typing import Any
 import pymysql
 import pytest
 
-from advisor import cases, engine, rule
-from advisor.changes import at_restart, change_on, refuses
-from advisor.recommendation import Change
-from advisor.settings import SETTINGS, Setting, SettingValue
+from advisor.advice import evaluation
+from advisor.casetest import cases
+from advisor.contract.changes import at_restart, change_on, refuses
+from advisor.contract.recommendation import Change
+from advisor.contract.settings import SETTINGS, Setting, SettingValue
+from advisor.rules import check
 from exporter.knowledge import COMPUTED
 from exporter.server import IDENTITY_SQL, identify
 from exporter.server import Server as Identity
@@ -223,10 +225,10 @@ Advised = tuple[Snapshot, tuple[Change, ...]]
 def advised() -> list[Advised]:
     """The changes of every finding of every case of every rule, and each alternative, once; and to whom."""
     found: dict[tuple[tuple[str, object], ...], Advised] = {}
-    for each in rule.load(RULES):
+    for each in check.load(RULES):
         for case in (case for case in cases.load(each) if case.expect):
             window = cases.window(case)
-            for finding in engine.advise([each], window).recommendations:
+            for finding in evaluation.advise([each], window).recommendations:
                 for changes in (finding.changes, *((other.change,) for other in finding.alternatives)):
                     if changes:
                         found[tuple((change.setting, change.to) for change in changes)] = window.latest, changes

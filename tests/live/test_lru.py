@@ -11,17 +11,17 @@ from functools import cache
 
 import pytest
 
-from advisor.models import lru
-from advisor.models.scenario import Pass, Scenario
+from advisor.models.lru import simulation
+from advisor.models.lru.scenario import Pass, Scenario
 from lab.lru_scenarios import Played, load, play
 from lab.servers import Server, Unavailable, start
-from tests.advisor.models import reference
+from tests.advisor.models.lru import reference
 from tests.unavailable import give_up
 
 Model = Callable[[Scenario], list[Pass]]
 MODELS: dict[str, Model] = {
     "page-exact": reference.simulate,
-    "served": lambda scenario: list(lru.simulate(scenario).passes),
+    "served": lambda scenario: list(simulation.simulate(scenario).passes),
 }
 each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 pytestmark = pytest.mark.server

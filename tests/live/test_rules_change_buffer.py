@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from advisor import engine
+from advisor.advice import evaluation
 from lab.proofs import inserting
 from lab.servers import Server
 from lab.watching import pages_read, rules, watched
@@ -22,7 +22,7 @@ def test_buffering_is_not_advised_for_pages_that_queries_read(start_server: Call
 
     before = pages_read(server)
     [rule] = [each for each in rules() if each.id == WOULD_HELP]
-    advice = engine.advise([rule], watched(server, mostly_look_up, 3), beside=rules())
+    advice = evaluation.advise([rule], watched(server, mostly_look_up, 3), beside=rules())
     assert pages_read(server) - before > 1_000
     assert not advice.failed
     assert not advice.blind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from advisor.recommendation import Advice
+from advisor.contract.recommendation import Advice
 from lab.captures.scenarios.index_builds import make_notes, rebuild
 from lab.servers import Server
 from lab.watching import asked, by_rule

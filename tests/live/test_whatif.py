@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from advisor.facts import facts
-from advisor.fitted import Fitted, fitted
-from advisor.models import lru
-from advisor.models.scenario import Settings
-from advisor.models.workload import HOT, ROUNDS, scenario
-from advisor.whatif import what_if
-from advisor.window import Window
-from exporter.sampler import Sampler
-from exporter.target import from_dsn
+from advisor.models.lru import simulation
+from advisor.models.lru.scenario import Settings
+from advisor.models.lru.workload import HOT, ROUNDS, scenario
+from advisor.observe.window import Window
+from advisor.whatif.calibration import Fitted, fitted
+from advisor.whatif.model import what_if
+from exporter.connection.target import from_dsn
+from exporter.sampling.sampler import Sampler
 from lab.servers import Server
 from lab.watching import watched
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
@@ -134,7 +134,7 @@ def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Star
 def following(model: Fitted, pct: int, rounds: int) -> list[float]:
     """Pages that the first rounds after the change read, by the model."""
     found = scenario(model.fit.workload, model.pool, then=(Settings(old_blocks_pct=pct), model.fit.workload))
-    passes = [each for each in lru.simulate(found).passes if each.object in ("shop.orders", HOT)][-2 * ROUNDS :]
+    passes = [each for each in simulation.simulate(found).passes if each.object in ("shop.orders", HOT)][-2 * ROUNDS :]
     return [a.pages_read + b.pages_read for a, b in zip(passes[::2], passes[1::2], strict=True)][:rounds]
 
 

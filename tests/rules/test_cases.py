@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from advisor import cases, rule
-from advisor.cases import Case
-from advisor.rule import Rule
-from advisor.yamlfile import FileError
+from advisor.casetest import cases
+from advisor.casetest.cases import Case
+from advisor.files.yaml_file import FileError
+from advisor.rules import check
+from advisor.rules.check import Rule
 
 REPOSITORY = Path(__file__).parents[2]
-RULES = rule.load(REPOSITORY / "rules")
-EXAMPLES = rule.load(REPOSITORY / "docs" / "example-rules")
+RULES = check.load(REPOSITORY / "rules")
+EXAMPLES = check.load(REPOSITORY / "docs" / "example-rules")
 
 
 def usable(each: Rule) -> tuple[Case, ...]:
@@ -63,11 +64,13 @@ def test_a_case_that_is_said_to_be_silent_or_blind_or_to_fire_is(each: Rule) -> 
 @every_rule
 def test_it_says_how_it_was_proved_and_has_a_page(each: Rule) -> None:
     assert each.file.proved
-    assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), "run: .venv/bin/python -m lab.docs"
+    assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), "run: .venv/bin/python -m tools.docs"
 
 
 def test_no_cases_are_left_without_their_rule() -> None:
-    files = {path.name.removesuffix(rule.CASES_SUFFIX) for path in (REPOSITORY / "rules").glob(f"*{rule.CASES_SUFFIX}")}
+    files = {
+        path.name.removesuffix(check.CASES_SUFFIX) for path in (REPOSITORY / "rules").glob(f"*{check.CASES_SUFFIX}")
+    }
     assert files == {each.id for each in RULES}
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from lab.campaign import Data
-from lab.drawing import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, PUBLISHED, label, thousands
+from lab.reports.drawing import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, PUBLISHED, label, thousands
 
 
 def draw(figure: Figure, data: Data) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from lab.campaign import Data
-from lab.drawing import BLUE, GREEN, INK, ORANGE, PINK
 from lab.experiments.passes import draw_pages, draw_seconds, finish
+from lab.reports.drawing import BLUE, GREEN, INK, ORANGE, PINK
 
 COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)
 """Of the cases, 1 to 5."""

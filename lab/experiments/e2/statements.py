@@ -6,7 +6,7 @@ from typing import Any
 
 import pymysql
 
-from advisor.models.scenario import Scan
+from advisor.models.lru.scenario import Scan
 from lab.lru_scenarios import PARALLEL_READ_THREADS
 from lab.workloads import SCHEMA, count, scan_slowly
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from advisor.models.scenario import Scan, Scenario
+from advisor.models.lru.scenario import Scan, Scenario
 from lab.campaign import Data, Part
 from lab.experiments import passes
 from lab.experiments.base import Cell, Check, Column, Outcome

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from lab.campaign import Data
-from lab.drawing import BLUE, GREEN, ORANGE, PINK
 from lab.experiments.passes import draw_pages, draw_seconds, finish
+from lab.reports.drawing import BLUE, GREEN, ORANGE, PINK
 
 
 def draw(figure: Figure, data: Data) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lab import sysbench
 from lab.campaign import Data, Part
+from lab.programs import sysbench
 from lab.servers import Server
 from lab.watching import asked, execute, pages_read
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from lab.campaign import Data
-from lab.drawing import BLUE, INK, ORANGE, thousands
+from lab.reports.drawing import BLUE, INK, ORANGE, thousands
 
 _HEIGHT = 0.36  # of a bar; two a setting
 

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lab import sysbench
 from lab.campaign import Data, NotShown, Part
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
+from lab.programs import sysbench
 from lab.servers import Server
 from lab.watching import asked, execute, pages_read
 from lab.workloads import SCHEMA, insert_rows

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from lab.campaign import Data
-from lab.drawing import BLUE, INK, ORANGE, PINK, label, thousands
+from lab.reports.drawing import BLUE, INK, ORANGE, PINK, label, thousands
 
 COLOURS = {"none": ORANGE, "all": BLUE}
 _WIDTH = 0.38

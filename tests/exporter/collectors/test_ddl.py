@@ -8,7 +8,7 @@ from pymysql.err import ProgrammingError
 
 from exporter.collectors import ddl
 from exporter.rows import Rows
-from exporter.sampler import Sampler
+from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Ddl, Stage
 from lab import workloads

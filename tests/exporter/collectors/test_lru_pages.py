@@ -7,13 +7,13 @@ import pytest
 
 from exporter.collectors import COLLECTORS, lru_pages, pools
 from exporter.collectors.base import TOP
-from exporter.collectors.names import from_quoted
 from exporter.metrics import families
-from exporter.recording import Recorder, replay
+from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows, Value
-from exporter.sampler import Sampler
+from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import BufferPool, Index, LruPages, Snapshot, SublistPages
+from exporter.table_names import from_quoted
 from lab import workloads
 from lab.servers import Server
 

@@ -9,12 +9,12 @@ import pytest
 
 from exporter.collectors import machine
 from exporter.collectors.base import Here, Unavailable
-from exporter.recording import Recorder, replay
+from exporter.connection.target import Peer, Target, from_dsn
+from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
-from exporter.sampler import Sampler
+from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import ConfiguredMachine, Machine, Snapshot
-from exporter.target import Peer, Target, from_dsn
 from lab.servers import Server
 from tests.exporter.trees import Tree
 

@@ -5,7 +5,7 @@ import pytest
 
 from exporter.collectors.parallel_readers import LONGEST_GAP, Integrator, parse, queries
 from exporter.rows import Rows
-from exporter.sampler import Sampler
+from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import ParallelReaders
 from lab import workloads

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.connection.target import Peer
 from exporter.linux import process
-from exporter.target import Peer
 from tests.exporter.trees import MYSQLD, Tree
 
 SERVER, CLIENT = ("127.0.0.1", 3306), ("127.0.0.1", 50000)

@@ -1,0 +1,1 @@
+"""Rules and windows to advice."""

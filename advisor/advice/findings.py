@@ -1,0 +1,121 @@
+"""From a rule that fired and its values to the recommendation that it makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from advisor.contract import changes
+from advisor.contract.recommendation import Action, Change, Effect, Evidence, Number, Recommendation, fingerprint, tidy
+from advisor.contract.settings import SETTINGS
+from advisor.contract.templates import fill
+from advisor.observe.window import Window
+from advisor.rules.check import CheckedChange, Quantity, Rule
+from advisor.rules.expressions import EvaluationError, Expression, Missing, Result
+from advisor.whatif import choice
+from advisor.whatif.model import Model
+from exporter.server import Server
+
+Values = dict[str, Result | None]
+
+
+def make(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation | None:
+    """The recommendation; None where nothing of what the rule would have done is left to do on this server.
+
+    Raises:
+        Missing: A value that it must show is not known.
+        EvaluationError: An expression failed, or a setting does not take its value.
+        Unanswerable: The model lacks something.
+    """
+    file, window = rule.file, model.window
+    subject: dict[str, str] = {} if item is None else item.subject
+    found = tuple(_changes(rule, window, values))
+    actions = tuple(_actions(rule, window.latest.server, values))
+    if not (found or actions):
+        return None
+    chosen = file.choose if f"{choice.GROUP}.value" in values else None
+    return Recommendation(
+        rule=rule.id,
+        severity=file.severity,
+        confidence=file.confidence if chosen is None else round(file.confidence * model.fitted.fit.confidence, 3),
+        fingerprint=fingerprint(rule.id, subject),
+        summary=fill(file.summary, values).strip(),
+        subject=subject,
+        evidence=tuple(_evidence(rule, values)),
+        changes=found,
+        actions=actions,
+        effect=_effect(rule.effect, values),
+        cost=_effect(rule.cost, values),
+        alternatives=() if chosen is None or item is None else choice.alternatives(model, chosen.setting, item),
+        watched_seconds=round(window.seconds, 3),
+        references=file.references,
+    )
+
+
+def _evidence(rule: Rule, values: Values) -> Iterator[Evidence]:
+    for item, expression in rule.evidence:
+        value = expression(values)
+        shown = value if isinstance(value, str) else _number(value)
+        source = fill(item.source, values)
+        yield Evidence(name=item.name, value=shown, unit=item.unit, source=source)
+
+
+def _changes(rule: Rule, window: Window, values: Values) -> Iterator[Change]:
+    for each in rule.change:
+        if _wanted(each.only_if, values):
+            found = _change(each, window, values)
+            if found is not None:
+                yield found
+
+
+def _change(each: CheckedChange, window: Window, values: Values) -> Change | None:
+    to, before = each.value(values), values[f"setting.{each.setting}"]
+    if before is None or isinstance(before, bool) or isinstance(to, bool):
+        raise Missing(f"setting.{each.setting}")
+    if not SETTINGS[each.setting].accepts(to):
+        raise EvaluationError(f"{each.setting} does not take {to}")
+    if to == before or changes.refuses(window.latest.server, each.setting, to) is not None:
+        return None
+    return changes.change_at(window.latest, each.setting, before, to)
+
+
+def _actions(rule: Rule, server: Server, values: Values) -> Iterator[Action]:
+    for each in rule.action:
+        if _wanted(each.only_if, values):
+            action = Action(
+                do=fill(each.item.do, values).strip(),
+                apply=tuple(fill(template, values) for template in each.item.apply),
+                rollback=tuple(fill(template, values) for template in each.item.rollback),
+            )
+            yield changes.action_on(server, action)
+
+
+def _wanted(only_if: Expression | None, values: Values) -> bool:
+    """Whether an item's own condition holds; what it cannot tell is left out."""
+    try:
+        return only_if is None or only_if(values) is True
+    except Missing:
+        return False
+
+
+def _effect(quantity: Quantity | None, values: Values) -> Effect | None:
+    if quantity is None or not _wanted(quantity.only_if, values):
+        return None
+    item = quantity.item
+    return Effect(
+        quantity=item.quantity,
+        now=None if quantity.now is None else _number(quantity.now(values)),
+        predicted=_number(quantity.predicted(values)),
+        unit=item.unit,
+        model=item.model,
+        error=None if quantity.error is None else _number(quantity.error(values)),
+        read_bytes_saved_per_second=None if quantity.saved is None else _number(quantity.saved(values)),
+    )
+
+
+def _number(value: Result) -> Number:
+    number = float(value)
+    if not math.isfinite(number):
+        raise EvaluationError(f"a value is {number}: a division by zero?")
+    return tidy(number)

@@ -1,0 +1,91 @@
+"""Advice, and the rules behind it, as metric families, for alert rules in Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from prometheus_client.core import Metric
+
+from advisor.contract.recommendation import Advice
+from advisor.rules.check import Rule
+from advisor.rules.rulebook import Rulebook
+from exporter.metrics import Sample, assemble
+from exporter.specs import Spec
+
+SPECS = {
+    spec.name: spec
+    for spec in (
+        Spec(
+            "innodb_advisor_recommendation",
+            "gauge",
+            "Something that should be done; always 1. The setting to change, empty where it is something else. "
+            "See /advise.",
+            ("rule", "severity", "subject", "setting"),
+        ),
+        Spec(
+            "innodb_advisor_suppressed",
+            "gauge",
+            "A recommendation that the configuration suppresses; always 1.",
+            ("rule", "subject"),
+        ),
+        Spec("innodb_advisor_rule_blind", "gauge", "Whether a rule lacked something it needs to see.", ("rule",)),
+        Spec("innodb_advisor_rule_failed", "gauge", "Whether a rule broke while it was evaluated.", ("rule",)),
+        Spec(
+            "innodb_advisor_predicted_read_bytes_saved_per_second",
+            "gauge",
+            "Reads from disk that following a recommendation is predicted to save.",
+            ("rule", "subject"),
+        ),
+        Spec("innodb_advisor_rules", "gauge", "Rules in force, by where they come from.", ("origin",)),
+        Spec(
+            "innodb_advisor_rules_last_reload_successful",
+            "gauge",
+            "Whether the rules were loaded when that was last tried; if not, those of before are in force.",
+        ),
+        Spec(
+            "innodb_advisor_rules_last_reload_success_timestamp_seconds",
+            "gauge",
+            "When the rules in force were loaded.",
+            (),
+            "seconds",
+        ),
+    )
+}
+
+
+def families(advice: Advice | None, book: Rulebook) -> Iterator[Metric]:
+    """The metric families of the rules, and of what they say; without that while there is no window to look at."""
+    found: dict[tuple[str, tuple[str, ...]], float] = {}
+    for name, labels, value in _samples(advice, book):
+        # Two subjects may read the same (a.b and c, a and b.c): one series then, the larger, for two would be no text
+        # that Prometheus takes.
+        found[name, labels] = max(value, found.get((name, labels), value))
+    yield from assemble(SPECS, ((name, labels, value) for (name, labels), value in found.items()))
+
+
+def _samples(advice: Advice | None, book: Rulebook) -> Iterator[Sample]:
+    in_force = book.state
+    own = sum(origin != "built-in" for origin in in_force.origins.values())
+    yield "innodb_advisor_rules", ("built-in",), len(in_force.rules) - own
+    yield "innodb_advisor_rules", ("user",), own
+    yield "innodb_advisor_rules_last_reload_successful", (), float(book.problem is None)
+    yield "innodb_advisor_rules_last_reload_success_timestamp_seconds", (), in_force.loaded_at
+    if advice is not None:
+        yield from _advice(advice, in_force.rules)
+
+
+def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
+    for found in advice.recommendations:
+        subject = ".".join(found.subject.values())
+        for setting in [change.setting for change in found.changes] or [""]:
+            yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
+        saved = None if found.effect is None else found.effect.read_bytes_saved_per_second
+        if saved is not None:
+            yield "innodb_advisor_predicted_read_bytes_saved_per_second", (found.rule, subject), saved
+    for aside in advice.suppressed:
+        subject = ".".join(aside.recommendation.subject.values())
+        yield "innodb_advisor_suppressed", (aside.recommendation.rule, subject), 1.0
+    blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
+    for rule in rules:
+        yield "innodb_advisor_rule_blind", (rule.id,), float(rule.id in blind)
+        yield "innodb_advisor_rule_failed", (rule.id,), float(rule.id in failed)

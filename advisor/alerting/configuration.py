@@ -1,0 +1,123 @@
+"""How Alertmanagers are spoken to: the file of --alertmanager-config, as Prometheus' HTTP client configuration has it.
+
+https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config; ``labels`` is an own key.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+from advisor.alerting.alert import OWN_LABELS
+from advisor.files import yaml_file
+from advisor.files.durations import Seconds
+from advisor.files.yaml_file import Source
+
+_SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout, labels"
+TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
+_LABEL = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class _Secret(_Part):
+    """A secret that stands in the file, or in one of its own, relative to the file's folder."""
+
+    def _one_of(self, name: str) -> None:
+        inline, file = getattr(self, name), getattr(self, f"{name}_file")
+        if (inline is None) == (file is None):
+            raise ValueError(f"needs {name}_file or {name}" + (", not both" if inline is not None else ""))
+
+
+class BasicAuth(_Secret):
+    """A user's name and password (RFC 7617)."""
+
+    username: str = Field(min_length=1)
+    password: str | None = Field(None, repr=False)
+    password_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> BasicAuth:
+        if ":" in self.username:
+            raise ValueError("the name of a user cannot hold a colon: basic authentication has it before the password")
+        self._one_of("password")
+        return self
+
+
+class Authorization(_Secret):
+    """Any other Authorization header, by default a bearer token."""
+
+    type: str = Field("Bearer", pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+    credentials: str | None = Field(None, repr=False)
+    credentials_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Authorization:
+        if self.type.lower() == "basic":
+            raise ValueError("for Basic there is basic_auth")
+        self._one_of("credentials")
+        return self
+
+
+class Tls(_Part):
+    """Whom to trust, and who one is; without ``ca_file`` the machine's own authorities are trusted."""
+
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    server_name: str | None = Field(None, min_length=1)
+    insecure_skip_verify: StrictBool = False
+
+    @model_validator(mode="after")
+    def _whole(self) -> Tls:
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("cert_file and key_file belong together")
+        return self
+
+
+def _timeout(seconds: float) -> float:
+    if not 0 < seconds <= _LONGEST_TIMEOUT:
+        raise ValueError(f"must be more than 0s, and {_LONGEST_TIMEOUT:g}s at most")
+    return seconds
+
+
+def _labels(written: dict[str, str]) -> dict[str, str]:
+    for name in written:
+        if not _LABEL.fullmatch(name) or name.startswith("__"):
+            raise ValueError(
+                f"{name} is no name of a label: letters, digits and _, and no digit or __ at the beginning"
+            )
+        if name in OWN_LABELS:
+            where = "; --instance sets it" if name == "instance" else ""
+            raise ValueError(f"{name} is a label of the sidecar's own{where}")
+    return written
+
+
+class HttpConfig(_Part):
+    """The file."""
+
+    basic_auth: BasicAuth | None = None
+    authorization: Authorization | None = None
+    tls_config: Tls = Tls()
+    timeout: Annotated[Seconds, AfterValidator(_timeout)] = TIMEOUT_SECONDS
+    labels: Annotated[dict[str, str], AfterValidator(_labels)] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_login(self) -> HttpConfig:
+        if self.basic_auth and self.authorization:
+            raise ValueError("has both basic_auth and authorization")
+        return self
+
+
+def load(path: Path) -> Source[HttpConfig]:
+    """Such a file; those that it names are not looked at.
+
+    Raises:
+        FileError: It cannot be read, or anything in it is wrong; no secret is in the text.
+    """
+    return yaml_file.read(path, HttpConfig, _SHAPE)

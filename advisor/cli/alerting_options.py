@@ -1,0 +1,220 @@
+"""The options of `serve` that are about Alertmanager, and what they make."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import ipaddress
+import logging
+import re
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+import click
+
+from advisor.cli.options import Duration, Where
+
+if TYPE_CHECKING:  # HTTP's client and TLS are loaded where alerts are sent, and nowhere else
+    from advisor.alerting.notifier import Notifier
+    from exporter.connection.target import Target
+
+log = logging.getLogger(__name__)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+URLS_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER"
+CONFIG_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER_CONFIG"
+EXTERNAL_VARIABLE = "INNODB_ADVISOR_EXTERNAL_URL"
+INSTANCE_VARIABLE = "INNODB_ADVISOR_INSTANCE"
+_API = re.compile("/api/v[12](/alerts)?$")
+
+
+class Url(click.ParamType[str]):
+    """An address of HTTP or HTTPS with a host, perhaps a port and a path; without a slash at its end."""
+
+    name = "url"
+
+    def __init__(self, example: str) -> None:
+        """Name an example in errors."""
+        self._example = example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Parse; click reports a failure, which never shows a password."""
+        written = str(value).strip()
+        parts = _split(written)
+        if "@" in (parts.netloc if parts else written.partition("?")[0]):
+            # What follows is not shown: it may be the password.
+            where = "--alertmanager-config has a place for it" if "alertmanager" in self._example else "leave it out"
+            self.fail(f"names a user, and every user of this machine could read the password: {where}", param, ctx)
+        if parts is None or not re.fullmatch("[!-~]+", written):
+            self.fail(f"{written!r} is not a URL such as {self._example}", param, ctx)
+        if parts.query or parts.fragment or written.endswith(("?", "#")):
+            self.fail(f"{written!r} has more than a path behind the host", param, ctx)
+        return written.rstrip("/")
+
+
+class _AlertmanagerUrl(Url):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        written = super().convert(value, param, ctx)
+        if found := _API.search(written):
+            self.fail(f"{written!r}: leave out {found[0]}, which is added", param, ctx)
+        return written
+
+
+class Resend(Duration):
+    """Time between two sendings, a second to an hour."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        seconds = super().convert(value, param, ctx)
+        if not 1 <= seconds <= 3600:
+            self.fail(f"{value!r} is not between 1s and 1h", param, ctx)
+        return seconds
+
+
+def _split(written: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(written)
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return None
+    return parts if usable else None
+
+
+@dataclass(frozen=True, slots=True)
+class Alerting:
+    """What the options say."""
+
+    urls: tuple[str, ...]
+    config: Path | None
+    resend_seconds: float
+    external_url: str | None
+    instance: str | None
+
+    def notifier(self, where: Where, scheme: str, port: int) -> Notifier | None:
+        """What sends alerts; None where no Alertmanager is named.
+
+        Args:
+            where: What is watched.
+            scheme: How this sidecar is spoken to.
+            port: Where it listens.
+
+        Raises:
+            FileError: The configuration file cannot be used.
+            click.UsageError: The options do not go together.
+        """
+        if not self.urls:
+            if self.config:
+                raise click.UsageError("--alertmanager-config needs an --alertmanager")
+            return None
+        if where.recording:
+            raise click.UsageError("--alertmanager needs a server, not a recording: an alert is about what happens now")
+        _load_client()
+        from advisor.alerting.client import Alertmanager  # noqa: PLC0415 - as above
+        from advisor.alerting.http_client import Ways  # noqa: PLC0415
+        from advisor.alerting.notifier import Notifier  # noqa: PLC0415
+
+        for chatty in ("httpx", "httpcore"):  # a line for each request, and its headers
+            logging.getLogger(chatty).setLevel(logging.WARNING)
+        ways = Ways(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
+        for url in self.urls:
+            if ways.now.authorization and url.startswith("http:") and not _is_local(urlsplit(url).hostname or ""):
+                log.warning("the login for Alertmanager goes over the network in the clear: %s has no TLS", url)
+        return Notifier(
+            [Alertmanager(url, lambda: ways.now) for url in self.urls],
+            ways,
+            instance=self.instance or _instance(where.server()),
+            external_url=self.external_url or f"{scheme}://{socket.gethostname()}:{port}",
+            resend_seconds=self.resend_seconds,
+        )
+
+
+def alerting_options(command: Command) -> Command:
+    """--alertmanager, --alertmanager-config, --alertmanager-resend, --external-url, --instance: ``alerting``."""
+    options = (
+        click.option(
+            "--alertmanager",
+            "urls",
+            multiple=True,
+            type=_AlertmanagerUrl("http://alertmanager:9093"),
+            envvar=URLS_VARIABLE,
+            metavar="URL",
+            help="Post findings to this Alertmanager as alerts; once for each member of a cluster, as every one gets "
+            f"every alert. Also ${URLS_VARIABLE}, with blanks between them.",
+        ),
+        click.option(
+            "--alertmanager-config",
+            type=click.Path(path_type=Path),
+            envvar=CONFIG_VARIABLE,
+            metavar="FILE",
+            help="Login, TLS and timeout for Alertmanager, in the format of Prometheus' HTTP client (YAML: basic_auth, "
+            f"authorization, tls_config, timeout), and labels for every alert; also ${CONFIG_VARIABLE}.",
+        ),
+        click.option(
+            "--alertmanager-resend",
+            type=Resend(),
+            default="60s",
+            show_default=True,
+            help="Send an alert that holds again after so long. One that is not sent for four times as long is over, "
+            "so that a restart of the sidecar may take that.",
+        ),
+        click.option(
+            "--external-url",
+            type=Url("https://advisor.example.com/db1"),
+            envvar=EXTERNAL_VARIABLE,
+            metavar="URL",
+            help=f"Where people reach this sidecar, for the links in alerts; also ${EXTERNAL_VARIABLE}. By default "
+            "this machine's name and the port.",
+        ),
+        click.option(
+            "--instance",
+            envvar=INSTANCE_VARIABLE,
+            metavar="NAME",
+            help=f"The label instance of alerts; also ${INSTANCE_VARIABLE}. By default the server's address, with this "
+            "machine's name where that is the loopback address or a socket.",
+        ),
+    )
+
+    @functools.wraps(command)
+    def with_alerting(
+        *,
+        urls: tuple[str, ...],
+        alertmanager_config: Path | None,
+        alertmanager_resend: float,
+        external_url: str | None,
+        instance: str | None,
+        **others: Any,
+    ) -> Any:
+        told = tuple(dict.fromkeys(urls))
+        made = Alerting(told, alertmanager_config, alertmanager_resend, external_url, instance or None)
+        return command(alerting=made, **others)
+
+    for option in reversed(options):
+        with_alerting = option(with_alerting)
+    return with_alerting  # type: ignore[return-value]
+
+
+def _load_client() -> None:
+    """Load httpx without its command line, which brings rich and pygments, 3 MiB of them."""
+    if "httpx" not in sys.modules:
+        sys.modules["httpx._main"] = None  # type: ignore[assignment]  # what makes importing it fail; httpx goes on
+        importlib.import_module("httpx")
+        del sys.modules["httpx._main"]
+
+
+def _instance(server: Target) -> str:
+    if server.socket or _is_local(server.host):
+        return f"{socket.gethostname()}:{server.port}"
+    return server.address
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,75 @@
+"""A rule's templates, its one-line summary among them: the names in one, and values as people read them."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping
+
+from advisor.contract.recommendation import identifier
+
+Result = bool | float | str
+"""The value of an expression or a fact."""
+
+
+def placeholders(template: str) -> list[tuple[str, str]]:
+    """Names and formats in a summary such as ``{scan.table} ({scan.bytes:bytes})``, the colon with the format.
+
+    Raises:
+        ValueError: A brace has no counterpart.
+    """
+    return [
+        (name, (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else ""))
+        for _, name, spec, conversion in string.Formatter().parse(template)
+        if name is not None
+    ]
+
+
+def fill(template: str, values: Mapping[str, Result | None]) -> str:
+    """A summary with its values put in; one that is not known becomes ``?``."""
+    parts = []
+    for literal, name, spec, _ in string.Formatter().parse(template):
+        parts.append(literal)
+        if name:
+            value = values.get(name)
+            parts.append("?" if value is None else FORMATS[f":{spec}" if spec else ""](value))
+    return "".join(parts)
+
+
+def _bytes(value: Result) -> str:
+    size = float(value)
+    units = ["TiB", "GiB", "MiB", "KiB", "B"]
+    while size >= 1024 and len(units) > 1:
+        size /= 1024
+        units.pop()
+    return f"{size:.3g} {units[-1]}" if size < 1000 else f"{size:.0f} {units[-1]}"
+
+
+def _rounded(value: Result) -> str:
+    number = float(value)
+    return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.1f}".removesuffix(".0")
+
+
+def _integer(value: Result) -> str:
+    return f"{float(value):.0f}"
+
+
+def duration(seconds: Result) -> str:
+    """Seconds below two minutes, minutes below two hours, else hours."""
+    value = float(seconds)
+    if value < 120:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
+
+
+FORMATS: dict[str, Callable[[Result], str]] = {
+    "": str,
+    ":bytes": _bytes,
+    ":duration": duration,
+    ":identifier": lambda name: identifier(str(name)),
+    ":integer": _integer,
+    ":number": _rounded,
+}
+"""How a template may show a value: as it is, bytes in binary units, seconds as time, a number for people, a
+name as SQL quotes it, or a whole number as SQL takes it."""
+TEXT_FORMATS = frozenset({":identifier"})
+"""Those of them that take a text."""

@@ -1,0 +1,1 @@
+"""Files that users write: YAML with positions, TLS files, and reloading."""

@@ -1,0 +1,57 @@
+"""The examples of the OpenAPI document, from captures of real servers (tests/captures), shortened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from advisor.contract.recommendation import Advice
+from advisor.render import markdown
+from advisor.rules import page
+from advisor.rules.check import Rule
+
+_READ: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
+METRICS: str = _READ["metrics"]
+RELOADED, RULES, SNAPSHOT, WHAT_IF = (_READ[name] for name in ("reloaded", "rules", "snapshot", "what_if"))
+_ADVICE = _READ["advice"]
+_FOUND = _ADVICE["recommendations"][0]
+FINGERPRINT: str = _FOUND["fingerprint"]
+_REASON = "the fingerprint a63178a321b3b23c is suppressed until 2026-12-31: the nightly report, on purpose"
+_ASIDE = {"recommendation": _FOUND, "reason": _REASON}
+
+
+def advice() -> dict[str, Any]:
+    """Content of /advise by media type."""
+    shown = Advice.model_validate(_ADVICE)
+    return {
+        "application/json": {
+            "examples": {
+                "a setting to change": {"value": _ADVICE},
+                "rules that could not see": {"value": _READ["blind"]},
+            }
+        },
+        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain"]},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown(shown)},
+    }
+
+
+def finding() -> dict[str, Any]:
+    """Content of /advise/{fingerprint} by media type."""
+    [shown] = Advice.model_validate(_ADVICE).recommendations
+    return {
+        "application/json": {"examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}}},
+        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_finding"]},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown_finding(shown)},
+    }
+
+
+def rule(shown: Rule, as_yaml: str) -> dict[str, Any]:
+    """Content of /rules/{id} by media type, of one of the rules in force."""
+    content = shown.file.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {
+        "application/json": {"example": content},
+        "application/yaml": {"schema": {"type": "string"}, "example": as_yaml},
+        "text/plain": {"schema": {"type": "string"}, "example": as_yaml},
+        "text/markdown": {"schema": {"type": "string"}, "example": page.markdown(shown)},
+    }

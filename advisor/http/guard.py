@@ -1,0 +1,243 @@
+"""What stands before the endpoints: who comes in, how much and how often, and the headers of every answer.
+
+The order matters: what costs nothing is asked first, and nothing of a stranger's is read or counted before the login.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import ipaddress
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from time import monotonic
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from advisor.http import problems
+from advisor.http.authentication import Passwords
+from advisor.http.connections import CROWDED, SECURITY_HEADERS
+from advisor.http.rate_limits import Bucket, Limit, Rate, retry_after
+from advisor.http.web_configuration import RateLimit, WebConfig
+from advisor.http.web_configuration_in_force import Web
+
+LONGEST_BODY = 64 * 1024
+"""Bytes that a request may bring."""
+AT_ONCE = 64
+"""Requests that are being answered; /healthz is answered in any case."""
+_REALM = {"WWW-Authenticate": 'Basic realm="innodb-advisor", charset="UTF-8"'}
+_OPEN = WebConfig()
+_READING = ("GET", "HEAD", "OPTIONS")
+
+
+class Guard:
+    """The application, for those who belong.
+
+    Args:
+        app: What is guarded.
+        web: Logins, headers and a rate limit; None for none of them.
+        local: Only this machine can connect. Then, where nothing else tells who asks, it must be asked for by an
+            address or as localhost: a page elsewhere can give a name of its own this machine's address.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(
+        self, app: ASGIApp, web: Web | None = None, *, local: bool = False, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._app = app
+        self._web = web
+        self._local = local
+        self._clock = clock
+        self._passwords = Passwords()
+        self._limit: tuple[RateLimit | None, Bucket | None] = (None, None)
+        self._answering = 0
+        self._logins = Limit(Rate(10, 1), Rate(30, 3), clock)
+        self._costly = {
+            "/whatif": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        config = self._web.config if self._web else _OPEN
+        began = False
+
+        async def sent(message: Message) -> None:
+            nonlocal began
+            if message["type"] == "http.response.start":
+                began = True
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.update(dict(config.headers.given()))
+            await send(message)
+
+        try:
+            await self._answer(config, scope, receive, sent)
+        except HTTPException as error:
+            await problems.response(error)(scope, receive, sent)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a problem
+            # One of an endpoint is logged and answered already; in the middle of an answer the connection is closed.
+            if not began:
+                await problems.unexpected(error)(scope, receive, sent)
+
+    async def _answer(self, config: WebConfig, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        address = scope["client"][0] if scope["client"] else ""
+        if scope.get("state", {}).get(CROWDED):
+            raise _busy("connections", {"Connection": "close"})
+        self._within_rate(config.rate_limit)
+        if self._local and not config.users and scope["scheme"] == "http":
+            _require_local_name(headers.get("host", ""))
+        if config.users:
+            await self._log_in(config, address, headers.getlist("authorization"))
+        if scope["method"] not in _READING:
+            _refuse_other_sites(headers)
+        if "content-length" in headers or "transfer-encoding" in headers:
+            receive = await _whole(headers.get("content-length", ""), receive)
+        with self._among_few(scope["path"]):
+            await self._sparingly(address, scope, receive, send)
+
+    def _within_rate(self, limit: RateLimit | None) -> None:
+        """The web configuration's own limit, which spares nobody."""
+        if limit != self._limit[0]:
+            rate = Rate(limit.burst, 1 / limit.interval) if limit and limit.interval else None
+            self._limit = limit, Bucket(rate, self._clock()) if rate else None
+        bucket = self._limit[1]
+        if bucket is not None:
+            wait = bucket.wait(self._clock())
+            if wait:
+                raise _too_often("there is a limit on requests (rate_limit of the web configuration)", wait)
+            bucket.take()
+
+    async def _log_in(self, config: WebConfig, address: str, sent: list[str]) -> None:
+        user, password = _credentials(sent)
+        if self._passwords.remembered(config.users, user, password):
+            return
+        wait = self._logins.take(address)
+        if wait:
+            raise _too_often("too many attempts to log in", wait)
+        if not await self._passwords.verify(config.users, user, password):
+            raise HTTPException(HTTPStatus.UNAUTHORIZED, "this is no user's name and password", _REALM)
+        self._logins.give_back(address)
+
+    @contextlib.contextmanager
+    def _among_few(self, path: str) -> Iterator[None]:
+        if self._answering >= AT_ONCE and path != "/healthz":
+            raise _busy("requests")
+        self._answering += 1
+        try:
+            yield
+        finally:
+            self._answering -= 1
+
+    async def _sparingly(self, address: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """What costs is answered so often; what is refused costs nothing and is not counted."""
+        limit = self._costly.get(_costs(scope))
+        if limit is None:
+            await self._app(scope, receive, send)
+            return
+        wait = limit.take(address)
+        if wait:
+            raise _too_often("this takes a while to work out, and was asked for very often", wait)
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and 400 <= message["status"] < 500:
+                limit.give_back(address)
+            await send(message)
+
+        await self._app(scope, receive, sent)
+
+
+def _costs(scope: Scope) -> str:
+    """The limit that a request falls under; none for /metrics, the probes, and what is worked out already."""
+    method, path = scope["method"], scope["path"]
+    if method == "POST":
+        return str(path)
+    window = (path == "/advise" or path.startswith("/advise/")) and "window" in QueryParams(scope["query_string"])
+    return "/advise" if window else ""
+
+
+def _credentials(sent: list[str]) -> tuple[str, bytes]:
+    """User and password of basic authentication (RFC 7617)."""
+    scheme, _, written = (sent[0] if len(sent) == 1 else "").partition(" ")
+    if scheme.lower() != "basic":
+        raise HTTPException(HTTPStatus.UNAUTHORIZED, "log in with a user's name and password", _REALM)
+    try:
+        user, colon, password = base64.b64decode(written.strip(), validate=True).partition(b":")
+    except (binascii.Error, ValueError):
+        colon = b""
+    if not colon:
+        raise HTTPException(HTTPStatus.UNAUTHORIZED, "this is no basic authentication (RFC 7617)", _REALM)
+    return user.decode("utf-8", "surrogateescape"), password
+
+
+def _require_local_name(host: str) -> None:
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
+    except ValueError:
+        name = "?"
+    if name in ("", "localhost") or name.endswith(".localhost"):
+        return
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        raise HTTPException(
+            HTTPStatus.MISDIRECTED_REQUEST,
+            "this sidecar listens on the loopback address: ask for it by that address or as localhost, "
+            "or give it users (--web-config)",
+        ) from None
+
+
+def _refuse_other_sites(headers: Headers) -> None:
+    """A browser says where a request comes from; a page of another site has nothing to send here."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is None and origin is not None:
+        site = "same-origin" if urlsplit(origin).netloc.lower() == headers.get("host", "").lower() else "cross-site"
+    if site not in (None, "same-origin", "none"):
+        raise HTTPException(HTTPStatus.FORBIDDEN, "a page of another site sent this")
+
+
+async def _whole(length: str, receive: Receive) -> Receive:
+    """Reads the body, which must not be too long, whether or not its length was said; returns what gives it again.
+
+    Starlette's own limit would answer in plain text, and let through what no endpoint reads.
+    """
+    too_long = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request brings {LONGEST_BODY:,} bytes at most")
+    if length and int(length) > LONGEST_BODY:  # h11 lets nothing but a number through
+        raise too_long
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        body += message.get("body", b"")
+        if len(body) > LONGEST_BODY:
+            raise too_long
+        if not message.get("more_body"):
+            message = {"type": "http.request", "body": bytes(body), "more_body": False}
+            break
+    given: list[Message] = [message]
+
+    async def again() -> Message:
+        return given.pop() if given else await receive()
+
+    return again
+
+
+def _busy(of: str, headers: dict[str, str] | None = None) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.SERVICE_UNAVAILABLE, f"too many {of} at once; try again", {**retry_after(1), **(headers or {})}
+    )
+
+
+def _too_often(what: str, seconds: float) -> HTTPException:
+    return HTTPException(HTTPStatus.TOO_MANY_REQUESTS, f"{what}; try again later", retry_after(seconds))

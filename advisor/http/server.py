@@ -1,0 +1,92 @@
+"""Runs the HTTP server until a signal stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import ipaddress
+import signal
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from advisor.http.connections import HANDSHAKE_SECONDS, Connection
+from advisor.http.web_configuration_in_force import Web
+
+_BACKLOG = 128
+_KEEP_ALIVE_SECONDS = 75
+"""Longer than the time between two scrapes, so that Prometheus keeps its connection."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, but a signal means a clean end rather than dying of that signal afterwards."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    def _stop(self) -> None:
+        self.force_exit = self.should_exit  # a second signal does not wait for open requests
+        self.should_exit = True
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Waits less long for a TLS handshake than asyncio's minute; uvicorn has no option for it."""
+
+    def create_server(self, *arguments: Any, **options: Any) -> Any:
+        if options.get("ssl") is not None:
+            options |= {"ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": HANDSHAKE_SECONDS}
+        return super().create_server(*arguments, **options)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; every address for an empty host.
+
+    Raises:
+        OSError: The address is in use, or not of this machine.
+    """
+    if not host and socket.has_dualstack_ipv6():
+        listener = socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
+    else:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    # What it accepts inherits it. Without it, on a connection that is kept, an answer's body waits 40 ms for the other
+    # side to acknowledge its head; asyncio sets it only where the protocol's number is known, and here it is 0.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+def is_local(listener: socket.socket) -> bool:
+    """Whether only processes of this machine can connect."""
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
+
+
+def run(app: ASGIApp, listener: socket.socket, web: Web | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; with TLS where the web configuration has it."""
+    tls = web and web.listening
+    config = uvicorn.Config(
+        app,
+        http=functools.partial(Connection, admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
+        ws="none",
+        ssl_context_factory=(lambda *_: tls) if tls else None,
+        proxy_headers=False,  # a client is known by its connection, not by what it says of itself
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=5,
+    )
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        runner.run(_Server(config).serve(sockets=[listener]))

@@ -1,0 +1,113 @@
+"""The TLS that a web configuration describes, as Python's ssl has it."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import ssl
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from advisor.files.tls_files import Encrypted, load_chain
+from advisor.files.yaml_file import FileError, Source
+from advisor.http.web_configuration import CIPHERS, CURVES, Tls, WebConfig
+
+_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_VERIFY = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
+
+
+def files(source: Source[WebConfig]) -> tuple[Path, ...]:
+    """The files that it names, which are relative to its own folder."""
+    tls = source.content.tls_server_config
+    named = (tls.cert_file, tls.key_file, tls.client_ca_file) if tls else ()
+    return tuple(source.path.parent / each for each in named if each)
+
+
+def context(source: Source[WebConfig]) -> ssl.SSLContext | None:
+    """What connections are wrapped in; None for plain HTTP.
+
+    Raises:
+        FileError: A file it names cannot be used.
+    """
+    tls = source.content.tls_server_config
+    if tls is None:
+        return None
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version, made.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
+    made.set_alpn_protocols(["http/1.1"])
+    if tls.cipher_suites:
+        made.set_ciphers(":".join(filter(None, map(CIPHERS.__getitem__, tls.cipher_suites))))
+    if not tls.prefer_server_cipher_suites:
+        made.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    for curve in tls.curve_preferences:
+        made.set_ecdh_curve(CURVES[curve])
+    _load_certificate(source, tls, made)
+    made.verify_mode = _VERIFY[tls.client_auth_type]
+    if made.verify_mode != ssl.CERT_NONE:
+        with _named(source, tls, "client_ca") as path:
+            try:
+                made.load_verify_locations(path)
+            except ssl.SSLError:
+                raise _error(source, tls, "client_ca", "holds no PEM certificate") from None
+    return made
+
+
+def names(certificate: Mapping[str, Any] | None) -> set[str]:
+    """The subject alternative names of a certificate that ``getpeercert`` returned: DNS, IP, e-mail and URI."""
+    found = set()
+    for kind, name in (certificate or {}).get("subjectAltName", ()):
+        found.add(str(ipaddress.ip_address(name)) if kind == "IP Address" else name)
+    return found
+
+
+def admits(allowed: Collection[str], certificate: Mapping[str, Any] | None) -> bool:
+    """Whether a client with this certificate may come in: one of its names is one of those, where there are any."""
+    return not allowed or not names(certificate).isdisjoint(allowed)
+
+
+def _load_certificate(source: Source[WebConfig], tls: Tls, into: ssl.SSLContext) -> None:
+    with _named(source, tls, "cert") as certificate, _named(source, tls, "key") as key:
+        try:
+            load_chain(into, certificate, key)
+        except Encrypted as error:
+            raise _error(source, tls, "key", str(error)) from None
+        except ssl.SSLError as error:
+            if error.reason == "KEY_VALUES_MISMATCH":
+                raise _error(source, tls, "key", "is not the key of the certificate") from None
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(certificate)
+            except ssl.SSLError:
+                raise _error(source, tls, "cert", "holds no PEM certificate") from None
+            reason = f" that can be used: {error.reason}" if error.reason else ""
+            raise _error(source, tls, "key", f"holds no PEM key{reason}") from None
+
+
+@contextlib.contextmanager
+def _named(source: Source[WebConfig], tls: Tls, name: str) -> Iterator[str]:
+    """The path of a file, or of one in memory where the text stands in the configuration itself."""
+    inline, file = getattr(tls, name), getattr(tls, f"{name}_file")
+    if inline is None:
+        path = source.path.parent / file
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise _error(source, tls, name, f"cannot read it: {error.strerror}") from None
+        yield str(path)
+        return
+    descriptor = os.memfd_create(name)
+    try:
+        os.write(descriptor, inline.encode())
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _error(source: Source[WebConfig], tls: Tls, name: str, message: str) -> FileError:
+    key = name if getattr(tls, name) is not None else f"{name}_file"
+    return source.error(("tls_server_config", key), message)

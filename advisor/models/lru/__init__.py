@@ -1,0 +1,1 @@
+"""The model of InnoDB's midpoint LRU list."""

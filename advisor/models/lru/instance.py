@@ -1,0 +1,158 @@
+"""One buffer pool instance: its list, its free pages, its clock, and what the settings make of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from advisor.models.lru.list import LruList
+from advisor.models.lru.runs import NOTHING
+from advisor.models.lru.scenario import Pool
+from exporter.midpoint import MINIMUM_LENGTH, MINIMUM_YOUNG, RATIO_DIVISOR, TOLERANCE, old_ratio
+
+EXTENT = 64
+FRAGMENTS = 32
+"""Pages that an index takes one by one from the first extent of its file (FSEG_FRAG_ARR_N_SLOTS): its page 32 begins an
+extent, and no read-ahead starts before."""
+FLUID = 64
+"""A free list so many times smaller than the pool is taken to be refilled all the time, not in batches."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has happened so far, in pages."""
+
+    read: float = 0.0
+    made_young: float = 0.0
+    not_made_young: float = 0.0
+
+
+class Instance:
+    """One buffer pool instance.
+
+    Args:
+        pool: The settings.
+        pages: Its share of the pool.
+
+    Attributes:
+        clock: Evictions so far: freed_page_clock.
+        distance: Evictions after which a young page is moved to the head again (buf_page_peek_if_young).
+        area: Pages of a linear read-ahead (read_ahead_area).
+        usual: Pages that a pass reads on average.
+        due: When the page cleaner refills the free list next, ms; where it goes by the clock.
+        carried: The part of the pages just read that the midpoint passes while the free list is refilled.
+    """
+
+    def __init__(self, pool: Pool, pages: int) -> None:
+        self.pages = pages
+        self.list = LruList()
+        self.free = float(pages)
+        self.clock = 0.0
+        self.counts = Counts()
+        self.usual = 0.0
+        self.due = 0.0
+        self.area = min(EXTENT, 1 << (max(1, pages // 32) - 1).bit_length())
+        self.set(pool)
+
+    def set(self, pool: Pool) -> None:
+        """SET GLOBAL."""
+        ratio = old_ratio(pool.old_blocks_pct)
+        self.ratio = ratio / RATIO_DIVISOR
+        self.time_ms = pool.old_blocks_time_ms
+        self.distance = float(self.pages * (RATIO_DIVISOR - ratio) // (RATIO_DIVISOR * 4))
+        self.free_low, self.free_high = pool.free_low, pool.free_high
+        self.period = pool.refill_seconds * 1000
+        batch = pool.free_high - pool.free_low + 1
+        self.fluid = pool.free_low > 0 and self.pages > FLUID * batch
+        # Of a batch, the tolerance's two edges and half an area that read-ahead has under way stay old.
+        kept = (1 - self.ratio) * (1 - self.area / 2 / batch) - 2 * TOLERANCE / batch
+        self.carried = max(0.0, kept) if self.fluid else 0.0
+        self.balance()
+
+    @property
+    def sublists(self) -> bool:
+        """Whether the list is long enough to have an old sublist."""
+        return self.list.pages >= MINIMUM_LENGTH - 0.5
+
+    @property
+    def off(self) -> float:
+        """Pages by which the old sublist is longer than its target."""
+        length = self.list.pages
+        return self.list.old_pages - min(length * self.ratio, length - TOLERANCE - MINIMUM_YOUNG)
+
+    @property
+    def target_slope(self) -> float:
+        """Pages that the target grows by with each page of the list."""
+        return self.ratio if self.list.pages * (1 - self.ratio) > TOLERANCE + MINIMUM_YOUNG else 1.0
+
+    @property
+    def room(self) -> float:
+        """Pages that can be read before something is evicted."""
+        if self.fluid:
+            return max(0.0, self.free - (self.free_low + self.free_high) / 2)
+        if self.free_low:
+            return max(1.0, self.free - self.free_low + 1)
+        return self.free
+
+    def refill(self, now: float) -> bool:
+        """The page cleaner's batch, where it is due; ``now`` in ms."""
+        if self.period:
+            return self._refill_by_clock(now)
+        if not self.free_low or self.fluid or self.free >= self.free_low - 0.5:
+            return False
+        self.evict(self.free_high - self.free)
+        return True
+
+    def _refill_by_clock(self, now: float) -> bool:
+        if now < self.due - NOTHING:
+            return False
+        self.due = ((now + NOTHING) // self.period + 1) * self.period
+        wanted = self.free_high - self.free
+        self.evict(wanted)
+        return wanted > NOTHING
+
+    def evict(self, pages: float) -> None:
+        """Evict at the tail, the midpoint following."""
+        while pages > NOTHING:
+            at_once = min(pages, max(self.list.old_pages / 2, 1.0))
+            self.list.evict(at_once)
+            self.clock += at_once
+            self.free += at_once
+            pages -= at_once
+            self.balance()
+
+    def balance(self) -> None:
+        """Move the midpoint to within its tolerance (buf_LRU_old_adjust_len, buf_LRU_old_init)."""
+        lru = self.list
+        if not self.sublists:
+            if lru.old_pages:
+                lru.move_midpoint(-lru.old_pages)
+        elif lru.old_pages <= NOTHING:
+            lru.move_midpoint(TOLERANCE - self.off)
+        elif abs(off := self.off) > TOLERANCE:
+            lru.move_midpoint(math.copysign(TOLERANCE, off) - off)
+
+    def state(self, now: float) -> list[float]:
+        """What the next pass depends on, in pages: alike before and after a round, the next one is like the last.
+
+        For each object: its young and old pages, where in the list they are, and how long ago they were last put at
+        the head, or first asked for, as far as that matters.
+        """
+        sums: dict[str, list[float]] = {}
+        position = 0.0
+        for layers in (self.list.young, self.list.old):
+            for layer in layers:
+                middle = (position + layer.pages / 2) / self.pages
+                position += layer.pages
+                for run in layer.runs:
+                    sum_ = sums.setdefault(run.object, [0.0] * 6)
+                    page = (run.lo + run.hi) / 2
+                    at = 3 if layer.old else 0
+                    sum_[at] += run.pages
+                    sum_[at + 1] += run.pages * middle
+                    if layer.old:
+                        age, limit = now - (run.access + run.access_slope * page), self.time_ms
+                    else:
+                        age, limit = self.clock - (run.stamp + run.stamp_slope * page), self.distance
+                    sum_[at + 2] += run.pages * min(1.0, age / limit) if limit else 0.0
+        return [value for name in sorted(sums) for value in sums[name]]

@@ -1,0 +1,256 @@
+"""The LRU list of one instance, as layers of runs."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+from advisor.models.lru.runs import NOTHING, Layer, Run, extend, mix
+
+GRAIN = 1 / 24
+"""Pages without order that come after each other are one run up to this part of the list."""
+LAYERS = 128
+"""A sublist in more layers than these is made coarser, whatever is in them."""
+RARELY, FEW = 8, 32
+"""The list is tidied after so many passes, or when it has so many layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sublists:
+    """Pages of an object in the young and in the old part of the list."""
+
+    young: float
+    old: float
+
+
+class LruList:
+    """The list of one instance: the young sublist from the head to the midpoint, the old one from there to the tail."""
+
+    def __init__(self) -> None:
+        self.young: deque[Layer] = deque()
+        self.old: deque[Layer] = deque()
+        self.young_pages = self.old_pages = 0.0
+        self._of: dict[str, list[Run]] = {}
+        self._untidy = 0
+
+    @property
+    def pages(self) -> float:
+        """Its length."""
+        return self.young_pages + self.old_pages
+
+    @property
+    def tail(self) -> Layer | None:
+        """The layer that evictions take from."""
+        for layers in (self.old, self.young):
+            while layers:
+                if (last := layers[-1]).pages > NOTHING:
+                    return last
+                layers.pop()
+        return None
+
+    def tail_of(self, object_: str) -> tuple[float, Layer | None]:
+        """Pages that can be evicted before it matters to an object, and where none can, the layer at the tail.
+
+        It does when its own pages go, and when the old sublist is used up.
+        """
+        tail = self.tail
+        if tail is None or not self.old_pages:
+            return math.inf, tail
+        spare = 0.0
+        for layer in reversed(self.old):
+            for run in layer.runs:
+                if run.object == object_ and run.pages > NOTHING:
+                    return (spare, None) if spare > NOTHING else (math.inf, layer)
+            spare += layer.pages
+        return max(spare, NOTHING), None
+
+    @property
+    def before_midpoint(self) -> Layer | None:
+        """The young layer that becomes old next."""
+        while self.young and self.young[-1].pages <= NOTHING:
+            self.young.pop()
+        return self.young[-1] if self.young else None
+
+    def runs(self, object_: str) -> list[Run]:
+        """Those of an object that have pages."""
+        self._of[object_] = found = [run for run in self._of.get(object_, ()) if run.pages > NOTHING]
+        return found
+
+    def put_at_head(self, runs: list[Run]) -> None:
+        """Put pages at the head of the list."""
+        self._put(runs, self.young, head=True)
+
+    def put_before_midpoint(self, runs: list[Run]) -> None:
+        """Put pages at the end of the young sublist."""
+        self._put(runs, self.young, head=False)
+
+    def put_at_midpoint(self, runs: list[Run]) -> None:
+        """Put pages at the beginning of the old sublist."""
+        self._put(runs, self.old, head=True)
+
+    def _put(self, runs: list[Run], layers: deque[Layer], *, head: bool) -> None:
+        put = runs and [run for run in runs if run.pages > NOTHING]
+        if not put:
+            return
+        pages = put[0].pages if len(put) == 1 else sum([run.pages for run in put])
+        old = layers is self.old
+        if old:
+            self.old_pages += pages
+        else:
+            self.young_pages += pages
+        if layers:
+            beside = layers[0] if head else layers[-1]
+            if extend(beside, put, pages, headward=head) or mix(
+                beside, put, pages, GRAIN * (self.old_pages if old else self.young_pages)
+            ):
+                return
+        layer = Layer(put)
+        layer.old = old
+        if head:
+            layers.appendleft(layer)
+        else:
+            layers.append(layer)
+        for run in put:
+            self._of.setdefault(run.object, []).append(run)
+
+    def take(self, run: Run, pages: float) -> None:
+        """Account for pages that left a run, whose own count the caller keeps."""
+        layer = run.layer
+        assert layer is not None  # noqa: S101 - every run in the list has one
+        layer.pages -= pages
+        if layer.old:
+            self.old_pages -= pages
+        else:
+            self.young_pages -= pages
+
+    def split(self, run: Run, page: float) -> Run:
+        """Make two of a run: the pages before ``page``, and the rest, which is returned."""
+        layer = run.layer
+        assert layer is not None  # noqa: S101 - every run in the list has one
+        pages = run.pages * (run.hi - page) / (run.hi - run.lo)
+        rest = run.like((page, run.hi), pages)
+        run.pages -= pages
+        run.hi = page
+        self._of[run.object].append(rest)
+        if len(layer.runs) > 1 or not run.order:
+            layer.runs.append(rest)
+            rest.layer = layer
+            return rest
+        layer.pages -= pages
+        apart = Layer([rest])
+        apart.old = layer.old
+        layers = self.old if layer.old else self.young
+        layers.insert(layers.index(layer) + (run.order > 0), apart)
+        return rest
+
+    def evict(self, pages: float) -> None:
+        """Drop pages at the tail."""
+        while pages > NOTHING and (tail := self.tail):
+            dropped = min(pages, tail.pages)
+            share = dropped / tail.pages
+            for run in tail.runs:
+                if run.pages > NOTHING:
+                    run.cut(run.pages * share, tailward=True)
+            if tail.old:
+                self.old_pages -= dropped
+            else:
+                self.young_pages -= dropped
+            tail.pages -= dropped
+            pages -= dropped
+
+    def cut_before_midpoint(self, pages: float) -> list[Run]:
+        """Take pages from the end of the young sublist, of its last layer at most."""
+        layer = self.before_midpoint
+        if layer is None:
+            return []
+        share = min(1.0, pages / layer.pages)
+        cut = [run.like(run.cut(had * share, tailward=True), had * share) for run in layer.runs
+               if (had := run.pages) > NOTHING]  # fmt: skip
+        layer.pages -= pages
+        self.young_pages -= pages
+        return cut
+
+    def move_midpoint(self, pages: float) -> None:
+        """Make the last young pages old; where ``pages`` is negative, the first old ones young."""
+        source, target = (self.young, self.old) if pages > 0 else (self.old, self.young)
+        left = abs(pages)
+        while left > NOTHING and source:
+            layer = source[-1] if pages > 0 else source[0]
+            whole = layer.pages <= left + NOTHING
+            if whole:
+                moved = source.pop() if pages > 0 else source.popleft()
+            else:
+                share = left / layer.pages
+                cut = [run.like(run.cut(had * share, tailward=pages > 0), had * share) for run in layer.runs
+                       if (had := run.pages) > NOTHING]  # fmt: skip
+                moved = Layer(cut)
+                layer.pages -= moved.pages
+                for run in cut:
+                    self._of[run.object].append(run)
+            if moved.pages <= NOTHING:
+                continue
+            change = moved.pages if pages > 0 else -moved.pages
+            left -= moved.pages
+            self.young_pages -= change
+            self.old_pages += change
+            moved.old = target is self.old
+            beside = (target[0] if pages > 0 else target[-1]) if target else None
+            most = GRAIN * (self.old_pages if moved.old else self.young_pages)
+            if beside is not None and mix(beside, moved.runs, moved.pages, most):
+                for run in moved.runs:
+                    run.pages = 0.0
+            elif pages > 0:
+                target.appendleft(moved)
+            else:
+                target.append(moved)
+
+    def tidy(self) -> None:
+        """Forget what is empty, make one of neighbours that are much alike, and let rounding not add up."""
+        self._untidy += 1
+        if self._untidy < RARELY and len(self.young) + len(self.old) < FEW:
+            return
+        self._untidy = 0
+        self.young, self.old = _tidied(self.young), _tidied(self.old)
+        self.young_pages = sum(layer.pages for layer in self.young)
+        self.old_pages = sum(layer.pages for layer in self.old)
+        self._of = {}
+        for layers in (self.young, self.old):
+            for layer in layers:
+                for run in layer.runs:
+                    self._of.setdefault(run.object, []).append(run)
+
+    def resident(self, object_: str) -> Sublists:
+        """Pages of an object that are in the list."""
+        young = old = 0.0
+        for run in self.runs(object_):
+            if run.layer and run.layer.old:
+                old += run.pages
+            else:
+                young += run.pages
+        return Sublists(young, old)
+
+
+def _tidied(layers: deque[Layer]) -> deque[Layer]:
+    """The layers that have pages, small ones together: as few as GRAIN asks for where there are many."""
+    full = []
+    for layer in layers:
+        layer.runs = [run for run in layer.runs if run.pages > NOTHING]
+        if layer.runs:
+            layer.pages = sum(run.pages for run in layer.runs)
+            full.append(layer)
+    grain = GRAIN * sum(layer.pages for layer in full)
+    made: deque[Layer] = deque()
+    for layer in full:
+        last = made[-1] if made else None
+        if last is not None and mix(last, layer.runs, layer.pages, grain):
+            continue
+        if last is None or len(full) < LAYERS or last.pages + layer.pages > grain / 4:
+            made.append(layer)
+            continue
+        for run in layer.runs:
+            if not any(have.absorbs(run) for have in last.runs):
+                last.runs.append(run)
+                run.layer = last
+        last.pages += layer.pages
+    return made

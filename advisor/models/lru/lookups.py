@@ -1,0 +1,235 @@
+"""What point accesses do to the LRU list, a slice of time after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import repeat
+from operator import add, mul, sub
+
+from advisor.models.lru.instance import Counts, Instance
+from advisor.models.lru.popularity import Group
+from advisor.models.lru.runs import NOTHING, Run
+
+MOST_SLICES = 64
+CYCLE = 32
+"""MOST_SLICES are the most of a step, unless pages would be read twice in one of them. From then on, what a CYCLE of
+slices did is done again for as long as the step has lasted until then."""
+PART = 1 / 12
+"""Of the object, and of the old sublist: more pages than these are not read in one slice, for they evict others that it
+asks for."""
+ASKED = 1.0
+"""Of the old sublist: more pages than these are not found in one slice."""
+SMALL = 0.08
+"""Of what a pass of anything reads on average: so much is fine enough, too; it is only a small part of all reads."""
+FEW = 8.0  # pages; a slice that moves so few is fine enough
+
+
+class Lookups:
+    """Point accesses spread evenly over a time.
+
+    Args:
+        instance: Where.
+        object_: On what.
+        groups: Its pages.
+        rates: Accesses that each group gets in all.
+        start: When they begin, ms.
+        lasts: How long they last, ms.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        object_: str,
+        groups: Sequence[Group],
+        *,
+        rates: Sequence[float],
+        start: float,
+        lasts: float,
+    ) -> None:
+        self.at = instance
+        self.object = object_
+        self.start, self.lasts = start, lasts
+        self.sizes = [group.pages for group in groups]
+        # Accesses a page; of a small object some instances have none.
+        self.each = [rate / pages if pages else 0.0 for rate, pages in zip(rates, self.sizes, strict=True)]
+        held = [group for group, rate in zip(groups, rates, strict=True) if rate]
+        self.span = (min(group.lo for group in held), max(group.hi for group in held)) if held else (0.0, 0.0)
+
+    def run(self) -> None:
+        """Do them."""
+        found = [0.0] * len(self.sizes)
+        for run in self.at.list.runs(self.object):
+            found = list(map(add, found, map(mul, run.shares, repeat(run.pages))))
+        done, since, slices = 0.0, 0.0, 0
+        counts, clock = replace(self.at.counts), self.at.clock
+        while done < 1 - NOTHING:
+            part = min(self._part(found), 1 - done)
+            found = self._slice(found, self.start + self.lasts * (done + part / 2), self.lasts * part, part)
+            done += part
+            slices += 1
+            if slices % 8 == 0:
+                self.at.list.tidy()
+            if slices >= MOST_SLICES and slices % CYCLE == 0:
+                if slices > MOST_SLICES and done < 1 - NOTHING:
+                    rest = min(done, 1 - done)
+                    self._go_on(rest, rest / (done - since), counts, clock)
+                    done += rest
+                since, counts, clock = done, replace(self.at.counts), self.at.clock
+
+    def _go_on(self, part: float, factor: float, counts: Counts, clock: float) -> None:
+        """Do another part at the rates since; pages come and go, and what is there stays alike."""
+        at = self.at
+        evicted = factor * (at.clock - clock)
+        at.counts.read += factor * (at.counts.read - counts.read)
+        at.counts.made_young += factor * (at.counts.made_young - counts.made_young)
+        at.counts.not_made_young += factor * (at.counts.not_made_young - counts.not_made_young)
+        at.clock += evicted
+        for run in at.list.runs(self.object):
+            run.access += part * self.lasts
+            run.stamp += evicted
+
+    def _part(self, found: list[float]) -> float:
+        """How much of the step can be done at once, 1 being all of it, where so many pages of each group are there."""
+        at = self.at
+        missed = math.fsum(map(mul, map(sub, self.sizes, found), self.each))
+        asked = math.fsum(map(mul, found, map(min, self.each, repeat(1.0))))
+        held = at.list.old_pages or at.list.pages
+        small = min(held, math.fsum(self.sizes))
+        fine = max(FEW, PART * small, min(SMALL * at.usual, small / 2))
+        wanted = max(missed / fine, asked / max(FEW, ASKED * held), 1.0)
+        # However many there are to be, a page is not to be read twice in one.
+        return 1 / max(min(wanted, MOST_SLICES), 4 * missed / max(small, FEW))
+
+    def _slice(self, found: list[float], now: float, lasts: float, part: float) -> list[float]:
+        """Do a part of the step around ``now``; the pages of each group that are then there."""
+        at, lru = self.at, self.at.list
+        rates = [each * part for each in self.each]
+        asked = [-math.expm1(-rate) for rate in rates]
+        kept = [1 - chance for chance in asked]
+        clocked = at.clock > 0
+        # Half of what is evicted in the slice is gone when the average page is asked for.
+        early = sum(self._missed(found, asked)) / 2
+        self._make_room(early, now)
+        found = moved = [0.0] * len(self.sizes)
+        access = 0.0  # a sum over the pages moved
+        for run in lru.runs(self.object):
+            pages = run.pages
+            had = list(map(mul, run.shares, repeat(pages)))
+            found = list(map(add, found, had))
+            whole = self._promoted(run, now)
+            old = clocked and run.layer is not None and run.layer.old
+            if not whole and not old:
+                continue
+            gone = list(map(mul, had, asked))
+            all_asked = sum(gone)
+            yes = all_asked * whole
+            if old:
+                at.counts.made_young += yes
+                if at.time_ms:
+                    at.counts.not_made_young += all_asked - yes
+            if yes <= NOTHING:
+                continue
+            access += yes * (run.access + run.access_slope * (run.lo + run.hi) / 2)
+            lru.take(run, yes)
+            run.pages = left = pages - yes
+            if whole < 1:
+                gone = list(map(mul, gone, repeat(whole)))
+            if left > NOTHING and whole < 1:
+                run.shares = tuple(map(mul, map(sub, had, gone), repeat(1 / left)))
+            elif left > NOTHING:
+                run.shares = tuple(map(mul, map(mul, had, kept), repeat(1 / left)))
+            moved = list(map(add, moved, gone))
+        missed = self._missed(found, asked)
+        now_found = list(map(add, found, missed))
+        at.counts.read += sum(missed)
+        self._make_room(sum(missed) - early, now)
+        self._put(missed, self._again(rates, lasts), moved, access, now)
+        at.balance()
+        return now_found
+
+    def _put(
+        self, missed: list[float], again: list[float] | None, moved: list[float], access: float, now: float
+    ) -> None:
+        """Put the pages of each group that were read at the midpoint, those that were moved at the head.
+
+        Args:
+            missed: What was read.
+            again: The part of it that was asked for once more, and so goes to the head, too.
+            moved: What was moved.
+            access: When that was first asked for, a sum over its pages.
+            now: When the other was.
+        """
+        at, lru = self.at, self.at.list
+        if again is not None:
+            promoted = list(map(mul, missed, again))
+            pages = math.fsum(promoted)
+            if at.sublists:
+                at.counts.made_young += pages
+            missed, moved = list(map(sub, missed, promoted)), list(map(add, moved, promoted))
+            access += now * pages
+        (lru.put_at_midpoint if at.sublists else lru.put_at_head)(self._run(missed, now))
+        lru.put_at_head(self._run(moved, access / math.fsum(moved) if access else now))
+
+    def _missed(self, found: list[float], asked: list[float]) -> list[float]:
+        """Pages of each group that are asked for and not there."""
+        absent = map(max, map(sub, self.sizes, found), repeat(0.0))
+        return list(map(mul, absent, asked))
+
+    def _run(self, pages: Sequence[float], access: float) -> list[Run]:
+        """So many pages of each group, together, first asked for at ``access``."""
+        total = sum(pages)
+        if total <= NOTHING:
+            return []
+        shares = (1.0,) if len(pages) == 1 else tuple(map(mul, pages, repeat(1 / total)))
+        return [Run(self.object, shares, self.span, total, order=0, access=(access, 0.0), stamp=(self.at.clock, 0.0))]
+
+    def _make_room(self, pages: float, now: float) -> None:
+        """Evict what must go for so many pages to be read; the midpoint follows when the slice is done."""
+        at = self.at
+        while pages > NOTHING:
+            at.refill(now)
+            room = at.room
+            if room <= NOTHING:
+                if pages * 2 < at.list.old_pages:
+                    at.list.evict(pages)
+                    at.clock += pages
+                    return
+                at.evict(pages)
+                room = pages
+            taken = min(pages, room)
+            at.free -= taken
+            pages -= taken
+
+    def _promoted(self, run: Run, now: float) -> float:
+        """The part of a run's pages that are moved to the head when asked for."""
+        at = self.at
+        if at.clock <= 0 or run.layer is None:
+            return 0.0
+        if at.time_ms and run.layer.old:
+            value, slope, wanted = run.access, run.access_slope, now - at.time_ms
+        else:
+            value, slope, wanted = run.stamp, run.stamp_slope, at.clock - at.distance
+        low, high = sorted((value + slope * run.lo, value + slope * run.hi))
+        if high <= wanted:
+            return 1.0
+        return (wanted - low) / (high - low) if low < wanted else 0.0
+
+    def _again(self, rates: Sequence[float], lasts: float) -> list[float] | None:
+        """The part of the pages read that go to the head within the same slice, by group; None where none do.
+
+        With innodb_old_blocks_time, those asked for again when it is over. ``rates`` are accesses a page in the slice.
+        """
+        at = self.at
+        if at.clock <= 0:
+            return None
+        if not at.time_ms:
+            return [1.0] * len(rates) if at.clock >= at.distance else None
+        if lasts <= at.time_ms:
+            return None
+        left = 1 - at.time_ms / lasts
+        return [
+            (-math.expm1(-left * rate) - left * rate * math.exp(-left * rate)) / -math.expm1(-rate) if rate else 0.0
+            for rate in rates
+        ]

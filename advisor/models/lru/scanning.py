@@ -1,0 +1,421 @@
+"""A scan's way through the LRU list, from one event to the next.
+
+Between two events all rates are constant. An event is: a run of the object begins or ends, the last layer of a sublist
+is used up, the free list is, the midpoint comes to the edge of its tolerance, or the answer to "is this page moved to
+the head?" changes. Rates are pages a page of the scan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from advisor.models.lru.instance import FRAGMENTS, Instance
+from advisor.models.lru.popularity import Group
+from advisor.models.lru.runs import NOTHING, Layer, Run
+from advisor.models.lru.scenario import Fetch
+from exporter.midpoint import MINIMUM_LENGTH, TOLERANCE
+
+READ_AHEAD_FAILURES = 8
+"""64 - innodb_read_ahead_threshold: pages of an area that may be out of order (buf0rea.cc, buf_read_ahead_linear)."""
+TOUCHES = 3
+"""Times that the row path comes back to a page while it reads its rows; more than one, seen on MySQL 9.7."""
+SHORTEST = 0.25  # pages between two events
+
+
+class _Rates(NamedTuple):
+    """What happens until the next event.
+
+    Attributes:
+        missed, evicted: Pages read, and pages that go for them.
+        promoted: Runs whose pages go to the head when asked for.
+        to_head: The part of the pages read that goes to the head at once.
+        ahead: The part of them that read-ahead brings: those that the midpoint passes go to the head when asked for.
+        moved: Young pages that become old; where negative, pages just read that become young.
+        through: Whether what goes for them is of no concern to this pass: what it has read itself goes, too, in time.
+    """
+
+    missed: float
+    evicted: float
+    promoted: tuple[Run, ...]
+    to_head: float
+    ahead: float
+    moved: float
+    through: bool
+
+
+class ScanPass:
+    """One pass over an object, in page order.
+
+    Args:
+        instance: Where.
+        object_: What.
+        groups: Its pages.
+        start: When it begins, ms.
+        each: How long a page takes, ms.
+        end: Page number to stop before.
+        fetch: How pages are asked for.
+        unread: Pages at the beginning that no read-ahead brings.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        object_: str,
+        groups: Sequence[Group],
+        *,
+        start: float,
+        each: float,
+        end: float,
+        fetch: Fetch,
+        unread: float,
+    ) -> None:
+        self.at = instance
+        self.object = object_
+        self.groups = groups
+        self.access = (start, each)
+        self.end = end
+        self.normal = fetch == "normal"
+        self.unread = unread
+        self.leads, self.disorder = True, 0.0  # whether read-ahead follows what was just read, and why not
+        self.lingers = each * (TOUCHES - 1) / TOUCHES if self.normal else 0.0
+        self.cursor = 0.0
+        # What is at the cursor: pages of the object, of these the ones that are not in the pool, the runs that the
+        # others are of, with the pages of each; and the runs that the scan comes to later.
+        self.present = self.missed = 0.0
+        self.hits: dict[Run, float] = {}
+        self.pending: list[Run] = []
+
+    def run(self) -> None:
+        """Go through the object."""
+        while self.cursor < self.end - NOTHING:
+            start, each = self.access
+            if self.at.refill(start + each * self.cursor):
+                self._ask_for_passed()
+            self._look()
+            self._apply(*self._next_event())
+
+    def _look(self) -> None:
+        """See what is at the cursor."""
+        cursor = self.cursor
+        self.present = sum([g.pages / (g.hi - g.lo) for g in self.groups if g.lo <= cursor + NOTHING < g.hi])
+        self.hits, self.pending = {}, []
+        missed = self.present
+        for run in self.at.list.runs(self.object):
+            if run.hi <= cursor + NOTHING:
+                continue
+            if run.lo <= cursor + NOTHING:
+                self.hits[run] = density = run.density
+                missed -= density
+            else:
+                self.pending.append(run)
+        self.missed = missed if missed > NOTHING else 0.0
+
+    def _next_event(self) -> tuple[float, _Rates]:
+        """How many pages it is to the next event, and what happens until then."""
+        at, lru = self.at, self.at.list
+        room = at.room
+        full = room <= NOTHING
+        spare, tail = lru.tail_of(self.object) if full else (math.inf, None)
+        if tail is not None and self.missed:
+            self._race(tail)
+        missed = self.missed
+        evicted = missed if full else 0.0
+        chunk = self.end - self.cursor
+        refill = self._until_refill()
+        chunk = min(chunk, refill)
+        if evicted and at.clock < 1:
+            chunk = min(chunk, 1 / evicted)
+        elif missed and not full:
+            chunk = min(chunk, room / missed)
+
+        promoted, lasts = self._promoted(evicted)
+        chunk = min(chunk, lasts)
+        to_head, ahead, lasts = self._fate(evicted)
+        chunk = min(chunk, lasts)
+        if ahead and not full and refill < math.inf:
+            # Of the area that is being read ahead when the free list is refilled, the midpoint takes back what it
+            # passed, before the scan asks for it.
+            area = self._area_of(self.cursor + refill - NOTHING)
+            if self.cursor < area - NOTHING:
+                chunk = min(chunk, area - self.cursor)
+            else:
+                ahead = 0.0
+        moved, lasts = self._midpoint(missed * (1 - to_head) - evicted, missed - evicted, promoted)
+        chunk = min(chunk, lasts, self._runs_last(tail, evicted, promoted))
+        through = bool(evicted) and not to_head and not moved and self._through(promoted)
+        if evicted and not through:
+            chunk = min(chunk, spare / evicted)
+            if tail is not None:
+                chunk = min(chunk, self._layer_lasts(tail, evicted, promoted))
+        if moved > 0 and (layer := lru.before_midpoint) is not None:
+            chunk = min(chunk, self._layer_lasts(layer, moved, promoted))
+        rates = _Rates(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
+        return min(max(chunk, SHORTEST), self.end - self.cursor), rates
+
+    def _until_refill(self) -> float:
+        """Pages of the scan until the page cleaner refills the free list."""
+        at, (start, each) = self.at, self.access
+        if at.period:
+            return max((at.due - start) / each - self.cursor, 0.0) if each else math.inf
+        return at.room / self.missed if at.free_low and self.missed and not at.fluid else math.inf
+
+    def _midpoint(self, old: float, grown: float, promoted: dict[Run, float]) -> tuple[float, float]:
+        """How the midpoint moves where the old sublist gains ``old`` pages, the list ``grown``.
+
+        Returns:
+            ``moved`` of _Rates, and for how many pages that stays so.
+        """
+        at = self.at
+        if not at.sublists:
+            return 0.0, (MINIMUM_LENGTH - at.list.pages) / grown if grown > 0 else math.inf
+        leaving = sum(density for run, density in promoted.items() if run.layer and run.layer.old)
+        drift = old - leaving - at.target_slope * grown
+        if abs(drift) <= NOTHING:
+            return 0.0, math.inf
+        edge = TOLERANCE - (at.off if drift > 0 else -at.off)
+        return (0.0, edge / abs(drift)) if edge > NOTHING else (-drift, math.inf)
+
+    def _area_of(self, page: float) -> float:
+        """Where the read-ahead area of a page begins."""
+        return (page - FRAGMENTS) // self.at.area * self.at.area + FRAGMENTS
+
+    def _race(self, tail: Layer) -> None:
+        """Runs whose next pages are at the tail: whether the scan or the eviction gets to them first."""
+        for run in tail.runs:
+            if run not in self.hits or run.order >= 0 or run.lo < self.cursor - NOTHING:
+                continue
+            density, share = self.hits[run], run.pages / tail.pages
+            if not self._promotes(run, self.missed)[0]:
+                left = density if share * self.missed <= density else 0.0
+            else:
+                # What is hit and what is evicted are together all that the scan passes.
+                left = density - share * self.missed / (1 - share) if share < 1 - 1e-9 else 0.0
+            self.missed += density - max(left, 0.0)
+            if left > NOTHING:
+                self.hits[run] = left
+            else:
+                del self.hits[run]
+                self.pending.append(run)
+
+    def _promoted(self, clock_rate: float) -> tuple[dict[Run, float], float]:
+        """The runs at the cursor whose pages are moved to the head, with the pages, and for how many that stays so."""
+        promoted: dict[Run, float] = {}
+        shortest = math.inf
+        for run, density in self.hits.items():
+            yes, lasts = self._promotes(run, clock_rate)
+            shortest = min(shortest, lasts)
+            if yes:
+                promoted[run] = density
+        return promoted, shortest
+
+    def _promotes(self, run: Run, clock_rate: float) -> tuple[bool, float]:
+        """Whether pages of a run are moved to the head when asked for, and for how many pages that stays so.
+
+        The source: buf_page_peek_if_too_old and buf_page_peek_if_young.
+        """
+        at = self.at
+        if not self.normal or at.clock <= 0 or run.layer is None:
+            return False, math.inf
+        page = self.cursor
+        start, each = self.access
+        if at.time_ms and run.layer.old:
+            over = start + each * page + self.lingers - (run.access + run.access_slope * page) - at.time_ms
+            slope = each - run.access_slope
+        else:
+            over = at.clock - (run.stamp + run.stamp_slope * page) - at.distance
+            slope = clock_rate - run.stamp_slope
+        yes = over >= -NOTHING
+        if abs(slope) < 1e-12 or (slope > 0) == yes:
+            return yes, math.inf
+        return yes, max(-over / slope, SHORTEST)
+
+    def _fate(self, evicted: float) -> tuple[float, float, float]:
+        """What becomes of the pages read: ``to_head`` and ``ahead`` of _Rates, and for how many pages that stays so."""
+        at = self.at
+        if not self.normal:
+            return 0.0, 0.0, math.inf
+        disorder = self._out_of_order()
+        leads = self.missed > 0 and disorder * at.area <= READ_AHEAD_FAILURES
+        if leads and not self.leads:
+            # No read-ahead before the end of an area that is in order and whose last page was read.
+            area = self._area_of(self.cursor)
+            failed = self.disorder * (self.cursor - area) > READ_AHEAD_FAILURES
+            self.unread = max(self.unread, area + at.area * (2 if failed else 1))
+        self.leads, self.disorder = leads, disorder
+        if not self.missed:
+            return 0.0, 0.0, math.inf
+        if at.clock <= 0:
+            return 0.0, 0.0, math.inf
+        lasts = math.inf
+        moves = at.clock >= at.distance - NOTHING
+        if not moves and evicted:
+            lasts = max((at.distance - at.clock) / evicted, SHORTEST)
+            area = self._area_of(self.cursor + lasts)
+            if leads and area >= self.unread:  # all of an area is read before its first page is asked for
+                moves = self.cursor > area - NOTHING
+                lasts = math.inf if moves else area - self.cursor
+        if (not at.time_ms and moves) or (at.time_ms and self.lingers >= at.time_ms):
+            return 1.0, 0.0, lasts
+        if evicted and not at.carried:  # the old sublist does not grow: the midpoint passes none of what is read
+            return 0.0, 0.0, lasts
+        ahead = self.missed / self.present if moves and leads else 0.0
+        if self.cursor < self.unread - NOTHING:
+            return 0.0, 0.0, min(lasts, self.unread - self.cursor)
+        return at.carried * ahead if evicted else 0.0, ahead, lasts
+
+    def _out_of_order(self) -> float:
+        """The part of the pages whose predecessor was first asked for later (buf_read_ahead_linear counts these)."""
+        if len(self.hits) + (self.missed > 0) < 2:
+            return 0.0
+        parts: dict[tuple[float, float], float] = {self.access: self.missed}
+        for run, density in self.hits.items():
+            access = (run.access, run.access_slope)
+            parts[access] = parts.get(access, 0.0) + density
+        total = sum(parts.values())
+        return (1 - sum((part / total) ** 2 for part in parts.values())) / 2
+
+    def _through(self, promoted: dict[Run, float]) -> bool:
+        """Whether the old sublist holds nothing that this pass comes to: as much comes as goes, whatever goes."""
+        if promoted or not self.at.list.old_pages:
+            return False
+        return not any(run.layer and run.layer.old for runs in (self.hits, self.pending) for run in runs)
+
+    def _layer_lasts(self, layer: Layer, rate: float, promoted: dict[Run, float]) -> float:
+        """Pages of the scan until a layer that ``rate`` pages are taken from is used up."""
+        for run, density in promoted.items():
+            if run.layer is layer:
+                rate += density
+        lasts = layer.pages / rate
+        if layer.old or not any(run.layer is layer for run in self.hits):
+            return lasts
+        return max(lasts / 16, 1.0)  # pages change from one sublist to the other under the scan
+
+    def _runs_last(self, tail: Layer | None, evicted: float, promoted: dict[Run, float]) -> float:
+        """Pages of the scan until a run of the object, or a group, begins or ends, evictions considered."""
+        cursor, lasts = self.cursor, math.inf
+        for group in self.groups:
+            edge = group.lo if group.lo > cursor + NOTHING else group.hi
+            if edge > cursor + NOTHING:
+                lasts = min(lasts, edge - cursor)
+        for run in self.hits:
+            speed = 0.0
+            if evicted and tail is not None and run.layer is tail:
+                speed = evicted * (run.hi - run.lo) / tail.pages
+                if run.order == 0:
+                    lasts = min(lasts, max(0.1 * tail.pages / evicted, 1.0))
+                elif run.order < 0 and speed > 1 and run not in promoted and run.lo < cursor:
+                    lasts = min(lasts, (cursor - run.lo) / (speed - 1))
+            lasts = min(lasts, (run.hi - cursor) / (1 + (speed if run.order > 0 else 0.0)))
+        for run in self.pending:
+            speed = 0.0
+            if evicted and tail is not None and run.layer is tail and run.order < 0:
+                speed = evicted * (run.hi - run.lo) / tail.pages
+            if speed < 1 - 1e-9:
+                lasts = min(lasts, (run.lo - cursor) / (1 - speed))
+        return lasts
+
+    def _apply(self, chunk: float, rates: _Rates) -> None:
+        """Do what happens until the next event."""
+        at, lru = self.at, self.at.list
+        if self.normal and at.time_ms > 0 and at.clock > 0:
+            at.counts.not_made_young += self._refused(rates) * chunk
+        stamp = (at.clock - rates.evicted * self.cursor, rates.evicted)
+        read, passed, middle = self._read(chunk, rates, stamp)
+        promoted = self._promote(chunk, rates, stamp)
+        if rates.evicted:
+            at.clock += rates.evicted * chunk
+            if not rates.through:
+                lru.evict(rates.evicted * chunk)
+        if rates.moved > 0:
+            middle += lru.cut_before_midpoint(rates.moved * chunk)
+        lru.put_at_midpoint(middle)
+        lru.put_before_midpoint(passed)
+        lru.put_at_head(promoted + read)
+        if rates.through:
+            lru.evict(rates.evicted * chunk)
+        self.cursor += chunk
+        if not at.sublists or not lru.old_pages:
+            at.balance()
+
+    def _refused(self, rates: _Rates) -> float:
+        """Pages of the old sublist that are asked for and stay there, a page of the scan."""
+        stay = 0.0
+        if self.at.sublists:
+            stay = rates.missed * (1 if self.lingers else 1 - rates.to_head)
+        for run, density in self.hits.items():
+            if run not in rates.promoted and run.layer and run.layer.old:
+                stay += density
+        return stay
+
+    def _read(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
+        """Read what is not there: pages for the head, for before the midpoint, and for the midpoint."""
+        if not rates.missed:
+            return [], [], []
+        at, counts = self.at, self.at.counts
+        pages = rates.missed * chunk
+        counts.read += pages
+        at.free -= pages - rates.evicted * chunk
+        if not at.sublists:
+            parts = (1.0, 0.0, 0.0)
+        else:
+            if rates.to_head == 1.0:
+                counts.made_young += pages
+            young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
+            head = rates.to_head + young * rates.ahead
+            parts = (head, young * (1 - rates.ahead), 1 - rates.to_head - young)
+        span = (self.cursor, self.cursor + chunk)
+        shares = self._not_found()
+
+        def put(part: float, order: int, stamp: tuple[float, float] = (0.0, 0.0)) -> list[Run]:
+            if part <= 0:
+                return []
+            return [Run(self.object, shares, span, pages * part, order=order, access=self.access, stamp=stamp)]
+
+        return put(parts[0], -1, stamp), put(parts[1], 1), put(parts[2], -1)
+
+    def _promote(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> list[Run]:
+        """Take the pages that are moved to the head from where they are."""
+        head = []
+        lru = self.at.list
+        for run in rates.promoted:
+            pages = self.hits[run] * chunk
+            if run.lo < self.cursor - NOTHING:
+                run = lru.split(run, self.cursor)  # noqa: PLW2901 - what lies behind the scan stays
+            pages = min(pages, run.pages)
+            if run.layer is not None and run.layer.old:
+                self.at.counts.made_young += pages
+            lru.take(run, pages)
+            run.lo += pages / run.density
+            run.pages -= pages
+            span = (self.cursor, self.cursor + chunk)
+            access = (run.access, run.access_slope)
+            head.append(Run(self.object, run.shares, span, pages, order=-1, access=access, stamp=stamp))
+        return head
+
+    def _not_found(self) -> tuple[float, ...]:
+        """The part of each group in the pages read."""
+        if len(self.groups) == 1:
+            return (1.0,)
+        left = [g.density if g.lo <= self.cursor + NOTHING < g.hi else 0.0 for g in self.groups]
+        for run, density in self.hits.items():
+            left = [had - density * share for had, share in zip(left, run.shares, strict=True)]
+        left = [max(0.0, pages) for pages in left]
+        total = sum(left)
+        return tuple(pages / total for pages in left)
+
+    def _ask_for_passed(self) -> None:
+        """What read-ahead brought and the midpoint passed, and did not take back, goes to the head when asked for."""
+        at, lru = self.at, self.at.list
+        layer = lru.before_midpoint
+        if layer is None or at.clock < at.distance or not self.normal:
+            return
+        for run in layer.runs:
+            passed = run.order > 0 and run.lo >= self.unread and run.object == self.object and run.pages > NOTHING
+            if passed and (run.access, run.access_slope) == self.access:
+                pages, run.pages = run.pages, 0.0
+                layer.pages -= pages
+                lru.young_pages -= pages
+                span, stamp = (run.lo, run.hi), (at.clock, 0.0)
+                lru.put_at_head([Run(self.object, run.shares, span, pages, order=-1, access=self.access, stamp=stamp)])

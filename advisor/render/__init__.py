@@ -1,0 +1,1 @@
+"""Advice for people: text, markdown and tables."""

@@ -1,0 +1,1 @@
+"""Rule files: read, checked, and kept in force."""

@@ -1,0 +1,252 @@
+"""Rule files: read, checked whole, and refused with file, line and column when anything is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from advisor import facts
+from advisor.contract.settings import SETTINGS
+from advisor.contract.templates import FORMATS, TEXT_FORMATS, placeholders
+from advisor.files import yaml_file
+from advisor.files.positions import Key, position
+from advisor.files.yaml_file import FileError, Source
+from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
+from advisor.rules.file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
+from advisor.whatif import choice
+from exporter.collectors import COLLECTORS, LIGHT
+
+SUFFIX = ".yaml"
+CASES_SUFFIX = ".cases.yaml"
+
+_Path = tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A checked EffectItem."""
+
+    item: EffectItem
+    only_if: Expression | None
+    now: Expression | None
+    predicted: Expression
+    error: Expression | None
+    saved: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedChange:
+    """A checked ChangeItem."""
+
+    setting: str
+    value: Expression
+    only_if: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAction:
+    """A checked ActionItem."""
+
+    item: ActionItem
+    only_if: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that passed every check."""
+
+    file: RuleFile
+    path: Path
+    let: Mapping[str, Expression]
+    when: tuple[Expression, ...]
+    unless: tuple[Expression, ...]
+    at_most: Expression | None
+    lasting: Expression | None
+    evidence: tuple[tuple[EvidenceItem, Expression], ...]
+    change: tuple[CheckedChange, ...]
+    action: tuple[CheckedAction, ...]
+    effect: Quantity | None
+    cost: Quantity | None
+
+    @property
+    def id(self) -> str:
+        """Also the name of its file, its cases, its page and its label in metrics and alerts."""
+        return self.file.id
+
+
+def load(directory: Path) -> tuple[Rule, ...]:
+    """Every rule of a directory, by id.
+
+    Raises:
+        FileError: The directory cannot be read or is empty of rules, or one of its rules is wrong.
+    """
+    rules = tuple(map(load_file, files(directory)))
+    if not rules:
+        raise FileError(f"{directory}: there is no rule file here (<id>{SUFFIX})")
+    return rules
+
+
+def files(directory: Path) -> list[Path]:
+    """The rule files of a directory, by id.
+
+    Raises:
+        FileError: It cannot be read.
+    """
+    try:
+        paths = sorted(directory.iterdir())
+    except OSError as error:
+        raise FileError(f"{directory}: cannot read the rules: {error.strerror}") from error
+    return [path for path in paths if path.name.endswith(SUFFIX) and not path.name.endswith(CASES_SUFFIX)]
+
+
+def load_file(path: Path) -> Rule:
+    """One rule.
+
+    Raises:
+        FileError: It cannot be read, or anything in it is wrong.
+    """
+    return _Checker(yaml_file.read(path, RuleFile, "a rule file is a mapping with id, title, when, …")).rule()
+
+
+class _Checker:
+    """Checks what the shape alone cannot: names, types, settings, sections."""
+
+    def __init__(self, source: Source[RuleFile]) -> None:
+        self._source = source
+        self._path = source.path
+        self._file = source.content
+        self._vocabulary = Vocabulary(self._names())
+
+    def rule(self) -> Rule:
+        file = self._file
+        self._check_head()
+        let: dict[str, Expression] = {}
+        for name, text in file.let.items():
+            let[name] = self._expression(("let", name), text, (float, str, bool))
+            self._vocabulary = Vocabulary({**self._vocabulary.names, name: let[name].type})
+        when = self._conditions("when", file.when)
+        lasting = self._lasting()
+        at_most = None
+        if file.choose is not None:
+            if file.for_each not in (None, "scans"):
+                self._refuse(("choose",), "the model chooses for a scanned table (for_each: scans) or for the server")
+            at_most = self._optional(("choose", "at_most"), file.choose.at_most, float)
+            self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
+        self._check_template(("summary",), file.summary)
+        return Rule(
+            file=file,
+            path=self._path,
+            let=let,
+            when=when,
+            unless=self._conditions("unless", file.unless),
+            at_most=at_most,
+            lasting=lasting,
+            evidence=tuple(self._evidence(number, item) for number, item in enumerate(file.evidence)),
+            change=tuple(self._change(number, item) for number, item in enumerate(file.change)),
+            action=tuple(self._action(number, item) for number, item in enumerate(file.action)),
+            effect=None if file.effect is None else self._quantity("effect", file.effect),
+            cost=None if file.cost is None else self._quantity("cost", file.cost),
+        )
+
+    def _check_head(self) -> None:
+        """What can be told without any expression."""
+        file = self._file
+        if self._path.name != file.id + SUFFIX:
+            self._refuse(("id",), f"the file of this rule must be named {file.id}{SUFFIX}")
+        sections = {collector.name for collector in (*COLLECTORS, LIGHT)}
+        for number, section in enumerate(file.needs):
+            if section not in sections:
+                self._refuse(("needs", number), f"no section {section}; there are {', '.join(sorted(sections))}")
+        if not (file.change or file.action):
+            self._refuse(("id",), "a rule has something to do: add change or action")
+
+    def _lasting(self) -> Expression | None:
+        lasting = self._file.lasting
+        if lasting is None:
+            return None
+        if lasting.until > lasting.share:
+            self._refuse(("lasting", "until"), "must not be more than share")
+        return self._expression(("lasting", "condition"), lasting.condition, (bool,))
+
+    def _evidence(self, number: int, item: EvidenceItem) -> tuple[EvidenceItem, Expression]:
+        self._check_template(("evidence", number, "source"), item.source)
+        return item, self._expression(("evidence", number, "value"), item.value, (float, str))
+
+    def _names(self) -> dict[str, type]:
+        names = facts.setting_vocabulary()
+        for group, shape in facts.GROUPS.items():
+            names |= facts.vocabulary(group, shape)
+        if self._file.for_each is not None:
+            if self._file.for_each not in facts.LISTS:
+                self._refuse(("for_each",), f"no list {self._file.for_each}; there are {', '.join(facts.LISTS)}")
+            names |= facts.vocabulary(*facts.LISTS[self._file.for_each])
+        return names
+
+    def _conditions(self, key: str, texts: Sequence[str]) -> tuple[Expression, ...]:
+        return tuple(self._expression((key, number), text, (bool,)) for number, text in enumerate(texts))
+
+    def _change(self, number: int, item: ChangeItem) -> CheckedChange:
+        setting = SETTINGS.get(item.setting)
+        if setting is None:
+            self._refuse(("change", number, "setting"), f"unknown setting {item.setting}")
+        value = self._expression(("change", number, "value"), item.value, (float if setting.kind == "number" else str,))
+        with contextlib.suppress(Missing, EvaluationError):  # a constant can be told now
+            if not setting.accepts(value({})):
+                self._refuse(("change", number, "value"), f"{item.setting} takes {setting.range_on(None)}")
+        return CheckedChange(
+            item.setting,
+            value=value,
+            only_if=self._optional(("change", number, "if"), item.only_if, bool),
+        )
+
+    def _action(self, number: int, item: ActionItem) -> CheckedAction:
+        self._check_template(("action", number, "do"), item.do)
+        for key, templates in (("apply", item.apply), ("rollback", item.rollback)):
+            for each, template in enumerate(templates):
+                self._check_template(("action", number, key, each), template)
+        return CheckedAction(item, only_if=self._optional(("action", number, "if"), item.only_if, bool))
+
+    def _quantity(self, key: str, item: EffectItem) -> Quantity:
+        return Quantity(
+            item,
+            only_if=self._optional((key, "if"), item.only_if, bool),
+            now=self._optional((key, "now"), item.now, float),
+            predicted=self._expression((key, "predicted"), item.predicted, (float,)),
+            error=self._optional((key, "error"), item.error, float),
+            saved=self._optional((key, "read_bytes_saved_per_second"), item.read_bytes_saved_per_second, float),
+        )
+
+    def _optional(self, path: _Path, text: str | None, wanted: type) -> Expression | None:
+        return None if text is None else self._expression(path, text, (wanted,))
+
+    def _expression(self, path: _Path, text: str, wanted: tuple[type, ...]) -> Expression:
+        try:
+            return self._vocabulary.expression(text, wanted)
+        except ExpressionError as error:
+            self._refuse(path, str(error), error.line, error.column)
+
+    def _check_template(self, path: _Path, template: str) -> None:
+        begin = 0
+        try:
+            found = placeholders(template)
+        except ValueError as error:
+            self._refuse(path, f"{error}; write {{{{ and }}}} for braces")
+        for name, spec in found:
+            shown = f"{{{name}{spec}}}"
+            begin = max(template.find(shown, begin), 0)
+            line, column = position(template, begin)
+            kind = self._vocabulary.names.get(name)
+            if kind is None:
+                self._refuse(path, f"unknown name in {shown}", line, column)
+            if spec not in FORMATS:
+                known = ", ".join(f"{{{name}{each}}}" for each in FORMATS)
+                self._refuse(path, f"unknown format {shown}; there are {known}", line, column)
+            if spec and (kind is str) != (spec in TEXT_FORMATS):
+                what = "no number: write" if kind is str else "no text: write"
+                self._refuse(path, f"{shown} is {what} {{{name}}}", line, column)
+
+    def _refuse(self, path: _Path, message: str, line: int = 1, column: int = 1) -> NoReturn:
+        raise self._source.error(path, message, line, column)

@@ -1,0 +1,94 @@
+"""The configuration file: what the sidecar cannot see of the server's machine, what is suppressed, more rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from advisor.files import yaml_file
+from advisor.rules.suppression import Suppression
+from exporter.snapshot import ConfiguredMachine, Machine, Snapshot, Storage
+
+_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+_SMALLEST = 2**20
+_OF_THE_SERVER = ("INNODB_METRICS cpu_n", "thread_pool_size")
+"""Sources that say how many cores the server found, which is no quota: what was told is better."""
+_SHAPE = "a configuration is a mapping with server, suppress, rules"
+
+
+def size(written: object) -> int:
+    """Bytes of memory, from a whole number or a text such as ``16G``, ``16Gi``, ``16 GiB``: all of them binary.
+
+    Raises:
+        ValueError: It is no size, or one that no server runs in: the unit was forgotten.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(?:i?B|i)?", str(written).strip(), re.IGNORECASE)
+    found_bytes = round(float(found[1]) * _SIZES[found[2].upper()]) if found else 0
+    if isinstance(written, bool) or found_bytes < _SMALLEST:
+        raise ValueError(f"{written} is not a size such as 16G")
+    return found_bytes
+
+
+def _path(written: object) -> object:
+    if written == "":
+        raise ValueError("must not be empty")
+    return written
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ServerMachine(_Part):
+    """The machine or container that the server runs in, where the sidecar cannot see it; bytes, cores."""
+
+    cores: float | None = Field(None, gt=0, allow_inf_nan=False, strict=True)
+    memory: Annotated[int, BeforeValidator(size)] | None = None
+    storage: Storage | None = None
+
+    @property
+    def configured(self) -> ConfiguredMachine:
+        """As the sampler takes it."""
+        return ConfiguredMachine(self.cores, self.memory, self.storage)
+
+    def told(self, snapshot: Snapshot) -> Snapshot:
+        """A recorded snapshot with what was told where nothing better was seen, as the sampler would have taken it."""
+        if self == ServerMachine():
+            return snapshot
+        seen = snapshot.machine or Machine()
+        told: dict[str, Any] = {}
+        if self.cores is not None and (seen.cores is None or seen.cores_source in _OF_THE_SERVER):
+            told |= {"cores": self.cores, "cores_source": "configuration"}
+        if self.memory is not None and seen.memory_bytes is None:
+            told |= {"memory_bytes": self.memory, "memory_source": "configuration"}
+        if self.storage is not None:
+            told["storage_configured"] = self.storage
+        return dataclasses.replace(snapshot, machine=dataclasses.replace(seen, **told))
+
+
+class Configuration(_Part):
+    """What the file says; ``rules`` is a directory, relative to the file's own."""
+
+    server: ServerMachine = ServerMachine()
+    suppress: tuple[Suppression, ...] = ()
+    rules: Annotated[Path, BeforeValidator(_path)] | None = None
+
+
+def load(path: Path) -> Configuration:
+    """A configuration file.
+
+    Raises:
+        FileError: It cannot be read, or anything in it is wrong.
+    """
+    found = yaml_file.read(path, Configuration, _SHAPE).content
+    return found if found.rules is None else found.model_copy(update={"rules": path.parent / found.rules})
+
+
+def suppression(named: str, reason: str) -> Suppression:
+    """Of a rule by its id, or of one recommendation by its fingerprint, sixteen hexadecimal digits."""
+    key = "fingerprint" if re.fullmatch(r"[0-9a-f]{16}", named) else "rule"
+    return Suppression.model_validate({key: named, "reason": reason})

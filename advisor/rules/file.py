@@ -1,0 +1,162 @@
+"""The shape of a rule file, before its expressions are checked."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from advisor.contract.recommendation import Severity
+from exporter import knowledge
+from exporter.server import Server, Version, parse_version
+
+
+def _number_as_text(value: object) -> object:
+    return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _checked_version(text: str) -> str:
+    parse_version(text)
+    return text
+
+
+def _known_behaviour(name: str) -> str:
+    if name not in knowledge.BEHAVIOURS:
+        near = difflib.get_close_matches(name, knowledge.BEHAVIOURS, n=1)
+        raise ValueError(f"no behaviour {name}" + (f"; did you mean {near[0]}?" if near else ""))
+    return name
+
+
+Text = Annotated[str, Field(min_length=1)]
+VersionText = Annotated[Text, AfterValidator(_checked_version)]
+Cel = Annotated[Text, BeforeValidator(_number_as_text)]
+"""An expression; a bare number in the file is one too."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class VersionRange(_Part):
+    """Versions a rule applies to: ``from`` included, ``below`` not."""
+
+    from_: VersionText | None = Field(None, alias="from")
+    below: VersionText | None = None
+
+    def __contains__(self, version: Version) -> bool:
+        return (self.from_ is None or version >= parse_version(self.from_)) and (
+            self.below is None or version < parse_version(self.below)
+        )
+
+
+Somewhere = Literal["percona", "aurora", "rds", "azure", "cloudsql"]
+
+
+class Applies(_Part):
+    """Which servers. A family that is not named is left out, unless neither is.
+
+    Percona Server and Aurora count as MySQL; ``has`` names behaviours of exporter/knowledge.toml, all of which the
+    server must have.
+    """
+
+    mysql: VersionRange | None = None
+    mariadb: VersionRange | None = None
+    has: tuple[Annotated[str, AfterValidator(_known_behaviour)], ...] = Field((), strict=False)
+    not_on: tuple[Somewhere, ...] = Field((), strict=False)
+
+    def __contains__(self, server: Server) -> bool:
+        if self.mysql or self.mariadb:
+            versions = self.mariadb if server.mariadb else self.mysql
+            if versions is None or server.version not in versions:
+                return False
+        return all(map(server.has, self.has)) and not {server.flavour, server.managed} & {*self.not_on}
+
+
+class EvidenceItem(_Part):
+    """A named value and where it comes from."""
+
+    name: Text
+    value: Cel
+    unit: str = ""
+    source: Text
+
+
+class ChangeItem(_Part):
+    """A setting and the expression for its new value; left out unless ``if`` holds."""
+
+    setting: Text
+    value: Cel
+    only_if: Cel | None = Field(None, alias="if")
+
+
+class ActionItem(_Part):
+    """Something else to do, as templates like the summary; left out unless ``if`` holds."""
+
+    do: Text
+    only_if: Cel | None = Field(None, alias="if")
+    apply: tuple[Text, ...] = Field((), strict=False)
+    rollback: tuple[Text, ...] = Field((), strict=False)
+
+
+class EffectItem(_Part):
+    """A quantity, what it is now, and what it becomes; left out unless ``if`` holds."""
+
+    quantity: Text
+    only_if: Cel | None = Field(None, alias="if")
+    now: Cel | None = None
+    predicted: Cel
+    unit: str = ""
+    model: Text | None = None
+    error: Cel | None = None
+    read_bytes_saved_per_second: Cel | None = None
+
+
+class Choose(_Part):
+    """A setting whose value a model chooses, once ``when`` holds: ``choice.value`` and what comes of it.
+
+    ``at_most`` bounds the value. Where it is not known nothing is chosen, and ``choice`` is not known either.
+    """
+
+    model: Literal["lru"]
+    setting: Literal["innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"]
+    at_most: Cel | None = None
+
+
+class Lasting(_Part):
+    """For how much of the window a condition must hold, so that advice does not flap.
+
+    The window is cut into slices. A finding needs ``condition`` in ``share`` of those that know it, and then stays
+    until it holds in less than ``until`` of them.
+    """
+
+    condition: Cel
+    share: float = Field(0.6, gt=0, le=1)
+    until: float = Field(0.3, gt=0, le=1)
+
+
+class RuleFile(_Part):
+    """The file's shape; the texts of ``let``, ``when``, ``unless`` and all values are CEL."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
+    title: Text
+    severity: Severity = Field(strict=False)
+    confidence: float = Field(ge=0, le=1)
+    applies: Applies
+    needs: tuple[Text, ...] = Field(strict=False, min_length=1)
+    for_each: Text | None = None
+    let: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Cel] = Field(default_factory=dict)
+    when: tuple[Cel, ...] = Field(strict=False, min_length=1)
+    choose: Choose | None = None
+    lasting: Lasting | None = None
+    unless: tuple[Cel, ...] = Field((), strict=False)
+    summary: Text
+    evidence: tuple[EvidenceItem, ...] = Field(strict=False, min_length=1)
+    change: tuple[ChangeItem, ...] = Field((), strict=False)
+    action: tuple[ActionItem, ...] = Field((), strict=False)
+    effect: EffectItem | None = None
+    cost: EffectItem | None = None
+    budget_seconds: float = Field(1.0, gt=0, le=60)
+    why: Text
+    proved: tuple[Text, ...] = Field((), strict=False)
+    references: tuple[Text, ...] = Field(strict=False, min_length=1)

@@ -1,0 +1,206 @@
+"""A rule's page in markdown: what it says, when it fires, why, the evidence, how to fix it, and how that was proved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from advisor.files import yaml_file
+from advisor.files.positions import Places
+from advisor.files.yaml_file import FileError
+from advisor.rules import glossary
+from advisor.rules.check import Rule
+from advisor.rules.file import EffectItem, RuleFile, VersionRange
+from exporter import knowledge
+
+_FAMILIES = {"mysql": "MySQL", "mariadb": "MariaDB"}
+_PLACES = {
+    "percona": "Percona Server",
+    "aurora": "Aurora",
+    "rds": "RDS",
+    "azure": "Azure",
+    "cloudsql": "Cloud SQL",
+}
+
+
+def markdown(rule: Rule, origin: str = "", proofs: Sequence[str] = ()) -> str:
+    """The page.
+
+    Args:
+        rule: A rule that was loaded.
+        origin: Where it comes from, in words.
+        proofs: What its cases show, one line each.
+    """
+    file = rule.file
+    about = [f"`{rule.id}`", file.severity.value, f"confidence {file.confidence:g}", origin]
+    parts = [
+        f"# {file.title}",
+        " · ".join(filter(None, about)),
+        f"For {applies(rule)}.",
+        "## When it fires",
+        *_conditions(rule),
+        f"It needs {_names(file.needs)}, and says that it is blind where one of them cannot be read.",
+        "## Why",
+        file.why.strip(),
+        "## Evidence",
+        _evidence(rule),
+        "## How to fix it",
+        *_fixes(rule),
+        *(["## How it was proved"] if file.proved or proofs else []),
+        *([_list(file.proved)] if file.proved else []),
+        *(["Its cases, which `innodb-advisor rules test` replays:", _list(proofs)] if proofs else []),
+        "## References",
+        _list([f"<{each}>" if each.startswith("http") else each for each in file.references]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def applies(rule: Rule) -> str:
+    """The servers that a rule is for, in words."""
+    found = rule.file.applies
+    ranges = [
+        f"{_FAMILIES[family]}{_versions(versions)}"
+        for family, versions in (("mysql", found.mysql), ("mariadb", found.mariadb))
+        if versions is not None
+    ]
+    text = " and ".join(ranges) or "MySQL and MariaDB"
+    for name in found.has:
+        what = knowledge.BEHAVIOURS[name].what.rstrip(".")
+        text += f", where this is so: {what} (`{name}`)"
+    if found.not_on:
+        text += f"; not on {', '.join(_PLACES[each] for each in found.not_on)}"
+    return text
+
+
+def _versions(versions: VersionRange) -> str:
+    match versions.from_, versions.below:
+        case None, None:
+            return ""
+        case first, None:
+            return f" {first} and later"
+        case None, below:
+            return f" below {below}"
+        case first, below:
+            return f" {first} and later, below {below}"
+
+
+def _conditions(rule: Rule) -> Iterator[str]:
+    file, words = rule.file, _words(rule)
+    if file.for_each is not None:
+        group = next(each for each in glossary.groups() if each.for_each == file.for_each)
+        yield f"Looked at: every one of `{file.for_each}`. {group.about}"
+    yield "All of these hold:"
+    yield _list([_condition(text, words.get(("when", n))) for n, text in enumerate(file.when)])
+    if file.unless:
+        yield "and none of these:"
+        yield _list([_condition(text, words.get(("unless", n))) for n, text in enumerate(file.unless)])
+    if file.lasting is not None:
+        yield (
+            f"And for long enough: `{_line(file.lasting.condition)}` holds in {file.lasting.share:.0%} of the slices"
+            f" of the window. The finding then stays until that is so in less than {file.lasting.until:.0%}."
+        )
+    if file.choose is not None:
+        bound = f", `{_line(file.choose.at_most)}` at most" if file.choose.at_most else ""
+        yield (
+            f"The value of `{file.choose.setting}` is chosen by the model of the LRU list (docs/lru-model.md){bound}:"
+            " `choice.value`, and what comes of it."
+        )
+    if file.let:
+        yield "In this:"
+        yield _list([_condition(f"{name} = {text}", words.get(("let", name))) for name, text in file.let.items()])
+    yield "The names in these:"
+    yield glossary.table(glossary.used(rule, _expressions(rule)))
+
+
+def _expressions(rule: Rule) -> list[str]:
+    file = rule.file
+    lasting = [file.lasting.condition] if file.lasting else []
+    bound = [file.choose.at_most] if file.choose and file.choose.at_most else []
+    return [*file.when, *file.unless, *lasting, *bound, *file.let.values()]
+
+
+def _evidence(rule: Rule) -> str:
+    lines = ["| evidence | value | unit | source |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| {_cell(each.name.replace('_', ' '))} | `{_cell(_line(each.value))}` | {each.unit} | {_cell(each.source)} |"
+        for each in rule.file.evidence
+    ]
+    return "\n".join(lines)
+
+
+def _fixes(rule: Rule) -> Iterator[str]:
+    file = rule.file
+    fixes = [
+        f"Set `{each.setting}` to `{_line(each.value)}`{_only_if(each.only_if)}. The recommendation has the SQL for the"
+        " server at hand, the SQL to take it back, and the line for its option file."
+        for each in file.change
+    ]
+    for action in file.action:
+        text = f"{_line(action.do)}{_only_if(action.only_if)}"
+        text += "".join(f"\n\n  ```sql\n  {statement.strip()};\n  ```" for statement in action.apply)
+        if action.rollback:
+            text += "\n\n  To take it back:"
+            text += "".join(f"\n\n  ```sql\n  {statement.strip()};\n  ```" for statement in action.rollback)
+        fixes.append(text)
+    yield _list(fixes)
+    if file.effect is not None:
+        yield f"Effect: {_quantity(file.effect)}"
+    if file.cost is not None:
+        yield f"Cost: {_quantity(file.cost)}"
+
+
+def _quantity(item: EffectItem) -> str:
+    now = f"from `{_line(item.now)}` " if item.now else ""
+    model = f", by the model `{item.model}`" if item.model else ""
+    return f"{item.quantity}, {now}to `{_line(item.predicted)}`{model}."
+
+
+def _only_if(text: str | None) -> str:
+    return f", if `{_line(text)}`" if text else ""
+
+
+def _condition(text: str, words: str | None) -> str:
+    return f"`{_line(text)}`" + (f": {words}" if words else "")
+
+
+def _words(rule: Rule) -> dict[tuple[str, int | str], str]:
+    """The comments beside or right above the conditions in the rule's file."""
+    keys: list[tuple[str, int | str]] = [("when", n) for n in range(len(rule.file.when))]
+    keys += [("unless", n) for n in range(len(rule.file.unless))]
+    keys += [("let", name) for name in rule.file.let]
+    try:
+        text = rule.path.read_text(encoding="utf-8")
+        if yaml_file.read(rule.path, RuleFile, "").content != rule.file:
+            return {}
+    except (OSError, FileError):
+        return {}  # a user's file is another one since it was loaded, or gone
+    places, lines = Places(text), text.splitlines()
+    comments = {key: _comment(lines, places.key(key)[0] - 1) for key in keys}
+    return {key: comment for key, comment in comments.items() if comment}
+
+
+def _comment(lines: Sequence[str], line: int) -> str:
+    if beside := re.search(r"\s#\s+(.*)$", lines[line]):
+        return beside[1].strip()
+    above: list[str] = []
+    while line > 0 and (found := re.match(r"\s*#\s?(.*)$", lines[line - 1])):
+        above.insert(0, found[1].strip())
+        line -= 1
+    return " ".join(above)
+
+
+def _names(names: Sequence[str]) -> str:
+    quoted = [f"`{each}`" for each in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _list(items: Sequence[str]) -> str:
+    return "\n".join(f"- {each.strip()}" for each in items)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

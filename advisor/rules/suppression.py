@@ -1,0 +1,44 @@
+"""Findings that the configuration does not want."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from advisor.contract.recommendation import Recommendation
+
+
+class Suppression(BaseModel):
+    """Findings that are not wanted: all of a rule, or one by its fingerprint.
+
+    Attributes:
+        until: The last day that it counts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rule: str | None = Field(None, min_length=1)
+    fingerprint: str | None = Field(None, pattern="^[0-9a-f]{16}$")
+    reason: str = ""
+    until: date | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.rule is None) == (self.fingerprint is None):
+            raise ValueError("name either a rule or a fingerprint")
+        return self
+
+    def covers(self, found: Recommendation, today: date) -> bool:
+        """Whether it is about this finding, today."""
+        if self.until is not None and today > self.until:
+            return False
+        return self.rule == found.rule or self.fingerprint == found.fingerprint
+
+    @property
+    def said(self) -> str:
+        """Why, in words."""
+        named = f"the rule {self.rule}" if self.rule else f"the fingerprint {self.fingerprint}"
+        until = f" until {self.until}" if self.until else ""
+        return f"{named} is suppressed{until}" + (f": {self.reason}" if self.reason else "")

@@ -1,0 +1,193 @@
+"""Which value of a setting the model of the LRU list would choose, and what that does for a table, or for all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from advisor.contract.recommendation import Alternative, Effect, tidy
+from advisor.facts import Scan
+from advisor.whatif.calibration import Unanswerable
+from advisor.whatif.model import Model, changed, size_as_set
+
+_CANDIDATES: dict[str, tuple[float, ...]] = {
+    "innodb_old_blocks_pct": tuple(float(pct) for pct in range(5, 96, 5)),
+    "innodb_old_blocks_time": (0.0, 1_000.0),  # promote what is touched twice, and the default
+    "innodb_parallel_read_threads": (1.0,),
+}
+"""Values to try beside today's; the pool's size is tried in _LARGER times today's."""
+_POOL_SIZE = "innodb_buffer_pool_size"
+_LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+_HALVINGS = 5
+"""Of the step between two of these sizes, to come near the smallest one that is enough."""
+ENOUGH = 0.1
+"""Memory has its price: a pool need not save this last part of what the largest would."""
+EQUAL = 0.005
+"""Candidates whose reads differ by less than this part of today's are equal."""
+WORTHWHILE = 0.5
+"""An alternative leaves a table no more than this part of its reads."""
+GROWTH = 1.05
+"""Candidates are compared with tables that have grown a little: statistics lag behind by up to a tenth of the rows."""
+
+
+LEFT = "pages in the pool of what is not scanned"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value for a setting: the least change among those with the fewest reads, the hot set's included.
+
+    Attributes:
+        value: The setting's; today's where no other helps.
+        now, predicted: Pages read per pass over the table; not known where the choice is for the server.
+        read_now, read_predicted: Pages read per second by all.
+        cost_now, cost_predicted: Pages in the pool that are not those of scanned tables: what is left to the hot set.
+        saved: Pages read per second by all, less than today.
+        error: By how much the model misses today's reads, relative to them.
+        confidence: 1, or less where the error is above 15 %.
+    """
+
+    value: float
+    now: float | None
+    predicted: float | None
+    read_now: float
+    read_predicted: float
+    cost_now: float
+    cost_predicted: float
+    saved: float
+    error: float
+    confidence: float
+
+
+GROUP = "choice"
+VOCABULARY: dict[str, type] = {f"{GROUP}.{each.name}": float for each in fields(Choice)}
+"""The names that a choice gives to expressions."""
+
+
+def choose(model: Model, setting: str, scan: Scan | None, at_most: float | None = None) -> Choice:
+    """The model's choice, seen from one scanned table, or from the server as a whole.
+
+    Args:
+        model: Fitted to a window.
+        setting: One that the model answers for.
+        scan: The table.
+        at_most: No value above it is chosen; nor is a pool that the machine is known to have no memory for.
+
+    Raises:
+        Unanswerable: The model cannot be fitted, or lacks this table.
+    """
+    table = None if scan is None else model.table(scan)
+    value = best(model, setting, at_most)
+    now, then = model.predict({}), model.predict(_change(model, setting, value))
+    return Choice(
+        value=value,
+        now=None if table is None else float(round(now.rates.per_pass[table])),
+        predicted=None if table is None else float(round(then.rates.per_pass[table])),
+        read_now=round(now.rates.read, 2),
+        read_predicted=round(then.rates.read, 2),
+        cost_now=now.others,
+        cost_predicted=then.others,
+        saved=now.rates.read - then.rates.read,
+        error=model.fitted.fit.error,
+        confidence=model.fitted.fit.confidence,
+    )
+
+
+def best(model: Model, setting: str, at_most: float | None = None) -> float:
+    """The value with the least change among those with the fewest reads.
+
+    Raises:
+        Unanswerable: The server has no such setting, or the model cannot be fitted.
+    """
+    if setting not in model.fitted.settings:
+        raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
+    if setting == _POOL_SIZE:
+        return _size(model, math.inf if at_most is None else at_most)
+    today = model.fitted.settings[setting]
+    tried = [value for value in _CANDIDATES[setting] if at_most is None or value <= at_most]
+    reads = {value: _reads(model, setting, value) for value in (today, *tried)}
+    found = _least(reads, today)
+    if setting == "innodb_old_blocks_pct" and found != today:  # nearer to today's than the step from one to the next
+        step = 1.0 if found < today else -1.0
+        nearer = found + step
+        while nearer != today and nearer not in reads:
+            reads[nearer] = _reads(model, setting, nearer)
+            nearer += step
+        found = _least(reads, today)
+    return found
+
+
+def _size(model: Model, at_most: float) -> float:
+    """The smallest pool that saves next to all of what the largest one would."""
+    window, today = model.window, model.fitted.settings[_POOL_SIZE]
+    at_most = min(at_most, model.most_bytes or math.inf, _LARGER[-1] * today)
+    sizes = {size_as_set(window, today * times) for times in _LARGER} | {size_as_set(window, at_most, up=False)}
+    tried = (today, *sorted(size for size in sizes if today < size <= at_most))
+    reads = {size: _reads(model, _POOL_SIZE, size) for size in tried}
+    saves = reads[today] - min(reads.values())
+    if saves <= EQUAL * reads[today]:
+        return today
+    enough = min(reads.values()) + ENOUGH * saves
+    found = min(size for size, read in reads.items() if read <= enough)
+    less = max(size for size in reads if size < found)
+    for _ in range(_HALVINGS):
+        between = size_as_set(window, (less + found) / 2)
+        if not less < between < found:
+            break
+        if _reads(model, _POOL_SIZE, between) <= enough:
+            found = between
+        else:
+            less = between
+    return found
+
+
+def alternatives(model: Model, setting: str, scan: Scan) -> tuple[Alternative, ...]:
+    """Other settings that would help the table too, each with the value that the model would choose."""
+    return tuple(
+        found
+        for other in (*_CANDIDATES, _POOL_SIZE)
+        if other != setting and other in model.fitted.settings
+        for found in _alternative(model, other, model.table(scan))
+    )
+
+
+def _alternative(model: Model, setting: str, table: str) -> Iterator[Alternative]:
+    value = best(model, setting)
+    now, then = model.predict({}), model.predict(_change(model, setting, value))
+    before, after = now.rates.per_pass[table], then.rates.per_pass[table]
+    if after > WORTHWHILE * before or then.rates.read >= now.rates.read:
+        return
+    error = tidy(model.fitted.fit.error)
+    yield Alternative(
+        change=changed(model, setting, value),
+        effect=Effect(
+            quantity="pages read per pass",
+            now=round(before),
+            predicted=round(after),
+            unit="pages",
+            model="lru",
+            error=error,
+        ),
+        cost=Effect(
+            quantity=LEFT,
+            now=tidy(round(now.others)),
+            predicted=tidy(round(then.others)),
+            unit="pages",
+            model="lru",
+            error=error,
+        ),
+    )
+
+
+def _reads(model: Model, setting: str, value: float) -> float:
+    return model.predict(_change(model, setting, value), GROWTH).rates.read
+
+
+def _change(model: Model, setting: str, value: float) -> dict[str, float]:
+    return {} if value == model.fitted.settings[setting] else {setting: value}
+
+
+def _least(reads: dict[float, float], today: float) -> float:
+    enough = min(reads.values()) + EQUAL * reads[today]
+    return min((value for value, read in reads.items() if read <= enough), key=lambda value: abs(value - today))

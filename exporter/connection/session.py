@@ -1,0 +1,299 @@
+"""The connection to the server: the only place that sends statements.
+
+A session here is read-only, waits for no metadata lock longer than two seconds, and has a limit on how long a
+statement may run wherever the server offers one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import struct
+from dataclasses import replace
+from typing import Any, Final
+
+from pymysql import err
+
+from exporter.connection.errors import (
+    AccessDenied,
+    ConnectionLost,
+    DeadlineExceeded,
+    NotMySQL,
+    PrivilegeMissing,
+    QueryFailed,
+    ServerError,
+    Unreachable,
+)
+from exporter.connection.target import Peer, Target, TargetError
+from exporter.connection.wire import Cursor, Refused, raw_connection
+from exporter.rows import Rows, Value
+from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify, instance
+
+LOCK_WAIT_SECONDS: Final = 2
+_CONNECT_SECONDS: Final = 10.0
+_CANCEL_SECONDS: Final = 2.0
+CANCEL_SQL: Final = "KILL QUERY %s"
+_CREDENTIALS: Final = struct.Struct("3i")
+
+_PRIVILEGE_ERRORS = frozenset({1044, 1142, 1143, 1227, 1370, 1410})
+_LOGIN_ERRORS = frozenset({1045, 1130, 1251, 1524, 1698, 1820, 1862, 2059, 3118, 3159, 4151})
+_DEADLINE_ERRORS = frozenset({1317, 1969, 3024})
+_LOST_ERRORS = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
+
+
+class _HandshakeFailed(Exception):
+    """TLS that was preferred, not required, could not be agreed on."""
+
+
+class Session:
+    """An open session; statements wait for each other.
+
+    Attributes:
+        server: What the server is.
+        instance: What tells it from another of the same kind.
+        account: Who the session is logged in as, ``user@host``.
+        id: The server's own number for it.
+    """
+
+    def __init__(self, raw: Any, target: Target) -> None:
+        self._raw = raw
+        self._target = target
+        self.server: Server
+        self.instance: tuple[str | None, ...] = ()
+        self.account = ""
+        self.id: Value = None
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    async def open(
+        cls, target: Target, *, statement_seconds: float, connect_seconds: float = _CONNECT_SECONDS
+    ) -> Session:
+        """Connect, make the session read-only and bounded, and learn what the server is.
+
+        Args:
+            target: The server.
+            statement_seconds: Limit for a statement, kept by the server where it can (MySQL 5.7.8+ for
+                SELECT, MariaDB) and always from here.
+            connect_seconds: Limit for all of this together.
+
+        Raises:
+            Unreachable: Nobody listens, nobody answered in time, or the TLS files cannot be used.
+            AccessDenied: The login was refused.
+            NotMySQL: What answered is no MySQL server.
+        """
+        try:
+            return await cls._open(target, statement_seconds, connect_seconds)
+        except _HandshakeFailed:
+            # A server of before TLS 1.2: the mysql client falls back, too.
+            return await cls._open(replace(target, ssl_mode="DISABLED"), statement_seconds, connect_seconds)
+
+    @classmethod
+    async def _open(cls, target: Target, statement_seconds: float, connect_seconds: float) -> Session:
+        try:
+            raw = raw_connection(target)
+        except TargetError as error:  # a certificate that was there at the start may be gone
+            raise Unreachable(str(error)) from error
+        connection = cls(raw, target)
+        try:
+            async with asyncio.timeout(connect_seconds):
+                # aiomysql.connect() leaks its socket when it is cancelled by the time limit, so the object
+                # is kept in hand here.
+                await raw._connect()  # noqa: SLF001
+                await connection._prepare(statement_seconds)
+        except TimeoutError:
+            connection.abort()
+            if raw.server_version is None and await _accepts(target):
+                raise NotMySQL(
+                    f"{target.address} accepts connections but sent no MySQL greeting "
+                    f"within {connect_seconds:g} s; is it a MySQL server?"
+                ) from None
+            raise Unreachable(f"{target.address} did not answer within {connect_seconds:g} s") from None
+        except err.MySQLError as error:
+            connection.abort()
+            if target.mode == "PREFERRED" and isinstance(error.__cause__, ssl.SSLError):
+                raise _HandshakeFailed from error
+            raise _connect_error(error, target, greeted=raw.server_version is not None) from error
+        except Refused as error:
+            connection.abort()
+            raise Unreachable(f"{target.address} {error}; no password was sent") from None
+        except ServerError:
+            connection.abort()
+            raise
+        except asyncio.CancelledError:
+            connection.abort()
+            raise
+        except Exception as error:
+            # aiomysql meets a foreign greeting with whatever its unpacking runs into.
+            connection.abort()
+            raise NotMySQL(f"{target.address} does not speak the MySQL protocol") from error
+        return connection
+
+    async def _prepare(self, statement_seconds: float) -> None:
+        identity = await self._execute(IDENTITY_SQL, "identity")
+        variables = {str(row[0]).lower(): str(row[1]) for row in identity.rows}
+        self.instance = instance(variables)
+        try:
+            self.server = identify(variables)
+        except ValueError as error:
+            raise NotMySQL(f"{self._target.address} is no MySQL or MariaDB server: {error}") from None
+        for statement in session_statements(self.server, statement_seconds):
+            await self._execute(statement, "session")
+        account, self.id = (await self._execute(ACCOUNT_SQL, "identity")).rows[0]
+        self.account = str(account)
+
+    async def query(self, collector: str, sql: str, deadline_seconds: float, *values: Value) -> Rows:
+        """Run one statement.
+
+        Args:
+            collector: Named in the statement's leading comment, so that a DBA sees whose it is.
+            sql: Constant text.
+            deadline_seconds: After this the connection is dropped.
+            values: For the text's parameters, each of them ``%s``.
+
+        Raises:
+            PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement; the session lives on after the
+                first and the last.
+            ConnectionLost: The session is gone.
+        """
+        try:
+            async with self._turn, asyncio.timeout(deadline_seconds):
+                return await self._execute(sql, collector, *values)
+        except TimeoutError:
+            self.abort()
+            raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
+        except err.MySQLError as error:
+            raise self._query_error(error) from error
+        except (OSError, EOFError) as error:
+            self.abort()
+            raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
+        except asyncio.CancelledError:
+            self.abort()  # a statement may still be under way on it
+            raise
+        except Exception as error:
+            # aiomysql meets a damaged answer with whatever its unpacking runs into.
+            self.abort()
+            raise QueryFailed(f"the answer cannot be read: {error}") from error
+
+    async def cancel(self, other: Session) -> None:
+        """End the statement of another session of ours, which was left alone here but goes on in the server.
+
+        Raises:
+            ServerError: As ``query``; there may be nothing to end any more.
+        """
+        await self.query("cancel", CANCEL_SQL, _CANCEL_SECONDS, other.id)
+
+    async def _execute(self, sql: str, collector: str, *values: Value) -> Rows:
+        async with self._raw.cursor(Cursor) as cursor:
+            await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}", values or None)
+            columns = [column[0] for column in cursor.description or ()]
+            return Rows.of(columns, await cursor.fetchall() if columns else ())
+
+    def _query_error(self, error: err.MySQLError) -> ServerError:
+        code, text = _code_and_text(error)
+        if code in _PRIVILEGE_ERRORS:
+            return PrivilegeMissing(text)
+        if code in _DEADLINE_ERRORS:
+            return DeadlineExceeded(text)
+        if code in _LOST_ERRORS or isinstance(error, err.InterfaceError):
+            self.abort()
+            return ConnectionLost(f"the connection to {self._target.address} broke: {text}")
+        return QueryFailed(f"error {code}: {text}" if code else text)
+
+    @property
+    def peer(self) -> Peer:
+        """The ends of the connection; those of a closed one tell nothing."""
+        writer = self._raw._writer  # noqa: SLF001
+        end = None if writer is None else writer.get_extra_info("socket")
+        try:
+            if end is None:
+                return Peer()
+            if end.family == socket.AF_UNIX:
+                # unix(7): process, user and group of the one who called listen(); process 0 is one that is not seen.
+                process, _, _ = _CREDENTIALS.unpack(
+                    end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+                )
+                return Peer(pid=process or None)
+            return Peer(own=end.getsockname()[:2], port=end.getpeername()[1])
+        except (OSError, AttributeError):  # broken meanwhile; SO_PEERCRED is Linux's
+            return Peer()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session is over."""
+        return bool(self._raw.closed)
+
+    def abort(self) -> None:
+        """Drop the connection at once, without a farewell."""
+        self._raw.close()
+
+    async def close(self) -> None:
+        """End the session politely."""
+        writer = self._raw._writer  # noqa: SLF001
+        if writer is None:
+            return
+        try:
+            async with asyncio.timeout(1):
+                await self._raw.ensure_closed()
+                await writer.wait_closed()
+        except (OSError, TimeoutError):
+            self.abort()
+
+
+def session_statements(server: Server, statement_seconds: float) -> tuple[str, ...]:
+    """What a session is set to before its first query; SESSION scope only, nothing global."""
+    statements = [
+        "SET SESSION TRANSACTION READ ONLY",
+        f"SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}",
+        f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}",
+    ]
+    if server.has("max_execution_time"):
+        statements.append(f"SET SESSION max_execution_time = {round(statement_seconds * 1000)}")  # SELECT only
+    elif server.has("max_statement_time"):
+        statements.append(f"SET SESSION max_statement_time = {statement_seconds:g}")
+    return tuple(statements)
+
+
+async def _accepts(target: Target) -> bool:
+    """Whether something takes connections at the address, whatever it speaks."""
+    opening = (
+        asyncio.open_unix_connection(target.socket)
+        if target.socket
+        else asyncio.open_connection(target.host, target.port)
+    )
+    try:
+        async with asyncio.timeout(1):
+            _, writer = await opening
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+def _code_and_text(error: err.MySQLError) -> tuple[int, str]:
+    match error.args:
+        case (int(code), str(text), *_):
+            return code, text
+        case (str(text), *_):
+            return 0, text
+        case _:
+            return 0, type(error).__name__
+
+
+def _connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> ServerError:
+    code, text = _code_and_text(error)
+    if code in _LOGIN_ERRORS:
+        return AccessDenied(f"{target.address} refused the login of {target.user!r}: {text}")
+    cause = error.__cause__
+    if greeted and (code in _LOST_ERRORS or isinstance(cause, ConnectionError)):
+        return Unreachable(f"{target.address} closed the connection during the login")
+    if isinstance(cause, OSError):
+        # asyncio's own text of a refused connection is the address once more.
+        reason = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else cause.strerror
+        return Unreachable(f"cannot connect to {target.address}: {reason or cause}")
+    if code in _LOST_ERRORS:
+        return NotMySQL(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
+    if isinstance(error, err.InternalError) and not code:
+        return NotMySQL(f"{target.address} does not speak the MySQL protocol: {text}")
+    return Unreachable(f"{target.address} refused the connection: {text}")

@@ -1,0 +1,196 @@
+"""Rows to a file and back.
+
+A recording is JSON lines, gzip-compressed where the file's name ends in .gz:
+
+``{"recording": 1, "by": …}`` first, then in the order they happened
+``{"server": {<identity variables>}, "account": …}`` whenever a session was opened, with ``"continued": true`` where it
+was in a recording before this one,
+``{"answer": <collector>, "at": …, "seconds": …, "results": [{"columns": […], "rows": [[…]]}]}`` with
+``"same": true`` in place of results equal to that collector's last, or ``"failure"``, ``"reason"``, ``"cure"``,
+``{"collection": <Unix seconds>}`` when a collection was complete,
+and ``{"end": <lines before>}`` last: without it the recording is truncated.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO, Self, cast
+
+from exporter import __version__
+from exporter.rows import Rows
+from exporter.sampling.assembly import Answer, Assembler
+from exporter.server import Server, identify, identity
+from exporter.snapshot import Snapshot
+
+FORMAT = 1
+
+
+class RecordingError(ValueError):
+    """The file is no usable recording; the text says why and where."""
+
+
+class Recorder:
+    """Writes a recording. Close it, or use it as a context manager, to make it complete."""
+
+    def __init__(self, path: Path, compression: int = 9) -> None:
+        """Open the file.
+
+        Args:
+            path: Of the file; compressed where it ends in .gz.
+            compression: How much, from 1 to 9; more takes longer.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        self._close = ExitStack()
+        self._file: BinaryIO = self._close.enter_context(path.open("wb"))
+        if path.suffix == ".gz":
+            # No name and no time in the header: the same rows make the same file.
+            compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file, compresslevel=compression, mtime=0)
+            self._file = cast("BinaryIO", self._close.enter_context(compressed))
+        self._lines = 0
+        self._last: dict[str, tuple[Rows, ...]] = {}
+        self._write({"recording": FORMAT, "by": f"innodb-advisor {__version__}"})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def session(self, server: Server, account: str) -> None:
+        """A session was opened: what the server is, and who is logged in."""
+        self._write({"server": identity(server), "account": account})
+
+    def resume(self, server: Server, account: str, answers: Iterable[Answer]) -> None:
+        """Go on with a session of a recording before this one, in which collectors gave these answers last."""
+        self._write({"server": identity(server), "account": account, "continued": True})
+        for answer in answers:
+            self.answer(answer)
+
+    def answer(self, answer: Answer) -> None:
+        """A collector ran."""
+        line: dict[str, Any] = {
+            "answer": answer.collector,
+            "at": answer.at,
+            "seconds": round(answer.seconds, 6),
+        }
+        if answer.failure is not None:
+            line |= {"failure": answer.failure, "reason": answer.reason, "cure": answer.cure}
+        elif answer.results == self._last.get(answer.collector):
+            line["same"] = True
+        else:
+            line["results"] = [{"columns": r.columns, "rows": r.rows} for r in answer.results]
+            self._last[answer.collector] = answer.results
+        self._write(line)
+
+    def collection(self, at: float) -> None:
+        """A collection that began at ``at`` (Unix seconds) is complete."""
+        self._write({"collection": at})
+
+    def close(self) -> None:
+        """Write the end mark and close the file."""
+        self._write({"end": self._lines})
+        self._close.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        self._lines += 1
+
+
+def replay(path: Path) -> Iterator[Snapshot]:
+    """The snapshots of a recording, through the same parsers as those of a live server.
+
+    Raises:
+        RecordingError: The file cannot be read, is no recording, or is damaged or truncated.
+    """
+    return Replayer().read(path)
+
+
+class Replayer:
+    """Reads recordings, of which one may go on with the session of the one before."""
+
+    def __init__(self) -> None:
+        self._assembler: Assembler | None = None
+
+    def read(self, path: Path) -> Iterator[Snapshot]:
+        """The snapshots of the next recording. Raises RecordingError, as ``replay`` does."""
+        began = False
+        last: dict[str, tuple[Rows, ...]] = {}
+        for number, line in _lines(path):
+            try:
+                if "server" in line:
+                    self._session(identify(line["server"]), line["account"], continued="continued" in line)
+                    began = True
+                elif self._assembler is None or not began:
+                    raise ValueError("an answer before any session")
+                elif "answer" in line:
+                    answer = _answer(line, last)
+                    if answer.failure is None:
+                        last[answer.collector] = answer.results
+                    self._assembler.take(answer)
+                elif "collection" in line:
+                    yield self._assembler.snapshot(float(line["collection"]))
+            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+                what = f"{type(error).__name__}: {error}"
+                raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
+
+    def _session(self, server: Server, account: str, *, continued: bool) -> None:
+        going_on = self._assembler
+        if not continued or going_on is None or (going_on.server, going_on.account) != (server, account):
+            self._assembler = Assembler(server, account)
+
+
+def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
+    name, at, seconds = line["answer"], float(line["at"]), float(line["seconds"])
+    if "failure" in line:
+        return Answer(name, at, seconds, (), line["failure"], line["reason"], line["cure"])
+    results = last[name] if "same" in line else tuple(Rows.of(r["columns"], r["rows"]) for r in line["results"])
+    return Answer(name, at, seconds, results)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines between the first and the last, parsed and numbered; checks both."""
+    number = 0
+    try:
+        for number, line in enumerate(_parsed(path), 1):
+            if number == 1:
+                _check_head(path, line)
+            elif "end" in line:
+                if line["end"] != number - 1:
+                    raise RecordingError(f"{path}: lines are missing: {line['end']} written, {number - 1} found")
+                return
+            else:
+                yield number, line
+    except gzip.BadGzipFile as error:
+        raise RecordingError(f"{path} is named .gz but is not gzip-compressed, or is damaged") from error
+    except OSError as error:
+        raise RecordingError(f"cannot read the recording {path}: {error.strerror}") from error
+    except RecordingError:
+        raise
+    except (ValueError, RecursionError, EOFError, zlib.error) as error:  # ValueError: also a number of many digits
+        what = f"truncated or damaged after line {number}" if number else "not a recording of innodb-advisor"
+        raise RecordingError(f"{path}: {what}") from error
+    raise RecordingError(f"{path}: truncated: it ends after line {number} without its end mark")
+
+
+def _parsed(path: Path) -> Iterator[dict[str, Any]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rb") as file:
+        for raw in cast("BinaryIO", file):
+            line = json.loads(raw)
+            if not isinstance(line, dict):
+                raise RecordingError(f"{path}: not a recording of innodb-advisor")
+            yield line
+
+
+def _check_head(path: Path, line: dict[str, Any]) -> None:
+    if "recording" not in line:
+        raise RecordingError(f"{path}: not a recording of innodb-advisor")
+    if line["recording"] != FORMAT:
+        raise RecordingError(f"{path}: recording format {line['recording']}; this version reads {FORMAT}")

@@ -1,0 +1,304 @@
+"""The history in a folder, for the next start of the sidecar.
+
+What the collectors answered is written once a minute and at the end, each time as a recording of its own: beside its
+place, synced and then renamed, so that a crash leaves whole files and loses a minute. Statements that SHOW ENGINE
+INNODB STATUS prints are left out. The files of a server bear a number that is made of its address, and those of
+others are left alone. One sidecar at a time keeps the history of a server in a folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from operator import methodcaller
+from pathlib import Path
+from typing import Self
+
+from exporter.collectors.innodb_status import COLLECTOR as INNODB_STATUS
+from exporter.recording.file import Recorder, RecordingError, Replayer
+from exporter.recording.innodb_status_text import without_statements
+from exporter.sampling.assembly import Answer
+from exporter.server import Server
+from exporter.snapshot import ParallelReaders, Snapshot
+
+log = logging.getLogger(__name__)
+
+LARGEST_BYTES = 64 << 20
+MOST_FILES = 240
+KEPT_DAMAGED = 3
+_PERIODS_PENDING = 5
+"""What could not be written for so many periods is given up."""
+_PATIENCE = 10.0
+"""Seconds that the end of the sidecar waits for the folder."""
+_SUFFIX, _ASIDE = ".jsonl.gz", ".damaged"
+_DIGITS = 8
+
+Event = Callable[[Recorder], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How the folder does.
+
+    Attributes:
+        bytes: That the history takes in it.
+        written_at: When it was last written, Unix seconds; None before the first time.
+        failures: How often it could not be written.
+        damaged: Files that were set aside since the start.
+    """
+
+    bytes: int = 0
+    written_at: float | None = None
+    failures: int = 0
+    damaged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    bytes: int
+    last_at: float
+
+
+class State:
+    """Keeps what a sampler is told, as its log. Nothing that is wrong with the folder is raised: it is reported.
+
+    Attributes:
+        report: How the folder does.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        address: str,
+        *,
+        seconds: float = 3600.0,
+        period: float = 60.0,
+        largest: int = LARGEST_BYTES,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Read what is there.
+
+        Args:
+            folder: Made where there is none, for this account alone.
+            address: Of the server; another one has another history.
+            seconds: How far the history goes back.
+            period: Seconds between two times of writing.
+            largest: Bytes that the files may take; the oldest are deleted first.
+            clock: Unix seconds.
+        """
+        self.report = Report()
+        self._folder = folder
+        self._key = hashlib.sha256(address.encode()).hexdigest()[:12]
+        self._seconds, self._period, self._largest, self._clock = seconds, period, largest, clock
+        self._files: deque[_File] = deque()
+        self._damaged: list[Path] = []
+        self._number = 0
+        self._failing = False
+        self._session: tuple[Server, str] | None = None
+        self._answers: dict[str, tuple[Answer, ...]] = {}
+        self._events: list[Event] = []
+        self._whole = False  # whether a collection is among them
+        self._cut = time.monotonic()
+        self._writing: threading.Thread | None = None
+        self._past = self._read()
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._tidy()
+        except OSError as error:
+            self._failed(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def take_past(self) -> Sequence[Snapshot]:
+        """The history that was found, oldest first; it is given once, and not kept."""
+        past, self._past = self._past, ()
+        return past
+
+    def session(self, server: Server, account: str) -> None:
+        """A session was opened."""
+        self._session = (server, account)
+        self._answers.clear()
+        self._events.append(methodcaller("session", server, account))
+
+    def answer(self, answer: Answer) -> None:
+        """A collector ran."""
+        if answer.collector == INNODB_STATUS.name:
+            answer = replace(answer, results=tuple(map(without_statements, answer.results)))
+        # The last answer, and where that failed the last good one before it, which may still be served.
+        before = [each for each in self._answers.get(answer.collector, ()) if each.failure is None]
+        if any(each.results == answer.results for each in before):
+            answer = replace(answer, results=before[0].results)  # once in memory, for those that wait to be written
+        self._answers[answer.collector] = (*before, answer) if answer.failure else (answer,)
+        self._events.append(methodcaller("answer", answer))
+
+    def collection(self, at: float) -> None:
+        """A collection is complete."""
+        self._events.append(methodcaller("collection", at))
+        self._whole = True
+        since = time.monotonic() - self._cut
+        if since < self._period:
+            return
+        if self._writing is None or not self._writing.is_alive():
+            self._write(at)
+        elif since > _PERIODS_PENDING * self._period:
+            self._failed(TimeoutError("the folder does not answer"))
+            self._begin()
+
+    def close(self) -> None:
+        """Write what is left; waits for the folder, though not for ever."""
+        self._wait()
+        if self._whole:
+            self._write(self._clock())
+            self._wait()
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.join(_PATIENCE)
+
+    def _begin(self) -> None:
+        """Begin a new file: with what those who read it alone must know."""
+        self._events = []
+        self._whole = False
+        self._cut = time.monotonic()
+        if self._session is not None:
+            answers = tuple(answer for answers in self._answers.values() for answer in answers)
+            self._events.append(methodcaller("resume", *self._session, answers))
+
+    def _write(self, at: float) -> None:
+        events = self._events
+        self._begin()
+        # A daemon: a folder that does not answer must not keep the sidecar from ending.
+        self._writing = threading.Thread(target=self._put, args=(events, at), name="state", daemon=True)
+        try:
+            self._writing.start()
+        except RuntimeError as error:  # no thread to be had
+            self._failed(error)
+
+    def _put(self, events: Sequence[Event], at: float) -> None:
+        path = self._folder / f"{self._key}-{self._number:0{_DIGITS}d}{_SUFFIX}"
+        part = path.with_name(f".part-{path.name}")
+        self._number += 1
+        try:
+            os.close(os.open(part, os.O_CREAT | os.O_WRONLY, 0o600))
+            with Recorder(part, compression=1) as recorder:
+                for event in events:
+                    event(recorder)
+            _sync(part)
+            part.replace(path)
+            _sync(self._folder)
+            self._files.append(_File(path, path.stat().st_size, at))
+            self._prune(at)
+        except (OSError, ValueError) as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            self._failed(error)
+            return
+        if self._failing:
+            log.info("the history is kept in %s again", self._folder)
+        self._failing = False
+        self.report = replace(self.report, bytes=self._bytes, written_at=self._clock())
+
+    @property
+    def _bytes(self) -> int:
+        return sum(file.bytes for file in self._files)
+
+    def _prune(self, now: float) -> None:
+        """Delete the oldest files, where they are too old, too many or too large."""
+        while self._files and (
+            self._files[0].last_at < now - self._seconds or len(self._files) > MOST_FILES or self._bytes > self._largest
+        ):
+            self._files[0].path.unlink(missing_ok=True)
+            self._files.popleft()
+
+    def _failed(self, error: Exception) -> None:
+        if not self._failing:
+            said = getattr(error, "strerror", None) or error
+            log.warning("cannot keep the history in %s: %s", self._folder, said)
+        self._failing = True
+        self.report = replace(self.report, failures=self.report.failures + 1)
+
+    # What is there at the start
+
+    def _read(self) -> tuple[Snapshot, ...]:
+        found: list[Snapshot] = []
+        replayer = Replayer()
+        for path in sorted(self._folder.glob(f"{self._key}-{'[0-9]' * _DIGITS}{_SUFFIX}")):
+            self._number = int(path.name.removesuffix(_SUFFIX)[-_DIGITS:]) + 1
+            try:
+                held = list(replayer.read(path))
+            except RecordingError as error:
+                log.warning("set aside: %s", error)
+                self._damaged.append(path)
+                replayer = Replayer()
+                continue
+            found += held
+            with suppress(OSError):
+                self._files.append(_File(path, path.stat().st_size, held[-1].at if held else 0.0))
+        now = self._clock()
+        recent = list(_in_order(each for each in reversed(found) if now - self._seconds <= each.at <= now))
+        if recent:
+            log.info("found a history of %d snapshots, the last %.0f s old", len(recent), now - recent[0].at)
+        return tuple(_continued(recent))[::-1]
+
+    def _tidy(self) -> None:
+        """Delete what is too old or was left by a crash, and set aside what is damaged. Raises OSError."""
+        self.report = replace(self.report, damaged=len(self._damaged))
+        for path in self._damaged:
+            path.replace(path.with_name(path.name + _ASIDE))
+        for path in sorted(self._folder.glob(f"{self._key}-*{_ASIDE}"))[:-KEPT_DAMAGED]:
+            path.unlink()
+        for path in self._folder.glob(f".part-{self._key}-*"):
+            path.unlink()
+        self._prune(self._clock())
+        self.report = replace(self.report, bytes=self._bytes)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, outlive a crash of the machine."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:
+    """Snapshots as far back as each is older than the one after it: the clock may have been set back."""
+    later = float("inf")
+    for snapshot in newest_first:
+        if snapshot.at >= later:
+            return
+        yield snapshot
+        later = snapshot.at
+
+
+def _continued(newest_first: Sequence[Snapshot]) -> Iterator[Snapshot]:
+    """Snapshots that count the parallel reads as if by the sidecar that has just started, which begins at 0.
+
+    It is the one count that is the sidecar's own. What came before its start is negative, and what comes after goes on
+    from there.
+    """
+    later, seconds, observed = ParallelReaders(0, 0.0, 0), 0.0, 0
+    for snapshot in newest_first:
+        readers = snapshot.parallel_readers
+        if readers is None:
+            yield snapshot
+            continue
+        if readers.thread_seconds > later.thread_seconds or readers.reads_observed > later.reads_observed:
+            seconds += later.thread_seconds - readers.thread_seconds  # the end of an earlier sidecar's count
+            observed += later.reads_observed - readers.reads_observed
+        later = readers
+        shifted = ParallelReaders(readers.threads, readers.thread_seconds + seconds, readers.reads_observed + observed)
+        yield replace(snapshot, parallel_readers=shifted)

@@ -1,0 +1,44 @@
+"""What becomes of the history in a folder, as metric families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import Metric
+
+from exporter.metrics import Sample, assemble
+from exporter.recording.history import Report
+from exporter.specs import Spec
+
+SPECS = {
+    spec.name: spec
+    for spec in (
+        Spec("innodb_exporter_state_bytes", "gauge", "What the history takes in --state-dir.", (), "bytes"),
+        Spec(
+            "innodb_exporter_state_written_timestamp_seconds",
+            "gauge",
+            "When the history was last written to --state-dir.",
+            (),
+            "seconds",
+        ),
+        Spec("innodb_exporter_state_failures_total", "counter", "How often the history could not be written."),
+        Spec(
+            "innodb_exporter_state_damaged_files_total",
+            "counter",
+            "Files of the history that were damaged and have been set aside.",
+        ),
+    )
+}
+
+
+def families(report: Report) -> Iterator[Metric]:
+    """The metric families of a report."""
+    yield from assemble(SPECS, _samples(report))
+
+
+def _samples(report: Report) -> Iterator[Sample]:
+    yield "innodb_exporter_state_bytes", (), report.bytes
+    if report.written_at is not None:
+        yield "innodb_exporter_state_written_timestamp_seconds", (), report.written_at
+    yield "innodb_exporter_state_failures_total", (), report.failures
+    yield "innodb_exporter_state_damaged_files_total", (), report.damaged

@@ -1,0 +1,1 @@
+"""When each collector runs, and how its answers become Snapshots."""

@@ -1,0 +1,126 @@
+"""From the answers of the collectors to a Snapshot: the same for a live server and for a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL
+from exporter.collectors.parallel_readers import Integrator
+from exporter.rows import Rows
+from exporter.sampling.shared_columns import compact
+from exporter.server import Server
+from exporter.snapshot import Failure, Outcome, Snapshot
+
+STALE_SECONDS = 300.0
+"""A source that could not be read for a moment is served as it was last read for so long."""
+_PASSING: frozenset[Failure] = frozenset({"deadline", "failed"})
+
+_COLLECTORS = {collector.name: collector for collector in (*COLLECTORS, *OPTIONAL, LIGHT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server returned to one run of a collector: a result for each statement, or why there is none.
+
+    ``at`` is Unix seconds, ``seconds`` how long it took; the rest as in Outcome.
+    """
+
+    collector: str
+    at: float
+    seconds: float = 0.0
+    results: tuple[Rows, ...] = ()
+    failure: Failure | None = None
+    reason: str = ""
+    cure: str | None = None
+
+
+class Assembler:
+    """Takes in answers and gives snapshots."""
+
+    def __init__(self, server: Server, account: str) -> None:
+        self.server = server
+        self.account = account
+        self._outcomes: dict[str, Outcome] = {}
+        self._sections: dict[str, Any] = {}
+        self._results: dict[str, tuple[Rows, ...]] = {}
+        self._read: dict[str, tuple[float, Any]] = {}  # when each section that may be served was read, and itself
+        self._before: dict[str, Any] = {}  # as each section was last known
+        self._shown: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
+        self._parallel_readers = Integrator()
+
+    def take(self, answer: Answer) -> None:
+        """Parse an answer; one that cannot be parsed is a failure of its collector and of nothing else."""
+        outcome = Outcome(answer.at, answer.seconds, answer.failure, answer.reason, answer.cure)
+        section = None
+        if answer.failure is None and (off := self._off(answer.collector)) is not None:
+            name, cure = off
+            outcome = Outcome(answer.at, answer.seconds, "disabled", f"{name} is off in performance_schema", cure)
+        elif answer.failure is None:
+            try:
+                section = self._section(answer)
+            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
+                outcome = Outcome(
+                    answer.at,
+                    answer.seconds,
+                    "unreadable",
+                    f"cannot parse the answer: {type(error).__name__}: {error}",
+                )
+        self._outcomes[answer.collector] = outcome
+        if (collector := _COLLECTORS.get(answer.collector)) is not None:  # a recording may know others
+            self._sections[answer.collector] = section
+            if section is not None:
+                self._before[answer.collector] = section
+                self._read[answer.collector] = answer.at, section
+            elif collector.quick or outcome.failure not in _PASSING:
+                self._read.pop(answer.collector, None)
+        self._results[answer.collector] = answer.results if section is not None else ()
+
+    def _off(self, collector: str) -> tuple[str, str] | None:
+        """An instrument or consumer that the collector needs and that is known to be off, and its cure."""
+        known = self._sections.get("instrumentation") or {}
+        needed = _COLLECTORS[collector].instruments if collector in _COLLECTORS else ()
+        return next(((name, cure) for name in needed if (cure := known.get(name)) is not None), None)
+
+    def _section(self, answer: Answer) -> Any:
+        collector = _COLLECTORS.get(answer.collector)
+        if collector is None:
+            raise LookupError(f"no collector of the name {answer.collector!r}")
+        parse = collector.parse
+        if answer.collector == LIGHT.name:
+            self._parallel_readers.add(answer.at, parse(answer.results))
+            return self._parallel_readers.section()
+        if answer.results == self._results.get(answer.collector):
+            return self._sections[answer.collector]  # one object for many snapshots keeps the history small
+        return compact(parse(answer.results), self._before.get(answer.collector))
+
+    def clock_set(self, now: float, by: float) -> None:
+        """The clock, ``now``, was set on by so many seconds, or back: what was read before is no older for that."""
+        for name, (read, section) in self._read.items():
+            if read > now or (by > 0 and read <= now - by):
+                self._read[name] = read + by, section
+
+    def snapshot(self, at: float, *, stale: bool = False) -> Snapshot:
+        """Everything known at ``at`` (Unix seconds).
+
+        A source that failed last time is unknown; with ``stale`` it is as it was read last, if that was not long ago:
+        ``read_at`` tells.
+        """
+        served = {
+            name: (read, section)
+            for name, (read, section) in self._read.items()
+            if self._sections[name] is not None or (stale and 0 <= at - read <= STALE_SECONDS)
+        }
+        outcomes, read_at = self._shown
+        self._shown = (
+            compact(dict(self._outcomes), outcomes),
+            compact({name: read for name, (read, _) in served.items()}, read_at),
+        )
+        return Snapshot(
+            at,
+            self.server,
+            self.account,
+            *self._shown,
+            **{name: section for name, (_, section) in served.items()},
+        )

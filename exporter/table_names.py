@@ -1,0 +1,78 @@
+"""Table names as InnoDB's dictionary writes them: ``schema/table``, file-name encoded, a name for each partition.
+
+And as it shows them to people: ``schema.table``, quoted, with the partition in a comment.
+"""
+
+from __future__ import annotations
+
+import re
+
+from exporter.filename_charset import LETTERS
+
+_PARTITION = re.compile(r"#p#.*", re.IGNORECASE | re.DOTALL)
+_CODE_POINT = re.compile(r"[0-9a-f]{4}")
+_SURROGATES = range(0xD800, 0xE000)
+_QUOTED = re.compile(r"""([`"])((?:(?!\1).|\1\1)*)\1""", re.DOTALL)
+_COMMENT = " /* "
+_CODES = {
+    chr(ord("0") + place) + second: letter
+    for second, row in LETTERS.items()
+    for place, letter in enumerate(row)
+    if letter != " "
+}
+
+
+def logical_table(name: str) -> str:
+    """The table that a partition belongs to (``t#P#p0``; in lower case from MySQL 8.0 on)."""
+    return _PARTITION.sub("", name)
+
+
+def from_filename(name: str) -> tuple[str, str]:
+    """Schema and table of a dictionary name such as ``shop/order@002dlines#p#p0``; no schema where it has none."""
+    schema, slash, table = name.partition("/")
+    if not slash:
+        return "", name  # system tables and the like
+    return _decode(schema), _decode(logical_table(table))
+
+
+def from_quoted(name: str) -> tuple[str, str]:
+    """Schema and table of a name such as ```shop`.`orders` /* Partition `p0` */``; no schema where it has none.
+
+    explain_filename writes them so (sql/sql_table.cc). Where the server's sql_mode has ANSI_QUOTES the quotes are
+    double ones; where sql_quote_show_create is off there are none, and a point within a name cannot be told from the
+    one between two.
+    """
+    first = _QUOTED.match(name)
+    if first is None:
+        schema, point, table = name.partition(_COMMENT)[0].partition(".")
+        return (schema, table) if point else ("", schema)
+    second = _QUOTED.match(name, first.end() + 1) if name[first.end() : first.end() + 1] == "." else None
+    return ("", _unquoted(first)) if second is None else (_unquoted(first), _unquoted(second))
+
+
+def _unquoted(name: re.Match[str]) -> str:
+    return name[2].replace(name[1] * 2, name[1])
+
+
+def _decode(name: str) -> str:
+    """Undo the file-name encoding, as my_mb_wc_filename does (strings/ctype-utf8.cc).
+
+    After an ``@`` come two characters that stand for a letter, or else four hexadecimal digits. ``@@@`` ends
+    names that Windows keeps for itself, such as ``con``.
+    """
+    decoded = ""
+    while name:
+        plain, mark, name = name.partition("@")
+        decoded += plain
+        if name[:2] in _CODES:
+            decoded += _CODES[name[:2]]
+            name = name[2:]
+        elif _CODE_POINT.match(name):
+            code = int(name[:4], 16)
+            decoded += "\ufffd" if code in _SURROGATES else chr(code)  # half a pair is no text
+            name = name[4:]
+        elif name == "@@":
+            break
+        else:
+            decoded += mark
+    return decoded

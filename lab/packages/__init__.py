@@ -1,0 +1,1 @@
+"""Packages fetched by their ordinary clients, unpacked privately and cached."""

@@ -1,0 +1,195 @@
+"""Debian packages of any suite, unpacked privately with all that they depend on, and started from there.
+
+Nothing is installed. Mirror and keyring are those of the machine's own apt configuration, so the machine
+must be a Debian; signatures are checked as apt always does. A suite that moves (sid) is fetched once and then
+kept: remove its folder from the cache for a newer one.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab.packages import cache
+from lab.packages.cache import Unavailable
+
+APT = Path("/etc/apt")
+NOT_A_BASE_SUITE = re.compile(r"-(updates|security|backports|proposed)\b|/")
+FETCH_SECONDS = 600
+
+
+def unpacked(suite: str, package: str, *more: str) -> Path:
+    """The root of a tree that holds the packages and all that they depend on.
+
+    Args:
+        suite: A suite's name, such as `bookworm`.
+        package: A package of its `main` component.
+        more: Further packages for the same tree.
+
+    Raises:
+        Unavailable: Without apt, without the suite or the package, or when the mirror doesn't answer.
+    """
+    architecture = _architecture()
+    names = "+".join((package, *more))
+
+    def make(root: Path) -> None:
+        _fetch(suite, architecture, (package, *more), root)
+
+    return cache.kept(f"debian/{suite}-{architecture}/{names}", make)
+
+
+def command(root: Path, program: str) -> list[str]:
+    """The command line that starts a program of a tree with the loader and libraries of that tree.
+
+    A program that starts itself anew by way of /proc/self/exe (chromium) would start its loader instead; such
+    a one needs `LD_LIBRARY_PATH` at `libraries(root)`, and a machine of the same suite.
+
+    Args:
+        root: What `unpacked` returned.
+        program: The program's path in the tree, such as `usr/sbin/mysqld`.
+
+    Raises:
+        Unavailable: The tree holds no such program, or no loader.
+    """
+    if not (root / program).is_file():
+        raise Unavailable(f"{program} is not in {root.name}")
+    # The names ld-linux-*.so.* may be symbolic links to where the loader would be if it were installed.
+    loaders = (
+        loader
+        for pattern in ("ld-linux*.so.*", "ld-[0-9]*.so")
+        for folder in _library_folders(root)
+        for loader in sorted(folder.glob(pattern))
+        if loader.is_file() and root in loader.resolve().parents
+    )
+    loader = next(loaders, None)
+    if loader is None:
+        raise Unavailable(f"no loader is in {root.name}")
+    return [str(loader), "--library-path", libraries(root), str(root / program)]
+
+
+def libraries(root: Path) -> str:
+    """The folders of a tree's libraries, with a colon between them."""
+    folders = _library_folders(root)
+    # Some packages' programs find their own libraries in a folder below these, by its absolute path.
+    below = {library.parent for folder in folders for library in sorted(folder.glob("*/lib*.so*"))}
+    return ":".join(map(str, (*folders, *sorted(below))))
+
+
+def _library_folders(root: Path) -> list[Path]:
+    return [folder for parent in ("lib", "usr/lib") for folder in sorted((root / parent).glob("*-linux-gnu*"))]
+
+
+def source(suite: str, apt: Path = APT) -> str:
+    """A deb822 stanza for the suite, from the machine's own first Debian source with its suite changed.
+
+    Args:
+        suite: The suite to read.
+        apt: The folder of apt's configuration.
+
+    Raises:
+        Unavailable: The machine has no source for packages.
+    """
+    for stanza in _stanzas(apt):
+        uris, signed = stanza.get("uris", "").split(), stanza.get("signed-by", "")
+        base = any(not NOT_A_BASE_SUITE.search(name) for name in stanza.get("suites", "").split())
+        if base and uris and "deb" in stanza.get("types", "").split() and stanza.get("enabled") != "no":
+            lines = ["Types: deb", f"URIs: {uris[0]}", f"Suites: {suite}", "Components: main"]
+            if signed:
+                lines.append(f"Signed-By: {signed}")
+            return "\n".join(lines) + "\n"
+    raise Unavailable("apt's configuration names no source of Debian packages")
+
+
+def _stanzas(apt: Path) -> Iterator[dict[str, str]]:
+    for path in sorted((apt / "sources.list.d").glob("*.sources")):
+        text = "\n".join(line for line in path.read_text().splitlines() if not line.startswith("#"))
+        for stanza in re.split(r"\n\s*\n", text):
+            # A field goes on in the lines after it that begin with white space (a key written out, say).
+            fields = re.findall(r"^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)", stanza, re.MULTILINE)
+            if fields:
+                yield {name.lower(): value.rstrip() for name, value in fields}
+    for path in (apt / "sources.list", *sorted((apt / "sources.list.d").glob("*.list"))):
+        for line in path.read_text().splitlines() if path.is_file() else ():
+            if entry := re.match(r"deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)", line):
+                options, uri, name = entry.groups()
+                signed = re.search(r"signed-by=(\S+)", options or "")
+                yield {"types": "deb", "uris": uri, "suites": name, "signed-by": signed[1] if signed else ""}
+
+
+def _architecture() -> str:
+    if not all(shutil.which(tool) for tool in ("apt-get", "dpkg", "dpkg-deb")):
+        raise Unavailable("Debian packages need apt-get and dpkg-deb, which this machine lacks")
+    return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+
+
+def _fetch(suite: str, architecture: str, packages: tuple[str, ...], root: Path) -> None:
+    """Download the packages and all that they depend on, and unpack them into `root`."""
+    private = cache.folder() / "debian" / f"{suite}-{architecture}" / ".apt"
+    with cache.lock(private / "lock"):
+        configuration = _configure(private, source(suite))
+        archives = private / "cache" / "archives"
+        apt = ["apt-get", "-q", "-c", str(configuration)]
+        _run([*apt, "update"], f"the package lists of {suite}")
+        _run(
+            [*apt, "install", "--yes", "--download-only", "--no-install-recommends", *packages],
+            f"{' '.join(packages)} of {suite}",
+        )
+        for archive in sorted(archives.glob("*.deb")):
+            _run(["dpkg-deb", "-x", str(archive), str(root)], f"the content of {archive.name}")
+        shutil.rmtree(archives)
+
+
+def _configure(private: Path, stanza: str) -> Path:
+    """Write a configuration under which apt-get touches nothing outside `private`."""
+    state, downloads, etc = private / "state", private / "cache", private / "etc"
+    shutil.rmtree(downloads, ignore_errors=True)
+    for path in (state / "lists" / "partial", downloads / "archives" / "partial", etc):
+        path.mkdir(parents=True, exist_ok=True)
+    (state / "status").write_text("")  # nothing counts as installed, so that all dependencies are fetched
+    (etc / "suite.sources").write_text(stanza)
+    settings = {
+        "Dir::State": state,
+        "Dir::State::lists": state / "lists",
+        "Dir::State::status": state / "status",
+        "Dir::Cache": downloads,
+        "Dir::Cache::archives": downloads / "archives",
+        "Dir::Etc::sourcelist": "/dev/null",
+        "Dir::Etc::sourceparts": etc,
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "APT::Default-Release": "",
+        "APT::Sandbox::User": "root",  # apt's own user may not write below the cache
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+        "Acquire::Languages": "none",
+        "APT::Update::Error-Mode": "any",  # a list that could not be fetched is no mere warning
+        "Acquire::Retries": "2",
+    }
+    # What the machine does after an update of its own (clean up, tell the desktop) isn't wanted here.
+    hooks = ("APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success", "DPkg::Post-Invoke")
+    lines = [
+        *(f"#clear {hook};" for hook in hooks),
+        *(f'{key} "{value}";' for key, value in settings.items()),
+    ]
+    path = private / "apt.conf"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _run(arguments: list[str], what: str) -> None:
+    try:
+        subprocess.run(
+            arguments,
+            check=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=FETCH_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{what}: {arguments[0]} took longer than {FETCH_SECONDS} s") from None
+    except subprocess.CalledProcessError as error:
+        errors = [line for line in error.output.splitlines() if line.startswith(("E:", "dpkg-deb: error"))]
+        # apt's own lines name the mirror: that's fine on a terminal, where they say what failed.
+        raise Unavailable(f"{what}: {'; '.join(errors) or error.output.strip()[-300:]}") from None

@@ -1,0 +1,46 @@
+"""Packages of the npm registry, unpacked privately by the ordinary client: one version with one content."""
+
+import base64
+import hashlib
+import shutil
+import tarfile
+from pathlib import Path
+
+from lab.packages import cache, tool
+from lab.packages.cache import Unavailable
+
+PACK_SECONDS = 300
+
+
+def unpacked(package: str, version: str, integrity: str) -> Path:
+    """The folder that holds the package's files; none of its scripts is run.
+
+    Args:
+        package: The package's name.
+        version: Its exact version.
+        integrity: Its content's digest as npm writes it: `sha512-` and the digest in base 64.
+
+    Raises:
+        Unavailable: Without npm, when the registry doesn't answer, or when the content is another one.
+    """
+
+    def make(root: Path) -> None:
+        _fetch(f"{package}@{version}", integrity, root)
+
+    return cache.kept(f"npm/{package}-{version}", make) / "package"
+
+
+def _fetch(wanted: str, integrity: str, root: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise Unavailable(f"{wanted} needs npm, which this machine lacks")
+    tool.run(wanted, "npm", [npm, "pack", "--silent", "--ignore-scripts", wanted], root, seconds=PACK_SECONDS)
+    archive = next(root.glob("*.tgz"))
+    digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    if integrity != f"sha512-{digest}":
+        raise Unavailable(f"{wanted}: its content is not the one expected: sha512-{digest}")
+    with tarfile.open(archive) as members:
+        # Python 3.11.0 to 3.11.3 have no filters; the content is the expected one in any case.
+        members.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+        members.extractall(root)  # noqa: S202 - its digest has just been checked
+    archive.unlink()

@@ -1,0 +1,1 @@
+"""Child processes, and the ports they listen on."""

@@ -1,0 +1,66 @@
+"""Processes that die with this one, however it dies."""
+
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+# PR_SET_PDEATHSIG outlives exec, so the program needn't know. The check is for a parent that died before it.
+_TIE = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+_Request = tuple[Sequence[str], Mapping[str, str], Path | None, "Future[subprocess.Popen[bytes]]"]
+_requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+_starting = threading.Lock()
+_starter: threading.Thread | None = None
+
+
+def spawn(command: Sequence[str], environment: Mapping[str, str], output: Path | None) -> "subprocess.Popen[bytes]":
+    """Start a program in a session of its own; the kernel kills it when this process ends.
+
+    Args:
+        command: The program's absolute path and its arguments.
+        environment: Variables besides those of this process.
+        output: The file to which its standard output and error are appended; None for those of this process.
+
+    Raises:
+        OSError: The file can't be written.
+    """
+    global _starter  # noqa: PLW0603 - one thread a process
+    with _starting:
+        # The kernel takes the end of the *thread* that forked for the parent's death, so one that lives as
+        # long as the process does all the forking, whichever thread asks.
+        if _starter is None:
+            _starter = threading.Thread(target=_serve, name="lab.processes.child", daemon=True)
+            _starter.start()
+    started: Future[subprocess.Popen[bytes]] = Future()
+    _requests.put((command, environment, output, started))
+    return started.result()
+
+
+def _serve() -> None:
+    while True:
+        command, environment, output, started = _requests.get()
+        try:
+            with output.open("ab") if output else contextlib.nullcontext() as file:
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", _TIE, str(os.getpid()), *command],
+                    env={**os.environ, **environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
+                    start_new_session=True,
+                )
+        except Exception as error:  # noqa: BLE001 - handed to the thread that asked
+            started.set_exception(error)
+        else:
+            started.set_result(process)

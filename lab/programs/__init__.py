@@ -1,0 +1,1 @@
+"""Real programs beside the servers: Prometheus, Alertmanager, sysbench, mysqld_exporter."""

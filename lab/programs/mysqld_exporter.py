@@ -1,0 +1,51 @@
+"""The peer: Debian's mysqld_exporter, unpacked privately and started beside the sidecar.
+
+Its two collectors that read what the sidecar reads are off by default, and on here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from lab.packages import debian
+from lab.processes.serving import LISTENING, Running, serving, version_of
+from lab.servers import Server
+
+SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
+FLAGS = ("--collect.engine_innodb_status", "--collect.info_schema.innodb_metrics")
+GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
+"""What its README tells users to give its account."""
+
+
+def version() -> str:
+    """What it says of itself, such as `0.19.0`.
+
+    Raises:
+        Unavailable: It can't be had here.
+    """
+    return version_of(_command())
+
+
+def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.AbstractContextManager[Running]:
+    """Start it on a free port of the loopback address, and stop it at the end.
+
+    Args:
+        server: What it watches, over TCP.
+        folder: For its option file and its log.
+        user: Its account, without a password.
+        more: Further flags.
+
+    Raises:
+        Unavailable: It can't be had here; the text says why.
+        NotServing: It did not start.
+    """
+    options = folder / "mysqld_exporter.cnf"
+    options.write_text(f"[client]\nuser={user}\nhost={server.host}\nport={server.port}\n", encoding="utf-8")
+    where = (f"--config.my-cnf={options}", "--web.listen-address=127.0.0.1:0")
+    command = [*_command(), *where, *FLAGS, *more]
+    return serving("mysqld_exporter", command, {}, folder / "mysqld_exporter.log", LISTENING)
+
+
+def _command() -> list[str]:
+    return debian.command(debian.unpacked(SUITE, PACKAGE), PROGRAM)

@@ -1,0 +1,239 @@
+"""A real Prometheus from Debian's package, which is not installed: on a free port of the loopback address."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from lab.packages import debian
+from lab.processes.serving import LISTENING, PLAIN, NotServing, serving
+from lab.programs import promtool
+
+PROGRAM = "usr/bin/prometheus"
+OLDEST, NEWEST = promtool.OLDEST, promtool.NEWEST
+READY_SECONDS = 30.0
+ASK_SECONDS = 30.0
+
+
+class QueryFailed(Exception):
+    """Prometheus refuses a query or cannot do it; the text is its own."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One series of an answer.
+
+    Attributes:
+        labels: The metric's name, where there is one, as `__name__`.
+        values: Time (seconds since the epoch) and value of each point, the oldest first; one for an instant query.
+    """
+
+    labels: Mapping[str, str]
+    values: Sequence[tuple[float, float]]
+
+    @property
+    def value(self) -> float:
+        """The newest value."""
+        return self.values[-1][1]
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """One that runs.
+
+    Attributes:
+        url: Without a slash at its end.
+        pid: Its process.
+        configuration: Its file; rewrite it and call `reload`.
+    """
+
+    url: str
+    pid: int
+    configuration: Path
+
+    def query(self, expression: str, at: float | None = None) -> list[Sample]:
+        """An instant query.
+
+        Args:
+            expression: PromQL.
+            at: When, in seconds since the epoch; None for now.
+
+        Raises:
+            QueryFailed: It is wrong, or too much.
+        """
+        asked = {"query": expression} if at is None else {"query": expression, "time": str(at)}
+        return _samples(self._get("query", asked))
+
+    def query_range(self, expression: str, start: float, end: float, step: float) -> list[Sample]:
+        """A range query.
+
+        Args:
+            expression: PromQL.
+            start: Seconds since the epoch.
+            end: Seconds since the epoch.
+            step: Seconds between two points.
+
+        Raises:
+            QueryFailed: It is wrong, or too much.
+        """
+        asked = {"query": expression, "start": str(start), "end": str(end), "step": str(step)}
+        return _samples(self._get("query_range", asked))
+
+    def parse(self, expression: str) -> dict[str, Any]:
+        """The syntax tree of an expression, as Prometheus 3 gives it (not the one of bookworm).
+
+        Raises:
+            QueryFailed: It is wrong.
+        """
+        return dict(self._get("parse_query", {"query": expression}))
+
+    def alerts(self) -> list[dict[str, Any]]:
+        """Alerts that are pending or firing: labels, annotations, state, activeAt, value."""
+        return list(self._get("alerts")["alerts"])
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Rules of all groups, with their health, lastError and, for alerts, state."""
+        return [rule for group in self._get("rules")["groups"] for rule in group["rules"]]
+
+    def targets(self) -> list[dict[str, Any]]:
+        """What it scrapes: labels, scrapeUrl, health, lastError, lastScrape."""
+        return list(self._get("targets", {"state": "active"})["activeTargets"])
+
+    def alertmanagers(self) -> list[str]:
+        """The addresses that it sends alerts to."""
+        return [each["url"] for each in self._get("alertmanagers")["activeAlertmanagers"]]
+
+    def metadata(self) -> dict[str, Any]:
+        """Kind, help and unit of each metric that a target has, by name."""
+        return dict(self._get("metadata"))
+
+    def reload(self) -> None:
+        """Read configuration and rules anew.
+
+        Raises:
+            QueryFailed: They are wrong; the old ones stay in force.
+        """
+        answer = httpx.post(f"{self.url}/-/reload", timeout=ASK_SECONDS, **PLAIN)
+        if answer.is_error:
+            raise QueryFailed(answer.text.strip())
+
+    def _get(self, what: str, parameters: Mapping[str, str] | None = None) -> Any:
+        answer = httpx.get(f"{self.url}/api/v1/{what}", params=parameters, timeout=ASK_SECONDS, **PLAIN)
+        try:
+            said = answer.json()
+        except ValueError:
+            raise QueryFailed(f"{answer.status_code}: {answer.text.strip()}") from None
+        if said["status"] != "success":
+            raise QueryFailed(said["error"])
+        return said["data"]
+
+
+def job(name: str, *addresses: str, **more: Any) -> dict[str, Any]:
+    """A scrape configuration.
+
+    Args:
+        name: The label `job`.
+        addresses: Such as `127.0.0.1:9747`.
+        more: Further keys of it, such as `scheme`, `tls_config`, `basic_auth`.
+    """
+    return {"job_name": name, "static_configs": [{"targets": list(addresses)}], **more}
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path,
+    jobs: Sequence[Mapping[str, Any]],
+    *,
+    rules: Sequence[Path] = (),
+    alertmanagers: Sequence[str] = (),
+    interval: float = 1.0,
+    evaluation: float = 1.0,
+    suite: str = OLDEST,
+    labels: Mapping[str, str] | None = None,
+) -> Iterator[Prometheus]:
+    """Start it, wait until it answers, and stop it at the end. Its data is removed with it.
+
+    The first scrape comes some five seconds later: Prometheus waits that long for more targets.
+
+    Args:
+        folder: For its configuration and its log.
+        jobs: What it scrapes, made by `job`.
+        rules: Rule files.
+        alertmanagers: Their addresses.
+        interval: Seconds between two scrapes.
+        evaluation: Seconds between two evaluations of the rules, where their group does not say.
+        suite: The Debian suite whose Prometheus it is: `OLDEST` (2.42) or `NEWEST` (3.5).
+        labels: External labels: what this Prometheus adds to its alerts.
+
+    Raises:
+        Unavailable: It can't be had here; the text says why.
+        NotServing: It did not start: its configuration or a rule file is wrong, say.
+    """
+    command = debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM)
+    configuration = folder / "prometheus.yml"
+    settings: dict[str, Any] = {
+        "global": {
+            "scrape_interval": _milliseconds(interval),
+            "scrape_timeout": _milliseconds(interval),
+            "evaluation_interval": _milliseconds(evaluation),
+            "external_labels": dict(labels or {}),
+        },
+        "rule_files": [str(path.resolve()) for path in rules],
+        "scrape_configs": list(jobs),
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": list(alertmanagers)}]}] * bool(alertmanagers)},
+    }
+    configuration.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+    with tempfile.TemporaryDirectory(prefix="prometheus-") as data:
+        flags = (
+            f"--config.file={configuration}",
+            f"--storage.tsdb.path={data}",
+            "--web.listen-address=127.0.0.1:0",
+            "--web.enable-lifecycle",
+        )
+        log = folder / "prometheus.log"
+        with serving("Prometheus", [*command, *flags], {}, log, LISTENING) as process:
+            started = Prometheus(f"http://127.0.0.1:{process.port}", process.pid, configuration)
+            _wait(started, log)
+            yield started
+
+
+def _wait(started: Prometheus, log: Path) -> None:
+    """Until it is ready: it listens before it has read its data and its rules, and ends where these are wrong."""
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
+        listens = True
+        try:
+            if httpx.get(f"{started.url}/-/ready", timeout=ASK_SECONDS, **PLAIN).is_success:
+                return
+        except httpx.ConnectError:
+            listens = False
+        except httpx.TransportError:
+            pass
+        if not listens or time.monotonic() > deadline:
+            raise NotServing(f"Prometheus did not start:\n{log.read_text(errors='replace')[-4000:]}")
+        time.sleep(0.05)
+
+
+def _samples(data: Mapping[str, Any]) -> list[Sample]:
+    if data["resultType"] == "scalar":
+        return [Sample({}, [_point(data["result"])])]
+    return [
+        Sample(series["metric"], [_point(point) for point in series.get("values") or [series["value"]]])
+        for series in data["result"]
+    ]
+
+
+def _point(point: Sequence[Any]) -> tuple[float, float]:
+    return float(point[0]), float(point[1])
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{round(seconds * 1000)}ms"

@@ -1,0 +1,1 @@
+"""Records, tables and pictures of what was measured."""

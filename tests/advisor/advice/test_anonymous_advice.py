@@ -1,0 +1,85 @@
+"""An anonymised recording gets the advice that the plain one gets, but for the names."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.advice import evaluation
+from advisor.observe.window import Window
+from advisor.rules import check
+from advisor.rules.check import Rule
+from exporter.recording.anonymise import Anonymous
+from exporter.recording.file import replay
+from exporter.snapshot import Snapshot
+from lab.captures import Capture, kept
+from lab.servers import Server
+from tests.advisor.building import REPOSITORY
+from tests.advisor.conftest import Run
+from tests.exporter.recording.test_anonymise import STAND_IN, again, compare
+
+RULES = check.load(REPOSITORY / "rules")
+QUICK = frozenset({"counted-beside-index", "index-builds", "repeated-scan", "unprivileged", "write-pressure"})
+"""Scenarios that between them speak of schemas, tables, indexes, columns, settings, the server and the account."""
+
+
+def advice(rules: tuple[Rule, ...], history: list[Snapshot]) -> list[str]:
+    """What the rules say, as texts without what depends on names: fingerprints and the order."""
+    found = evaluation.advise(rules, Window.of(history, float("inf"))).model_dump(mode="json", by_alias=True)
+    said = [*found["recommendations"], *found["blind"], *found["failed"], *found["overruled"]]
+    return [json.dumps(_without_fingerprints(each), sort_keys=True, ensure_ascii=False) for each in said]
+
+
+def _without_fingerprints(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_fingerprints(item) for key, item in value.items() if key != "fingerprint"}
+    return [_without_fingerprints(item) for item in value] if isinstance(value, list) else value
+
+
+def plainly(said: list[str], names: dict[str, str]) -> list[str]:
+    """Advice with one word for whatever the server or its account are called, and with these names."""
+    texts = [STAND_IN.sub(lambda found: names.get(found[0], found[0]), each) for each in said]
+    texts = [re.sub(r" TO '[^']*'@'[^']*'| FROM '[^']*'@'[^']*'", " TO somebody", each) for each in texts]
+    return sorted(re.sub(r"[\w ]*(?:denied|the account may not read)[^\"]*", "refused", each) for each in texts)
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        # The models take their time over the others.
+        pytest.param(each, id=str(each), marks=() if each.scenario in QUICK else pytest.mark.long)
+        for each in kept()
+    ],
+)
+def test_the_advice_is_the_same_but_for_the_names(capture: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "anonymous.jsonl.gz"
+    again(capture.recording, Anonymous(path))
+    plain, anonymous = list(replay(capture.recording)), list(replay(path))
+    names = {stand_in: name.partition(" ")[2] for name, stand_in in compare(plain, anonymous).named.items()}
+    expected = plainly(advice(RULES, plain), {})
+    assert plainly(advice(RULES, anonymous), names) == expected
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_record_can_leave_out_the_names(server: Server, run: Run, tmp_path: Path) -> None:
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statement in (
+            "CREATE DATABASE geheim",
+            "CREATE TABLE geheim.geheimnis (geheimspalte INT PRIMARY KEY)",
+            "INSERT INTO geheim.geheimnis VALUES (1), (2)",
+            "SELECT COUNT(*) FROM geheim.geheimnis",
+            "ANALYZE TABLE geheim.geheimnis",
+        ):
+            cursor.execute(statement)
+        held = {}
+        for options in ((), ("--anonymise",)):
+            path = tmp_path / f"recording{len(options)}.jsonl"
+            ended = run("record", "--dsn", server.dsn, "--for", "1s", "--interval", "0.5s", *options, "-o", path)
+            assert ended.returncode == 0, ended.stderr
+            held[options] = path.read_text()
+        cursor.execute("DROP DATABASE geheim")
+    assert ["geheim" in text for text in held.values()] == [True, False]
+    assert str(server.datadir) not in held[("--anonymise",)]
+    assert run("advise", "--recording", path, "--format", "json").returncode == 0

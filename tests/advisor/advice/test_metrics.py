@@ -1,0 +1,160 @@
+"""The rules and what they say as metrics: one series a change, and for every rule whether it could see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from advisor.advice import metrics
+from advisor.contract.recommendation import (
+    Advice,
+    Change,
+    Effect,
+    Failed,
+    Recommendation,
+    SetAside,
+    Severity,
+    fingerprint,
+)
+from advisor.files.yaml_file import FileError
+from advisor.rules.rulebook import Rulebook
+from tests.advisor.building import RULES_FOLDER, advised, captured
+from tests.advisor.sidecar import values, write_rule
+from tests.unavailable import promtool_says
+
+BOOK = Rulebook(RULES_FOLDER)
+SCAN = "scan-exceeds-old-sublist"
+
+
+class Ready(Collector):
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
+
+
+def exposed(advice: Advice | None, book: Rulebook = BOOK) -> str:
+    registry = CollectorRegistry()
+    registry.register(Ready(list(metrics.families(advice, book))))
+    return generate_latest(registry).decode()
+
+
+def samples(advice: Advice | None, name: str, book: Rulebook = BOOK) -> list[tuple[dict[str, str], float]]:
+    found = values(exposed(advice, book))
+    return [(dict(labels), value) for (each, labels), value in found.items() if each == f"innodb_advisor_{name}"]
+
+
+def change(setting: str, to: int) -> Change:
+    line = f"{setting} = {to}"
+    return Change(setting=setting, from_=1, to=to, dynamic=True, apply=(), rollback=(), persist=(), config=line)
+
+
+def found(subject: dict[str, str], *changes: Change, saved: float | None = None, rule: str = SCAN) -> Recommendation:
+    return Recommendation(
+        rule=rule,
+        severity=Severity.WARNING,
+        confidence=1.0,
+        fingerprint=fingerprint(rule, subject),
+        summary="a summary",
+        subject=subject,
+        evidence=(),
+        changes=changes,
+        effect=None if saved is None else Effect(quantity="reads", predicted=0, read_bytes_saved_per_second=saved),
+        watched_seconds=1.0,
+        references=(),
+    )
+
+
+def advice(*recommendations: Recommendation, **more: tuple[object, ...]) -> Advice:
+    return Advice.model_validate(
+        {"server": "mysql 9.7.4", "at": 1.0, "watched_seconds": 1.0, "recommendations": recommendations, "blind": ()}
+        | more
+    )
+
+
+def test_a_recommendation_names_rule_severity_subject_and_setting() -> None:
+    labels = {"rule": SCAN, "severity": "warning", "subject": "shop.orders", "setting": "innodb_old_blocks_pct"}
+    assert (labels, 1.0) in samples(advised(captured("mysql-9.7/repeated-scan")), "recommendation")
+
+
+def test_a_recommendation_without_a_change_of_a_setting_names_none() -> None:
+    [(labels, value)] = samples(advice(found({})), "recommendation")
+    assert (labels["setting"], labels["subject"], value) == ("", "", 1.0)
+
+
+def test_a_recommendation_of_two_changes_is_two_series() -> None:
+    several = advice(found({}, change("innodb_io_capacity", 2000), change("innodb_flush_neighbors", 0)))
+    named = [labels["setting"] for labels, _ in samples(several, "recommendation")]
+    assert named == ["innodb_io_capacity", "innodb_flush_neighbors"]
+
+
+def test_findings_whose_labels_are_the_same_are_one_series() -> None:
+    one, two = {"schema": "a.b", "table": "c"}, {"schema": "a", "table": "b.c"}
+    pct = change("innodb_old_blocks_pct", 60), change("innodb_old_blocks_pct", 70)
+    alike = advice(
+        *(found(subject, each, saved=saved) for subject, each, saved in zip((one, two), pct, (3.0, 2.0), strict=True)),
+        suppressed=tuple(SetAside(recommendation=found(each), reason="") for each in (one, two)),
+        failed=(Failed(rule=SCAN, reason="for a"), Failed(rule=SCAN, reason="for b")),
+    )
+    assert len({each.fingerprint for each in alike.recommendations}) == 2
+    for name in ("recommendation", "suppressed"):  # samples refuses a series that is there twice
+        [(labels, value)] = samples(alike, name)
+        assert (labels["subject"], value) == ("a.b.c", 1.0)
+    [(_, saved)] = samples(alike, "predicted_read_bytes_saved_per_second")
+    assert saved == 3.0
+    assert ({"rule": SCAN}, 1.0) in samples(alike, "rule_failed")
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mariadb-11.8/idle", "mysql-5.6/idle", "odd names"])
+def test_promtool_has_nothing_to_say(name: str) -> None:
+    odd = advice(found({"schema": 'a"b\\', "table": "c\nd\u00e9{}"}, saved=1.0), found({"schema": "x"}))
+    text = exposed(odd if name == "odd names" else advised(captured(name)))
+    assert "innodb_advisor_rule_blind" in text
+    assert promtool_says(text) == ""
+
+
+def test_the_saving_is_in_bytes_a_second() -> None:
+    window = captured("mysql-9.7/repeated-scan")
+    known = samples(advised(window), "predicted_read_bytes_saved_per_second")
+    [saved] = [value for labels, value in known if labels == {"rule": SCAN, "subject": "shop.orders"}]
+    [scan] = [each for each in advised(window).recommendations if each.rule == SCAN]
+    [passes] = [item.value for item in scan.evidence if item.name == "passes"]
+    assert scan.effect is not None
+    assert scan.effect.now is not None
+    assert saved == scan.effect.read_bytes_saved_per_second
+    assert saved == pytest.approx(scan.effect.now * 16_384 * float(passes) / scan.watched_seconds, rel=0.01)
+
+
+def test_every_rule_says_whether_it_is_blind_or_broken() -> None:
+    given = advised(captured("mariadb-11.8/idle"))
+    blind = {labels["rule"]: value for labels, value in samples(given, "rule_blind")}
+    assert set(blind) == {each.id for each in BOOK.rules}
+    assert (blind[SCAN], blind["change-buffering-without-benefit"]) == (1.0, 0.0)
+    assert {labels["rule"]: value for labels, value in samples(given, "rule_failed")} == dict.fromkeys(blind, 0.0)
+
+
+def test_without_a_window_only_the_rules_themselves_are_known() -> None:
+    assert {name for name, _ in values(exposed(None))} == {
+        "innodb_advisor_rules",
+        "innodb_advisor_rules_last_reload_successful",
+        "innodb_advisor_rules_last_reload_success_timestamp_seconds",
+    }
+    assert samples(None, "rules") == [({"origin": "built-in"}, len(BOOK.rules)), ({"origin": "user"}, 0.0)]
+
+
+def test_a_failed_reload_is_known_and_so_is_when_the_rules_in_force_were_loaded(tmp_path: Path) -> None:
+    write_rule(tmp_path)
+    book = Rulebook(RULES_FOLDER, tmp_path)
+    [(_, before)] = samples(None, "rules_last_reload_success_timestamp_seconds", book)
+    assert before == book.loaded_at
+    (tmp_path / "broken.yaml").write_text("id: [")
+    with pytest.raises(FileError):
+        book.reload()
+    assert samples(None, "rules_last_reload_successful", book) == [({}, 0.0)]
+    assert samples(None, "rules_last_reload_success_timestamp_seconds", book) == [({}, before)]
+    assert ({"origin": "user"}, 1.0) in samples(None, "rules", book)

@@ -1,0 +1,92 @@
+"""Why a rule was silent is said with the condition and the values that it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from advisor.advice import silence
+from advisor.observe.window import Window
+from advisor.rules import check
+from advisor.rules.check import Rule
+from tests.advisor.building import RULES_FOLDER, captured, scanned, server
+
+MakeRule = Callable[..., Rule]
+OLD_SUBLIST = check.load_file(RULES_FOLDER / "scan-exceeds-old-sublist.yaml")
+
+
+def window(**sections: object) -> Window:
+    return Window.of([scanned(100, 1, 11_400, **sections), scanned(110, 3, 33_000, **sections)], 3600)
+
+
+def explained(of: Rule, seen: Window) -> list[str]:
+    return [str(each) for each in silence.explain(of, seen)]
+
+
+def test_every_condition_that_says_no_is_named_with_its_values(make_rule: MakeRule) -> None:
+    found = make_rule(
+        let={"share": "pool.free_pages / pool.pages", "half": "share * 0.5"},
+        when=["pool.pages > 0.0", "half > 0.25", "setting.innodb_change_buffering == 'none'"],
+        unless=["pool.old_pages > 1.0", "pool.pages < 0.0"],
+    )
+    assert explained(found, window()) == [
+        "when `half > 0.25` is false  (half = 0, share = 0, pool.free_pages = 0, pool.pages = 16,382)",
+        "when `setting.innodb_change_buffering == 'none'` is false  (setting.innodb_change_buffering = 'all')",
+        "unless `pool.old_pages > 1.0` is true  (pool.old_pages = 6,036)",
+    ]
+
+
+def test_a_name_in_a_text_is_no_name(make_rule: MakeRule) -> None:
+    found = make_rule(when=["'pool.pages' == \"pool.pages or not\""])
+    assert explained(found, window()) == ["when `'pool.pages' == \"pool.pages or not\"` is false"]
+
+
+def test_what_is_not_known_is_no_reason_but_what_says_no_beside_it_is(make_rule: MakeRule) -> None:
+    found = make_rule(when=["ibuf.merges > 0.0", "ibuf.merges > 0.0 && pool.pages < 0.0"])
+    assert explained(found, window()) == [
+        "when `ibuf.merges > 0.0 && pool.pages < 0.0` is false  (ibuf.merges = not known, pool.pages = 16,382)"
+    ]
+
+
+def test_a_rule_that_fires_or_is_blind_has_no_reason_to_be_silent(make_rule: MakeRule) -> None:
+    assert explained(make_rule(), window()) == []
+    assert explained(make_rule(when=["ibuf.merges > 0.0"]), window()) == []
+    assert explained(OLD_SUBLIST, captured("mysql-9.7/repeated-scan")) == []
+
+
+def test_every_item_is_explained_by_its_name(make_rule: MakeRule) -> None:
+    found = make_rule(for_each="scans", when=["scan.passes > 3.0"])
+    assert explained(found, window()) == ["shop.orders: when `scan.passes > 3.0` is false  (scan.passes = 2)"]
+
+
+def test_there_may_be_nothing_to_look_at(make_rule: MakeRule) -> None:
+    found = make_rule(for_each="scans")
+    assert explained(found, captured("mysql-9.7/idle")) == ["there is nothing in scans"]
+
+
+def test_the_rule_may_be_for_other_servers(make_rule: MakeRule) -> None:
+    found = make_rule(applies={"mariadb": {"from": "10.5"}})
+    assert explained(found, window(of=server("8.4.3"))) == ["the rule does not apply to mysql 8.4.3"]
+
+
+def test_what_did_not_last_is_said(make_rule: MakeRule) -> None:
+    found = make_rule(lasting={"condition": "pool.pages_read > 100000.0"})
+    [said] = explained(found, window())
+    assert said == ("lasting `pool.pages_read > 100000.0` held in 0 of 1 slices of the window, of which 60% are needed")
+
+
+def test_what_the_model_chose_is_among_the_values(make_rule: MakeRule) -> None:
+    chosen = {"model": "lru", "setting": "innodb_old_blocks_pct"}
+    found = make_rule(for_each="scans", choose=chosen, unless=["choice.value == 60.0"])
+    assert explained(found, captured("mysql-9.7/repeated-scan")) == [
+        "shop.orders: unless `choice.value == 60.0` is true  (choice.value = 60)"
+    ]
+
+
+def test_advice_that_this_server_cannot_take_is_said(make_rule: MakeRule) -> None:
+    found = make_rule(change=[{"setting": "innodb_change_buffering", "value": "'none'"}])
+    aurora = replace(server("8.0.32"), flavour="aurora", managed="aurora")
+    assert explained(found, window(of=server("8.0.32"))) == []
+    assert explained(found, window(of=aurora)) == [
+        "it would fire, but nothing of what it advises can be done on this server"
+    ]

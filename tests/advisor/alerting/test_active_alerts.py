@@ -1,0 +1,254 @@
+"""When a finding stands, and when it has gone: without a server, on a clock of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from advisor.alerting.active_alerts import LIFETIME, RETENTION_SECONDS, Standing
+from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
+from advisor.contract.recommendation import (
+    Advice,
+    Blind,
+    Change,
+    Evidence,
+    Failed,
+    Recommendation,
+    SetAside,
+    Severity,
+    fingerprint,
+)
+from advisor.rules.check import Rule
+from advisor.rules.rulebook import InForce
+from exporter.snapshot import Snapshot
+from tests.advisor.building import snapshot, variables
+
+RESEND = 60.0
+NOON = 1_800_000_000.0
+
+
+def finding(
+    rule: str = "plain", setting: str | None = "innodb_old_blocks_pct", table: str = "", **keys: Any
+) -> Recommendation:
+    subject = {"schema": "shop", "table": table} if table else {}
+    change = Change(
+        setting=setting or "", from_=37, to=80, dynamic=True, apply=("SET x",), rollback=(), persist=(), config="x"
+    )
+    made: dict[str, Any] = {
+        "rule": rule,
+        "severity": Severity.WARNING,
+        "confidence": 0.9,
+        "fingerprint": fingerprint(rule, subject),
+        "summary": "as it is",
+        "subject": subject,
+        "evidence": (Evidence(name="pages_read", value=1234, unit="pages", source="a table"),),
+        "changes": (change,) if setting else (),
+        "watched_seconds": 600.0,
+        "references": (),
+    }
+    return Recommendation(**{**made, **keys})
+
+
+@dataclass
+class Given:
+    advice: Advice
+    snapshot: Snapshot
+    by: InForce
+
+
+class Clock:
+    """A watch of a server: findings at moments, and what is sent then."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.now = NOON
+        self.began = NOON - 600
+        self.settings: dict[str, str] = {}
+        self.in_force = InForce((rule,), {}, (), NOON)
+        self.added = {"instance": "db1:3306"}
+        self.standing = Standing(self.dress, RESEND, clock=lambda: self.now, ticks=lambda: self.now)
+
+    def dress(self, found: Recommendation, by: InForce, setting: str | None, starts_at: float, ends_at: float) -> Alert:
+        assert by is self.in_force
+        return Alert(
+            labels_of(found, setting, self.added), annotations_of(found, "why"), starts_at, ends_at, "http://a"
+        )
+
+    def look(self, *found: Recommendation, after: float = RESEND / 2, **keys: Any) -> list[Alert]:
+        self.now += after
+        advice = Advice(
+            server="a server",
+            at=self.now,
+            watched_seconds=self.now - self.began,
+            recommendations=found,
+            **{"blind": (), **keys},
+        )
+        at = snapshot(self.now, booted=0.0, variables=variables(**self.settings))
+        return self.standing.look(Given(advice, at, self.in_force))
+
+    def see_nothing(self, after: float = RESEND / 2) -> list[Alert]:
+        self.now += after
+        return self.standing.look(None)
+
+    def cut(self) -> None:
+        """A new window begins after now."""
+        self.began = self.now + 1
+
+    def over(self, alerts: list[Alert]) -> list[bool]:
+        return [alert.ends_at <= self.now for alert in alerts]
+
+
+@pytest.fixture
+def clock(make_rule: Callable[..., Rule]) -> Clock:
+    return Clock(make_rule())
+
+
+def test_what_holds_is_sent_again_in_time_and_keeps_its_start(clock: Clock) -> None:
+    sent = [clock.look(finding()) for _ in range(9)]
+    assert [len(each) for each in sent] == [1, 0, 1, 0, 1, 0, 1, 0, 1]
+    alerts = [alert for each in sent for alert in each]
+    assert {alert.starts_at for alert in alerts} == {NOON + 30}
+    assert alerts[-1].ends_at == clock.now + LIFETIME * RESEND
+    assert len({alert.key for alert in alerts}) == 1
+
+
+def test_what_has_gone_is_ended_at_once_and_again_for_a_quarter_of_an_hour(clock: Clock) -> None:
+    clock.look(finding())
+    [ended] = clock.look()
+    assert ended.ends_at == clock.now
+    again = [alert for _ in range(40) for alert in clock.look()]
+    assert {alert.ends_at for alert in again} == {ended.ends_at}
+    assert len(again) == RETENTION_SECONDS / RESEND
+
+
+def test_what_comes_back_is_ended_no_more(clock: Clock) -> None:
+    clock.look(finding())
+    [ended] = clock.look()
+    [back] = clock.look(finding())
+    assert back.key == ended.key
+    assert back.starts_at > ended.ends_at
+    assert clock.over(clock.look(finding()) + clock.look(finding()) + clock.look(finding())) == [False]
+
+
+def test_two_subjects_are_two_alerts(clock: Clock) -> None:
+    sent = clock.look(finding(table="orders"), finding(table="items"))
+    assert len({alert.key for alert in sent}) == 2
+    [ended] = clock.look(finding(table="items"))
+    assert ended.labels["table"] == "orders"
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        {"blind": (Blind(rule="plain", lacks="pools", reason="no PROCESS"),)},
+        {"blind": (Blind(rule="plain", lacks="time", reason="3 of 9 took its 1 s"),)},
+        {"failed": (Failed(rule="plain", reason="1 / 0"),)},
+        None,
+    ],
+    ids=["a source is shut", "no time", "the rule broke", "the server is away"],
+)
+def test_what_cannot_be_seen_is_neither_ended_nor_sent_again(clock: Clock, unseen: dict[str, Any] | None) -> None:
+    [first] = clock.look(finding())
+    looks = [clock.see_nothing() if unseen is None else clock.look(**unseen) for _ in range(7)]
+    assert not any(looks)
+    [again] = clock.look(finding())
+    assert (again.key, again.starts_at) == (first.key, first.starts_at)
+
+
+def test_what_cannot_be_seen_for_long_is_over_and_begins_anew(clock: Clock) -> None:
+    [first] = clock.look(finding())
+    assert clock.see_nothing(after=LIFETIME * RESEND + 1) == []
+    assert clock.look() == []
+    [anew] = clock.look(finding())
+    assert anew.starts_at > first.ends_at
+
+
+def test_another_rule_that_is_blind_hides_nothing(clock: Clock) -> None:
+    clock.look(finding())
+    assert clock.over(clock.look(blind=(Blind(rule="other", lacks="pools", reason="no PROCESS"),))) == [True]
+
+
+def test_a_new_window_ends_nothing_before_it_has_watched_as_long(clock: Clock) -> None:
+    clock.look(finding())
+    clock.cut()
+    assert clock.look(blind=(Blind(rule="plain", lacks="window", reason="only one collection"),)) == []
+    held = [clock.over(clock.look()) for _ in range(17)]
+    assert held == [[False], []] * 8 + [[False]]  # it is sent again meanwhile
+    assert clock.over(clock.look()) == [True]
+
+
+def test_a_change_of_its_setting_ends_it_and_one_of_another_does_not(clock: Clock) -> None:
+    clock.look(finding())
+    clock.cut()
+    clock.settings["innodb_old_blocks_time"] = "500"
+    assert clock.over(clock.look() + clock.look()) == [False]
+    clock.settings["innodb_old_blocks_pct"] = "80"
+    assert clock.over(clock.look()) == [True]
+
+
+def test_a_setting_that_is_changed_but_still_found_wrong_goes_on(clock: Clock) -> None:
+    clock.look(finding())
+    clock.cut()
+    clock.settings["innodb_old_blocks_pct"] = "40"
+    clock.look(blind=(Blind(rule="plain", lacks="window", reason="only one collection"),))
+    assert clock.over(clock.look(finding()) + clock.look(finding())) == [False]
+
+
+@pytest.mark.parametrize("aside", ["suppressed", "overruled"])
+def test_what_is_set_aside_is_ended_and_not_sent(clock: Clock, aside: str) -> None:
+    clock.look(finding())
+    set_aside: dict[str, Any] = {aside: (SetAside(recommendation=finding(), reason="no"),)}
+    assert clock.over(clock.look(**set_aside)) == [True]
+    assert clock.over(clock.look(finding(table="orders", rule="plain"), **set_aside)) == [False]
+
+
+def test_a_rule_that_is_in_force_no_more_ends_its_findings(clock: Clock) -> None:
+    clock.look(finding())
+    clock.cut()
+    clock.in_force = InForce((), {}, (), NOON)
+    assert clock.over(clock.look()) == [True]
+
+
+def test_another_setting_of_the_rule_is_still_the_same_alert(clock: Clock) -> None:
+    [first] = clock.look(finding())
+    clock.look(finding(setting=None))
+    [again] = clock.look(finding(setting="innodb_buffer_pool_size"))
+    assert again.key == first.key
+    assert again.labels["setting"] == "innodb_old_blocks_pct"
+    assert "SET x" in again.annotations["description"]
+
+
+def test_another_severity_or_label_ends_the_alert_and_begins_one(clock: Clock) -> None:
+    clock.look(finding())
+    both = clock.look(finding(severity=Severity.CRITICAL))
+    assert clock.over(both) == [True, False]
+    assert [alert.labels["severity"] for alert in both] == ["warning", "critical"]
+    clock.added["cluster"] = "eu1"
+    assert clock.over(clock.look(finding(severity=Severity.CRITICAL))) == [True, False]
+
+
+def test_a_clock_that_is_set_back_makes_no_alert_that_ends_before_it_starts(clock: Clock) -> None:
+    clock.look(finding())
+    clock.standing._clock = lambda: NOON - 7200  # noqa: SLF001 - the ticks go on
+    alerts = [*clock.look(finding()), *clock.look(finding()), *clock.look()]
+    assert len(alerts) == 2
+    assert all(alert.starts_at <= alert.ends_at for alert in alerts)
+
+
+def test_labels_hold_no_number_and_nothing_empty_and_all_is_text() -> None:
+    found = finding(table="orders\n", summary="\udcff", watched_seconds=1e9)
+    labels = labels_of(found, None, {"instance": "", "cluster": "eu1"})
+    assert labels == {
+        "alertname": "InnoDBAdvice",
+        "rule": "plain",
+        "severity": "warning",
+        "schema": "shop",
+        "table": "orders\n",
+        "cluster": "eu1",
+    }
+    said = annotations_of(found, "x" * 2 * LONGEST)
+    assert len(said["description"]) == LONGEST
+    assert said["summary"] == "?"  # no text, as a name in it may be
+    assert "- pages read: 1,234 pages (a table)" in said["description"]

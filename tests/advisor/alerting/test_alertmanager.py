@@ -1,0 +1,238 @@
+"""Findings on a real server reach people through real Alertmanagers, Debian's 0.25 and its newest, and end there."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lab.programs import alertmanager
+from lab.programs.proxy import Proxy
+from lab.servers import Server
+from tests.advisor.alerting.harness import LONG_RESEND, RESEND, RULE, SETTING, Manager, set_global, write_setting_rule
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.sidecar import Sidecar, values, wait_for
+from tests.conftest import start_or_skip
+
+PATIENCE = 90.0
+"""Seconds that anything may take on a busy machine."""
+
+
+class Scene:
+    """A server with a setting that a rule dislikes, a sidecar, and an Alertmanager of each version.
+
+    The sidecar reaches the older one by a way that can be stalled.
+    """
+
+    def __init__(self, folder: Path, server: Server, managers: dict[str, Manager], proxy: Proxy) -> None:
+        self.folder, self.server, self.managers, self.proxy = folder, server, managers, proxy
+        self.rules = folder / "rules"
+        self.config = folder / "advisor.yaml"
+        self.config.write_text("suppress: []\n")
+        write_setting_rule(self.rules)
+        self.starts = 0
+        self.urls = [f"http://127.0.0.1:{proxy.port}", managers["sid"].url]
+        self.sidecar = self.start()
+
+    def start(self, resend: int = RESEND) -> Sidecar:
+        self.starts += 1
+        folder = self.folder / f"sidecar-{self.starts}"
+        folder.mkdir()
+        http = folder / "http.yaml"
+        http.write_text("timeout: 50s\nlabels: {cluster: eu1}\n")
+        options = {
+            "--dsn": self.server.dsn,
+            "--interval": "1s",
+            "--rules": self.rules,
+            "--config": self.config,
+            "--alertmanager-config": http,
+            "--alertmanager-resend": f"{resend}s",
+            "--external-url": "https://a.example/db1/",
+        }
+        urls = [part for url in self.urls for part in ("--alertmanager", url)]
+        sidecar = Sidecar(folder, *(part for option in options.items() for part in option), *urls)
+        assert sidecar.get("/healthz").status_code == 200  # from now on a signal ends it as it should
+        return sidecar
+
+    def restart(self, resend: int) -> None:
+        assert self.sidecar.stop() == 0
+        self.sidecar = self.start(resend)
+
+    def stop(self) -> None:
+        self.sidecar.kill()
+
+    def told(self, status: str) -> list[int]:
+        """How many notifications each webhook got."""
+        return [len(each.told(status)) for each in self.managers.values()]
+
+    def comes(self) -> None:
+        """The finding comes, and both webhooks are told."""
+        before = self.told("firing")
+        set_global(self.server, 900)
+        self.wait("firing", [count + 1 for count in before])
+
+    def goes(self) -> None:
+        """It goes, and both are told."""
+        before = self.told("resolved")
+        set_global(self.server, 1000)
+        self.wait("resolved", [count + 1 for count in before])
+
+    def wait(self, status: str, counts: list[int]) -> None:
+        wait_for(lambda: self.told(status) >= counts, PATIENCE)
+        assert self.told(status) == counts
+
+    def metric(self, name: str, url: str | None = None) -> float:
+        labels = frozenset({("alertmanager", url)}) if url else frozenset()
+        return values(self.sidecar.get("/metrics").text)[f"innodb_advisor_notifications_{name}", labels]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    folder = tmp_path_factory.mktemp("alerts")
+    with ExitStack() as stack:
+        server = stack.enter_context(start_or_skip("mariadb-10.11", {SETTING: "1000"}))
+        managers = {suite: stack.enter_context(Manager(suite, folder / suite)) for suite in alertmanager.SUITES}
+        proxy = stack.enter_context(Proxy(("127.0.0.1", managers["bookworm"].port)))
+        made = Scene(folder, server, managers, proxy)
+        stack.callback(made.stop)
+        yield made
+
+
+def at(written: str) -> float:
+    return datetime.fromisoformat(written).timestamp()
+
+
+def resent(scene: Scene) -> None:
+    """Wait until what stands, or has ended, was sent again."""
+    before = [scene.metric("sent_total", url) for url in scene.urls]
+    wanted = [count + 2 for count in before]
+    wait_for(lambda: [scene.metric("sent_total", url) for url in scene.urls] >= wanted, PATIENCE)
+
+
+def renewed(scene: Scene) -> None:
+    """Wait until each Alertmanager was sent the one alert that stands after now."""
+    now = time.time()
+
+    def since() -> bool:
+        alerts = [alert for manager in scene.managers.values() for alert in manager.active()]
+        return len(alerts) == 2 and all(at(each["updatedAt"]) > now for each in alerts)
+
+    wait_for(since, PATIENCE)
+
+
+def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
+    scene.comes()
+    resent(scene)
+    scene.goes()
+    resent(scene)
+    for manager in scene.managers.values():
+        firing, ended = manager.told()
+        assert firing["status"] == "firing"
+        assert ended["status"] == "resolved"
+        assert firing["fingerprint"] == ended["fingerprint"]
+        assert firing["startsAt"] == ended["startsAt"] < ended["endsAt"]
+        assert firing["labels"] == {
+            "alertname": "InnoDBAdvice",
+            "rule": RULE,
+            "severity": "warning",
+            "instance": f"{socket.gethostname()}:{scene.server.port}",
+            "setting": SETTING,
+            "cluster": "eu1",
+        }
+        said = firing["annotations"]
+        assert said["summary"] == "900 ms are not ours"
+        assert f"apply: SET GLOBAL {SETTING} = 1000;" in said["description"]
+        assert f"take back: SET GLOBAL {SETTING} = 900;" in said["description"]
+        assert said["description"].endswith("Because.")
+        assert said["confidence"] == "0.5"
+        assert firing["generatorURL"] == f"https://a.example/db1/advise/{said['fingerprint']}"
+    assert scene.metric("errors_total", scene.urls[0]) == 0
+    assert scene.metric("dropped_total") == 0
+    assert scene.metric("queue_length", scene.urls[1]) == 0
+    assert scene.metric("queue_capacity") >= 1000
+
+
+def test_what_ends_while_alertmanager_is_away_ends_there_when_it_is_back(scene: Scene) -> None:
+    scene.comes()
+    firing = scene.told("firing")
+    for manager in scene.managers.values():
+        manager.stop()
+    wait_for(lambda: all(scene.metric("errors_total", url) > 0 for url in scene.urls), PATIENCE)
+    before = scene.told("resolved")
+    set_global(scene.server, 1000)
+    time.sleep(RESEND)  # it has gone by now, and nobody was there
+    for manager in scene.managers.values():
+        manager.start()
+    scene.wait("resolved", [count + 1 for count in before])
+    resent(scene)
+    assert scene.told("resolved") == [count + 1 for count in before]
+    assert scene.told("firing") == firing
+    log = scene.sidecar.log()
+    for url in scene.urls:
+        assert len(re.findall(rf"WARNING .*Alertmanager {url}: .*tried again", log)) == 1
+        assert len(re.findall(rf"INFO .*Alertmanager {url} takes alerts again", log)) == 1
+
+
+def test_a_finding_that_is_suppressed_ends_and_comes_again_with_the_suppression_gone(scene: Scene) -> None:
+    scene.comes()
+    firing, resolved = scene.told("firing"), scene.told("resolved")
+    scene.config.write_text(f"suppress: [{{rule: {RULE}}}]\n")
+    assert scene.sidecar.post("/-/reload").status_code == 200
+    scene.wait("resolved", [count + 1 for count in resolved])
+    scene.config.write_text("suppress: []\n")
+    scene.sidecar.post("/-/reload")
+    scene.wait("firing", [count + 1 for count in firing])
+    scene.goes()
+
+
+def test_a_restart_of_the_sidecar_or_of_the_server_ends_nothing_and_fires_nothing_anew(scene: Scene) -> None:
+    scene.restart(LONG_RESEND)
+    scene.comes()
+    firing, resolved = scene.told("firing"), scene.told("resolved")
+    scene.restart(LONG_RESEND)
+    renewed(scene)
+    scene.server.restart({SETTING: "900"})
+    renewed(scene)
+    assert (scene.told("firing"), scene.told("resolved")) == (firing, resolved)
+    for manager in scene.managers.values():
+        [active] = manager.active()
+        assert at(active["startsAt"]) == at(manager.told("firing")[-1]["startsAt"])
+    scene.goes()
+    assert scene.told("firing") == firing
+
+
+def test_one_that_hangs_holds_up_neither_the_other_nor_the_end_of_the_sidecar(scene: Scene) -> None:
+    hanging, other = scene.managers.values()
+    before = len(hanging.told("firing")), len(other.told("firing"))
+    scene.proxy.stall()
+    scene.proxy.drop()
+    set_global(scene.server, 900)
+    wait_for(lambda: len(other.told("firing")) == before[1] + 1, PATIENCE)
+    assert len(hanging.told("firing")) == before[0]
+    assert scene.metric("queue_length", scene.urls[0]) > 0
+    assert scene.sidecar.get("/metrics").status_code == 200
+    assert scene.sidecar.stop(signal.SIGINT) == 0  # within less than the timeout of a request
+    assert "Traceback" not in scene.sidecar.log()
+    scene.proxy.flow()
+
+
+def test_the_link_of_an_alert_shows_the_finding_in_a_browser(serve: Callable[..., Sidecar]) -> None:
+    sidecar = serve("--recording", capture(RECORDING))
+    [found] = sidecar.get("/advise").json()["recommendations"]
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    shown = sidecar.get(f"/advise/{found['fingerprint']}", headers=browser)
+    assert shown.headers["content-type"].startswith("text/plain")
+    assert found["summary"] in shown.text
+    assert found["changes"][0]["apply"][0] in shown.text
+    gone = sidecar.get("/advise/0000000000000000", headers=browser)
+    assert (gone.status_code, gone.headers["content-type"].split(";")[0]) == (404, "text/plain")
+    assert "nothing that is found now" in gone.text
+    assert httpx.get(f"{sidecar.url}/advise/{found['fingerprint']}").json() == found

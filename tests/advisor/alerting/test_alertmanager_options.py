@@ -1,0 +1,149 @@
+"""What `serve` takes and refuses about Alertmanager, and what it costs."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.cli.alerting_options import Alerting
+from advisor.cli.options import Where
+from lab.programs import alertmanager
+from lab.programs.webhook import Webhook
+from lab.servers import Server
+from tests.advisor.alerting.harness import alertmanager_or_skip, write_setting_rule
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.conftest import Run
+from tests.advisor.sidecar import Sidecar, values, wait_for
+from tests.advisor.test_memory import COMPILED, MOST, held
+
+DSN = ("--dsn", "mysql://advisor@127.0.0.1:1")
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--alertmanager", "alertmanager:9093"], "is not a URL such as http://alertmanager:9093"),
+        (["--alertmanager", "ftp://alertmanager"], "is not a URL such as"),
+        (["--alertmanager", "http://:9093"], "is not a URL such as"),
+        (["--alertmanager", "http://am:99999"], "is not a URL such as"),
+        (["--alertmanager", "http://am/a b"], "is not a URL such as"),
+        (["--alertmanager", f"http://u:{SECRET}@am:9093"], "names a user, and every user of this machine could read"),
+        (["--alertmanager", f"u:{SECRET}@am:9093"], "names a user"),
+        (["--alertmanager", f"http://u:{SECRET}@am:port"], "names a user"),
+        (["--alertmanager", "http://am:9093/?x=1"], "has more than a path behind the host"),
+        (["--alertmanager", "http://am:9093/x/api/v2/alerts/"], "leave out /api/v2/alerts, which is added"),
+        (["--external-url", "advisor.example.com"], "is not a URL such as https://advisor.example.com/db1"),
+        (["--external-url", f"https://u:{SECRET}@a.example"], "names a user"),
+        (["--alertmanager-resend", "0.5s"], "is not between 1s and 1h"),
+        (["--alertmanager-config", "none.yml"], "--alertmanager-config needs an --alertmanager"),
+        (
+            ["--alertmanager", "http://am", "--alertmanager-config", "none.yml"],
+            "none.yml: cannot read it: No such file",
+        ),
+    ],
+    ids=lambda each: each[1] if isinstance(each, list) else "",
+)
+def test_what_cannot_be_is_refused_at_the_start(run: Run, options: list[str], message: str) -> None:
+    ended = run("serve", "--listen", "127.0.0.1:0", *DSN, *options)
+    assert ended.returncode == 2
+    assert message in " ".join(ended.stderr.split())
+    assert SECRET not in ended.stderr
+
+
+def test_a_recording_is_no_reason_to_wake_anybody(run: Run) -> None:
+    ended = run("serve", "--listen", "127.0.0.1:0", "--recording", capture(RECORDING), "--alertmanager", "http://am")
+    assert ended.returncode == 2
+    assert "--alertmanager needs a server, not a recording" in ended.stderr
+
+
+def made(**told: Any) -> Alerting:
+    plain = {
+        "urls": ("http://am:9093",),
+        "config": None,
+        "resend_seconds": 60.0,
+        "external_url": None,
+        "instance": None,
+    }
+    return Alerting(**{**plain, **told})
+
+
+@pytest.mark.parametrize(
+    ("dsn", "instance"),
+    [
+        ("mysql://a@db1.example:3307", "db1.example:3307"),
+        ("mysql://a@[2001:db8::1]:3306", "[2001:db8::1]:3306"),
+        ("mysql://a@127.0.0.1:3307", f"{socket.gethostname()}:3307"),
+        ("mysql://a@localhost", f"{socket.gethostname()}:3306"),
+        ("mysql://a@/?socket=/run/mysqld.sock", f"{socket.gethostname()}:3306"),
+    ],
+)
+def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -> None:
+    notifier = made().notifier(Where.of(dsn, None, None, None), "http", 9747)
+    assert notifier
+    assert notifier.instance == instance
+    assert notifier.external_url == f"http://{socket.gethostname()}:9747"
+    named = made(instance="orders", external_url="https://a.example/b").notifier(
+        Where.of(dsn, None, None, None), "https", 1
+    )
+    assert named
+    assert (named.instance, named.external_url) == ("orders", "https://a.example/b")
+
+
+def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    config = tmp_path / "http.yml"
+    config.write_text("authorization: {credentials: hunter2}\n")
+    where = Where.of("mysql://a@db1", None, None, None)
+    made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where, "http", 1)
+    assert not caplog.records
+    made(config=config).notifier(where, "http", 1)
+    assert "goes over the network in the clear: http://am:9093 has no TLS" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_without_an_alertmanager_nothing_is_loaded_for_it(serve: Callable[..., Sidecar]) -> None:
+    assert made(urls=()).notifier(Where.of("mysql://a@db1", None, None, None), "http", 1) is None
+    sidecar = serve("--recording", capture(RECORDING), env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert "advisor.cli.alerting_options" in sidecar.log()
+    assert not re.search(r"\| +(httpx|tenacity)\b", sidecar.log())
+    assert "notifications" not in sidecar.get("/metrics").text
+
+
+@pytest.fixture
+def alerting(server: Server, tmp_path: Path) -> Iterator[Sidecar]:
+    """A sidecar at its defaults that is told of its Alertmanager by the environment."""
+    rules = tmp_path / "rules"
+    write_setting_rule(rules, when=["1.0 > 0.0"], change=[{"setting": "innodb_old_blocks_pct", "value": 55}])
+    with Webhook() as webhook:
+        configured = alertmanager.configuration(webhook.url)
+        with alertmanager_or_skip("bookworm", tmp_path / "alertmanager", configured) as started:
+            told = {"INNODB_ADVISOR_ALERTMANAGER": f"http://127.0.0.1:{started.port} http://127.0.0.1:1"}
+            sidecar = Sidecar(
+                tmp_path, "--dsn", server.dsn, "--rules", rules, "--interval", "1s", env={**told, **COMPILED}
+            )
+            wait_for(lambda: webhook.alerts("firing"), 90)
+            yield sidecar
+            sidecar.kill()
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_sidecar_that_sends_alerts_stays_small_and_says_once_which_alertmanager_is_away(alerting: Sidecar) -> None:
+    assert held(alerting.process.pid) <= MOST
+    for path in ("/metrics", "/advise", "/"):
+        assert alerting.get(path).status_code == 200
+    own = values(alerting.get("/metrics").text)
+    sent, errors, waiting = (
+        {dict(labels)["alertmanager"]: value for (name, labels), value in own.items() if name.endswith(kind)}
+        for kind in ("_notifications_sent_total", "_notifications_errors_total", "_notifications_queue_length")
+    )
+    away = "http://127.0.0.1:1"
+    [up] = set(sent) - {away}
+    assert sent[up] > 0 == errors[up] == waiting[up] == sent[away] < errors[away]
+    assert waiting[away] > 0
+    assert held(alerting.process.pid) <= MOST
+    assert len(re.findall("Alertmanager", alerting.log())) == 1  # one line for the one that is away

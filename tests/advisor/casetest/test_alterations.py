@@ -1,0 +1,142 @@
+"""What a case alters is what the rule gets to see, and a name that nothing knows is refused."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from advisor.casetest.alterations import Altered
+from advisor.observe.window import Window
+from exporter.snapshot import Machine, Snapshot
+from tests.advisor.building import snapshot, variables
+
+RECORDED = tuple(
+    snapshot(
+        seconds,
+        status={"uptime": float(seconds), "innodb_pages_read": 10.0 * seconds},
+        innodb_metrics={"ibuf_merges": 5 * seconds},
+        machine=Machine(cores=2, cores_source="cgroup cpu.max", cpu_seconds=0.5 * seconds),
+    )
+    for seconds in (100, 110, 120)
+)
+
+
+def altered(**keys: object) -> tuple[Snapshot, ...]:
+    return Altered.model_validate(keys).apply(RECORDED)
+
+
+def test_nothing_altered_is_what_was_recorded() -> None:
+    assert altered() == RECORDED
+
+
+def test_a_version_makes_it_another_server() -> None:
+    for each in altered(version="8.0.30"):
+        assert (each.server.flavour, each.server.version, each.server.version_text) == ("mysql", (8, 0, 30), "8.0.30")
+        assert each.setting("version") == "8.0.30"
+
+
+@pytest.mark.parametrize(
+    ("settings", "flavour", "managed"),
+    [
+        ({"version_comment": "Percona Server (GPL)"}, "percona", None),
+        ({"aurora_version": "3.04.0"}, "aurora", "aurora"),
+        ({"basedir": "/rdsdbbin/mysql-8.0/"}, "mysql", "rds"),
+    ],
+)
+def test_variables_make_it_a_forked_or_managed_server(
+    settings: dict[str, str], flavour: str, managed: str | None
+) -> None:
+    server = altered(settings=settings)[-1].server
+    assert (server.flavour, server.managed) == (flavour, managed)
+
+
+def test_settings_are_as_the_server_would_print_them() -> None:
+    settings = {
+        "innodb_old_blocks_pct": 80,
+        "innodb_max_dirty_pages_pct": 90.5,
+        "innodb_random_read_ahead": True,
+        "innodb_change_buffering": None,
+        "innodb_buffer_pool_size": 1 << 40,
+    }
+    for each in altered(settings=settings):
+        assert each.setting("innodb_old_blocks_pct") == "80"
+        assert each.setting("innodb_max_dirty_pages_pct") == "90.5"
+        assert each.setting("innodb_random_read_ahead") == "ON"
+        assert each.setting("innodb_buffer_pool_size") == "1099511627776"
+        assert each.setting("innodb_change_buffering") is None
+        assert each.setting("innodb_old_blocks_time") == variables()["innodb_old_blocks_time"]
+
+
+def test_a_number_is_that_of_the_newest_snapshot_and_what_happened_in_between_stays() -> None:
+    found = altered(status={"uptime": 500_000})
+    assert [(each.status or {})["uptime"] for each in found] == [499_980, 499_990, 500_000]
+    assert [(each.status or {})["innodb_pages_read"] for each in found] == [1000, 1100, 1200]
+    assert len(Window.of(altered(status={"innodb_pages_read": 7}), 3600).snapshots) == 3
+
+
+def test_a_number_may_grow_otherwise() -> None:
+    found = altered(innodb_metrics={"ibuf_merges": {"per_second": 2}})
+    assert [(each.innodb_metrics or {})["ibuf_merges"] for each in found] == [560, 580, 600]
+    found = altered(innodb_metrics={"ibuf_merges": {"per_second": 0, "value": 3}})
+    assert [(each.innodb_metrics or {})["ibuf_merges"] for each in found] == [3, 3, 3]
+
+
+def test_the_machine_may_be_another_one() -> None:
+    found = altered(machine={"memory_bytes": 1 << 30, "cpu_seconds": {"per_second": 1.5}, "rotational": True})
+    assert [each.machine for each in found] == [
+        Machine(
+            cores=2,
+            cores_source="cgroup cpu.max",
+            cpu_seconds=cpu_seconds,
+            memory_bytes=1 << 30,
+            memory_source="configuration",
+            rotational=True,
+        )
+        for cpu_seconds in (30.0, 45.0, 60.0)
+    ]
+    bare = Altered.model_validate({"machine": {"cores": 8}}).apply([snapshot(1)])
+    assert bare[0].machine == Machine(cores=8, cores_source="configuration")
+
+
+@pytest.mark.parametrize(
+    ("keys", "where"),
+    [
+        ({"setings": {}}, ("setings",)),
+        ({"version": "new"}, ("version",)),
+        ({"settings": {"innodb_old_blocks_pct": [1]}}, ("settings", "innodb_old_blocks_pct")),
+        ({"status": {"uptime": "long"}}, ("status", "uptime")),
+        ({"status": {"uptime": {"per_minute": 1}}}, ("status", "uptime", "per_minute")),
+        ({"innodb_metrics": {"ibuf_merges": {"per_second": -1}}}, ("innodb_metrics", "ibuf_merges", "per_second")),
+        ({"machine": {"coers": 8}}, ("machine", "coers")),
+        ({"machine": {"memory_bytes": "16G"}}, ("machine", "memory_bytes")),
+    ],
+)
+def test_what_cannot_be_is_refused(keys: dict[str, object], where: tuple[str, ...]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        altered(**keys)
+    assert caught.value.errors()[0]["loc"] == where
+
+
+def test_names_that_nothing_knows_are_found() -> None:
+    keys = {
+        "settings": {"innodb_old_blocks_pct": 1, "aurora_version": "3", "innodb_old_blcks_pct": 1},
+        "status": {"uptime": 1, "Uptime": 1},
+        "innodb_metrics": {"ibuf_merges": 1, "ibuf": 1},
+    }
+    found = Altered.model_validate(keys).unknown(RECORDED[-1])
+    assert [where for where, _ in found] == [
+        ("settings", "innodb_old_blcks_pct"),
+        ("status", "Uptime"),
+        ("innodb_metrics", "ibuf"),
+    ]
+
+
+def test_it_says_what_it_alters() -> None:
+    keys = {
+        "version": "8.0.30",
+        "settings": {"a": 1, "b": None},
+        "status": {"uptime": 1},
+        "machine": {"memory_bytes": 1, "cores": 1},
+    }
+    said = "version 8.0.30, a = 1, b = none, uptime, machine.cores, machine.memory_bytes"
+    assert Altered.model_validate(keys).said == said

@@ -1,0 +1,675 @@
+"""The command line: help that teaches, advice for people and programs, and bad input that ends in one clear message."""
+
+from __future__ import annotations
+
+import gzip
+import http.server
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from advisor.cli.main import main
+from advisor.contract.recommendation import Advice
+from advisor.rules import check
+from exporter.collectors import COLLECTORS, LIGHT
+from exporter.recording.file import replay
+from exporter.server import identify
+from lab.servers import Server
+from tests.advisor.building import REPOSITORY, RULES_FOLDER, advised, capture, captured
+from tests.advisor.sidecar import PATIENCE, environment, wait_for
+from tests.advisor.sidecar import command as command_line
+
+COMMANDS = ("serve", "advise", "record", "check", "whatif", "lru", "rules list", "rules show", "rules test")
+PASSWORD = "correct-horse-9"
+SCAN = capture("mysql-9.7/repeated-scan")
+RULES = check.load(RULES_FOLDER)
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Spawn = Callable[..., "subprocess.Popen[str]"]
+StartServer = Callable[..., Server]
+
+
+def here(*arguments: object) -> Result:
+    """The command in this process, for what ends before it talks to anyone."""
+    unset = dict.fromkeys(f"INNODB_ADVISOR_{name}" for name in ("DSN", "PASSWORD", "CONFIG", "RULES"))
+    return CliRunner(env=unset).invoke(main, [str(each) for each in arguments])
+
+
+def refused(done: Result | subprocess.CompletedProcess[str]) -> str:
+    """What a command that was refused said: exit code 2, nothing on standard output, one message, no traceback."""
+    code = done.exit_code if isinstance(done, Result) else done.returncode
+    assert code == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert PASSWORD not in done.stderr
+    usage, mark, message = done.stderr.partition("Error: ")
+    assert mark
+    assert usage == "" or usage.startswith("Usage: ")
+    return message.removesuffix("\n")
+
+
+# Help
+
+
+def named(command: str) -> click.Command:
+    """The command behind a name of COMMANDS."""
+    found: click.Command = main
+    for name in command.split():
+        assert isinstance(found, click.Group)
+        found = found.commands[name]
+    return found
+
+
+@pytest.mark.parametrize("command", [(), ("rules",), *(tuple(each.split()) for each in COMMANDS)])
+def test_help_shows_examples_that_stand_on_lines_of_their_own_and_the_exit_codes(command: tuple[str, ...]) -> None:
+    done = here(*command, "--help")
+    assert done.exit_code == 0
+    assert re.search(r"^ +Examples:\n( +innodb-advisor \w+ .*\n)+", done.stdout, re.MULTILINE)
+    assert re.search(r"^ +Exit codes:\n +0 +done\n +1 +.*\n +2 +.*\n +130 +", done.stdout, re.MULTILINE)
+    assert "\\b" not in done.stdout
+    assert here(*command, "-h").stdout == done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_says_what_it_is_for(command: str) -> None:
+    assert [
+        option.name
+        for option in named(command).params
+        if isinstance(option, click.Option) and not option.help and not option.show_default
+    ] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_help_are_commands_that_are_understood(command: str) -> None:
+    names = command.split()
+    examples = re.findall(r"^ +innodb-advisor (.+)$", here(*names, "--help").stdout, re.MULTILINE)
+    assert examples
+    for example in examples:
+        arguments = example.partition("||")[0].split()
+        assert arguments[: len(names)] == names
+        named(command).make_context(command, arguments[len(names) :])
+
+
+def test_the_version_is_the_packages() -> None:
+    assert re.fullmatch(r"innodb-advisor, version \d+\.\d+\.\d+\n", here("--version").stdout)
+
+
+# Advice from a recording
+
+
+def test_advice_as_text(run: Run) -> None:
+    done = run("advise", "--recording", SCAN)
+    assert (done.returncode, done.stderr) == (0, "")
+    for found in advised(captured("mysql-9.7/repeated-scan")).recommendations:
+        assert f"{found.severity}  {found.summary}\n" in done.stdout
+        for change in found.changes:
+            assert all(f"  apply       {statement};" in done.stdout for statement in change.apply)
+
+
+def test_advice_as_json_is_the_contract_and_nothing_else() -> None:
+    done = here("advise", "--recording", SCAN, "--format", "json")
+    assert done.exit_code == 0
+    assert Advice.model_validate_json(done.stdout) == advised(captured("mysql-9.7/repeated-scan"))
+    changes = [change for found in json.loads(done.stdout)["recommendations"] for change in found["changes"]]
+    assert {change["from"] for change in changes if change["setting"] == "innodb_old_blocks_pct"} == {37}
+
+
+def test_advice_as_markdown() -> None:
+    done = here("advise", "--recording", SCAN, "--format", "markdown")
+    assert done.stdout.startswith("# innodb-advisor: mysql 9.7.")
+    assert "```sql\nSET GLOBAL innodb_old_blocks_pct = " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "rule_id", "severity", "code"),
+    [
+        ("mysql-9.7/repeated-scan", "scan-exceeds-old-sublist", "info", 1),
+        ("mysql-9.7/repeated-scan", "scan-exceeds-old-sublist", "warning", 1),
+        ("mysql-9.7/repeated-scan", "scan-exceeds-old-sublist", "critical", 0),
+        ("mysql-9.7/change-buffer-single-merges", "change-buffering-without-benefit", "warning", 0),
+        ("mysql-9.7/change-buffer-single-merges", "change-buffering-without-benefit", "info", 1),
+        ("mysql-9.7/idle", "scan-exceeds-old-sublist", "info", 0),
+    ],
+)
+def test_fail_on_ends_in_1_when_advice_is_as_severe(name: str, rule_id: str, severity: str, code: int) -> None:
+    others = [("--suppress", each.id) for each in RULES if each.id != rule_id]
+    done = here("advise", "--recording", capture(name), "--fail-on", severity, *itertools.chain(*others))
+    assert done.exit_code == code
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "grants"),
+    [
+        (
+            "mysql-9.7/unprivileged",
+            ["PROCESS ON *.*", "SELECT ON mysql.innodb_index_stats", "SELECT ON performance_schema.*"],
+        ),
+        ("mariadb-10.11/unprivileged", ["PROCESS ON *.*", "SELECT ON mysql.innodb_index_stats"]),
+    ],
+)
+@pytest.mark.parametrize("command", ["advise", "check"])
+def test_a_recording_without_privileges_names_the_grants(name: str, grants: list[str], command: str) -> None:
+    done = here(command, "--recording", capture(name))
+    assert done.exit_code == 2
+    assert done.stdout
+    for grant in grants:
+        assert re.search(rf"^  GRANT {re.escape(grant)} TO '\w+'@'[\w.%]+';$", done.stderr, re.MULTILINE)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["advise"], "name a server with --dsn mysql://user@host:port (or $INNODB_ADVISOR_DSN) or --defaults-file"),
+        (["serve"], "name a server with --dsn"),
+        (["check"], "name a server with --dsn"),
+        (["record", "-o", "x"], "name a server with --dsn"),
+        (["advise", "--dsn", "mysql://h", "--recording", SCAN], "--recording stands alone: it replaces the server"),
+        (["check", "--defaults-file", "f", "--recording", SCAN], "--recording stands alone"),
+        (["serve", "--password-file", "f", "--recording", SCAN], "--recording stands alone"),
+        (["record", "--recording", SCAN, "-o", "x"], "record needs a server, not a recording"),
+        (["record", "--dsn", "mysql://h"], "Missing option '-o' / '--output'"),
+        (["advise", "--recording", SCAN, "--format", "xml"], "Invalid value for '--format': 'xml' is not one of"),
+        (["advise", "--recording", SCAN, "--fail-on", "bad"], "Invalid value for '--fail-on': 'bad' is not one of"),
+        (["advise", "--recording", SCAN, "--watch", "0"], "Invalid value for '--watch': '0' is not a duration such as"),
+        (
+            ["advise", "--dsn", "mysql://h", "--interval", "1d"],
+            "Invalid value for '--interval': '1d' is not a duration",
+        ),
+        (["serve", "--recording", SCAN, "--interval", "5m"], "Invalid value for '--interval': '5m' is longer than 60s"),
+        (["serve", "--recording", SCAN, "--listen", "9747"], "Invalid value for '--listen': '9747' is not an address"),
+        (["serve", "--recording", SCAN, "--lisen", ":1"], "No such option '--lisen'."),
+        (
+            ["advise", "--recording", SCAN, "--memory", "lots"],
+            "Invalid value for '--memory': lots is not a size such as",
+        ),
+        (["advise", "--recording", SCAN, "--cores", "nan"], "--cores needs a number such as 8"),
+        (["advise", "--recording", SCAN, "--suppress", ""], "--suppress needs a rule or the fingerprint of a"),
+        (["serve", "--recording", SCAN, "--cores", "0"], "Invalid value for '--cores': 0.0 is not in the range x>0"),
+        (["serve", "--recording", SCAN, "--storage", "tape"], "Invalid value for '--storage': 'tape' is not one of"),
+        (["rules", "show"], "Missing argument 'ID'"),
+        (["rules", "show", "absent"], "there is no rule absent; there are "),
+        (["rules", "test", "--rule", "absent"], "there is no rule absent"),
+        (["rules", "test", "absent"], "absent: cannot read the rules: No such file or directory"),
+        (["rules", "list", "--rules", "absent"], "absent: cannot read the rules: No such file or directory"),
+        (["advise", "--recording", SCAN, "--config", "absent"], "absent: cannot read it: No such file or directory"),
+        (["advice"], "No such command 'advice'. Did you mean 'advise'?"),
+        (["check", "extra", "--recording", SCAN], "Got unexpected extra argument (extra)"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(arguments: list[object], said: str) -> None:
+    assert refused(here(*arguments)).startswith(said)
+
+
+@pytest.mark.parametrize("command", ["serve", "advise", "check"])
+@pytest.mark.parametrize(
+    ("dsn", "said"),
+    [
+        ("db.example", "a DSN starts with mysql://; expected mysql://user@host:port or mysql://user@/?socket=/path"),
+        ("postgres://me@host", "a DSN starts with mysql://"),
+        ("mysql://me@host:port", "malformed DSN; expected mysql://user@host:port"),
+        ("mysql://me@host:99999", "malformed DSN"),
+        ("mysql://me@[::1", "malformed DSN"),
+        ("mysql://me@host/shop", "the DSN names a database, which is not needed"),
+        ("mysql://me@host?sslmode=on", "the DSN has an unknown option: sslmode"),
+        ("mysql://me@host?ssl-mode=maybe", "the DSN: ssl-mode must be one of DISABLED, PREFERRED"),
+        (f"mysql://me:{PASSWORD}@host", "the DSN holds a password, which every user of this machine could read"),
+        ("me:secret@tcp(host:3306)/", "a DSN starts with mysql://"),
+    ],
+)
+def test_a_dsn_that_cannot_be_used_is_refused(command: str, dsn: str, said: str) -> None:
+    message = refused(here(command, "--dsn", dsn))
+    assert message.startswith(said)
+    assert "\n" not in message
+    assert "secret" not in message
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot read the defaults file {file}: No such file or directory"),
+        (b"", "{file} has no [client] section"),
+        (b"[mysqld]\nuser = x\n", "{file} has no [client] section"),
+        (b"[client]\nport = many\npassword = correct-horse-9\n", "{file}: port is not a number"),
+        (b"[client]\npassword = \xff\xfe\n", "cannot read the defaults file {file}: it is not UTF-8 text"),
+    ],
+)
+def test_a_defaults_file_that_cannot_be_used_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
+    file = tmp_path / "my.cnf"
+    if content is not None:
+        file.write_bytes(content)
+    assert refused(here("check", "--defaults-file", file)) == said.format(file=file)
+
+
+def test_a_password_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    done = here("check", "--dsn", "mysql://me@127.0.0.1:1", "--password-file", tmp_path / "absent")
+    assert refused(done) == f"cannot read the password file {tmp_path / 'absent'}: No such file or directory"
+
+
+def garbage(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Files that are no recordings, and what is said of them."""
+    plain = gzip.decompress(SCAN.read_bytes())
+    lines = plain.splitlines(keepends=True)
+    contents = {
+        "empty.jsonl": (b"", "{file}: truncated: it ends after line 0 without its end mark"),
+        "empty.gz": (b"", "{file}"),
+        "text.jsonl": (b"SHOW ENGINE INNODB STATUS\n", "{file}: not a recording of innodb-advisor"),
+        "list.jsonl": (b"[1, 2]\n", "{file}: not a recording of innodb-advisor"),
+        "other.jsonl": (b'{"a": 1}\n', "{file}: not a recording of innodb-advisor"),
+        "binary.jsonl": (bytes(range(256)), "{file}: not a recording of innodb-advisor"),
+        "named.gz": (plain, "{file} is named .gz but is not gzip-compressed, or is damaged"),
+        "cut.jsonl": (b"".join(lines[:-1]), "{file}: truncated: it ends after line "),
+        "cut-in-a-line.jsonl": (plain[: len(plain) // 2], "{file}: truncated or damaged after line "),
+        "cut.gz": (SCAN.read_bytes()[: SCAN.stat().st_size // 2], "{file}: truncated or damaged after line "),
+        "later.jsonl": (
+            b'{"recording": 99}\n' + b"".join(lines[1:]),
+            "{file}: recording format 99; this version reads 1",
+        ),
+        "holes.jsonl": (b"".join(lines[:3] + lines[9:]), "{file}:"),
+        "bare.jsonl": (lines[0] + b'{"end": 1}\n', "{file} holds no complete collection"),
+    }
+    for name, (content, said) in contents.items():
+        (folder / name).write_bytes(content)
+        yield folder / name, said
+    yield folder / "absent.gz", "cannot read the recording {file}: No such file or directory"
+    yield folder, "cannot read the recording {file}: Is a directory"
+
+
+def test_a_file_that_is_no_whole_recording_is_refused(tmp_path: Path) -> None:
+    # All commands read it alike: each file by one of them. A port that is taken hides nothing of it.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        serve = ("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+        commands = itertools.cycle((serve, ("advise",), ("check",)))
+        for (file, said), command in zip(garbage(tmp_path), commands, strict=False):
+            message = refused(here(*command, "--recording", file))
+            assert message.startswith(said.format(file=file))
+            assert "\n" not in message
+
+
+# Whoever answers is no MySQL server
+
+
+@contextmanager
+def listening(talk: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A port on the loopback address where ``talk`` has every conversation."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=talk, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def says(banner: bytes) -> Callable[[socket.socket], None]:
+    def talk(connection: socket.socket) -> None:
+        with connection:
+            connection.sendall(banner)
+            connection.settimeout(20)
+            connection.recv(1)
+
+    return talk
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [b"SSH-2.0-OpenSSH_9.2\r\n", b"220 mail ESMTP\r\n", b"\x00" * 64, b"HTTP/1.0 400 Bad Request\r\n\r\n", b"-ERR\r\n"],
+)
+def test_a_server_of_another_kind_is_no_mysql_server(run: Run, banner: bytes) -> None:
+    with listening(says(banner)) as port:
+        message = refused(run("check", "--dsn", f"mysql://root@127.0.0.1:{port}"))
+    assert message.startswith(f"127.0.0.1:{port} ")
+    assert "MySQL" in message
+    assert "\n" not in message
+
+
+def test_one_that_hangs_up_is_no_mysql_server(run: Run) -> None:
+    with listening(lambda connection: connection.close()) as port:
+        message = refused(run("check", "--dsn", f"mysql://root@127.0.0.1:{port}"))
+    assert message == f"127.0.0.1:{port} closed the connection without a MySQL greeting; is it a MySQL server?"
+
+
+def test_a_web_server_is_no_mysql_server(spawn: Spawn, tmp_path: Path) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        port = web.server_address[1]
+        dsn = ("--dsn", f"mysql://root@127.0.0.1:{port}")
+        processes = [spawn("check", *dsn), spawn("advise", *dsn), spawn("record", *dsn, "-o", tmp_path / "x.gz")]
+        for process in processes:
+            out, err = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, out) == (2, "")
+            assert err == (
+                f"Error: 127.0.0.1:{port} accepts connections but sent no MySQL greeting within 10 s; "
+                "is it a MySQL server?\n"
+            )
+        web.shutdown()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_at_the_address_is_said(run: Run, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    for command in (["check"], ["advise"], ["record", "-o", tmp_path / "x.gz"]):
+        message = refused(run(*command, "--dsn", f"mysql://root@127.0.0.1:{port}"))
+        assert message == f"cannot connect to 127.0.0.1:{port}: Connection refused"
+    message = refused(run("check", "--dsn", f"mysql://root@/?socket={tmp_path / 'absent.sock'}"))
+    assert message == f"cannot connect to {tmp_path / 'absent.sock'}: No such file or directory"
+
+
+# Real servers
+
+
+def execute(server: Server, *statements: str) -> None:
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+@contextmanager
+def account(server: Server, name: str, *grants: str) -> Iterator[str]:
+    """An account with PASSWORD; its DSN."""
+    execute(server, f"CREATE USER {name}@'%' IDENTIFIED BY '{PASSWORD}'")
+    try:
+        execute(server, *(f"GRANT {grant} TO {name}@'%'" for grant in grants))
+        yield f"mysql://{name}@{server.host}:{server.port}"
+    finally:
+        execute(server, f"DROP USER {name}@'%'")
+
+
+ALL = ("PROCESS ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.innodb_index_stats")
+
+
+def test_check_says_what_can_be_read_on_every_server(server: Server, run: Run) -> None:
+    mysql = server.name.startswith("mysql")
+    done = run("check", "--dsn", server.dsn)
+    assert done.returncode == (0 if mysql else 1), done.stderr
+    assert done.stderr == ""
+    first, header, *lines = done.stdout.splitlines()
+    assert first.startswith(f"{'mysql' if mysql else 'mariadb'} {server.version}, as root@")
+    assert header.split() == ["source", "why", "cure", "rules", "that", "need", "it"]
+    marks = {line.split()[0]: line.split()[1] for line in lines if not line.startswith(" ")}
+    assert list(marks) == [each.name for each in (*COLLECTORS, LIGHT)]
+    assert (marks["pools"], marks["status"]) == ("ok", "ok")
+    assert marks["table_scans"] == ("ok" if mysql else "no")
+    assert marks["cached_indexes"] == ("ok" if server.name == "mysql-9.7" else "–")
+
+
+def test_check_says_the_same_to_programs(server: Server, run: Run) -> None:
+    mysql = server.name.startswith("mysql")
+    done = run("check", "--dsn", server.dsn, "--format", "json")
+    assert done.returncode == (0 if mysql else 1)
+    found = json.loads(done.stdout)
+    assert found["server"].endswith(server.version)
+    assert found["account"].startswith("root@")
+    sources = {each["source"]: each for each in found["sources"]}
+    assert list(sources) == [each.name for each in (*COLLECTORS, LIGHT)]
+    identified = identify({"version": found["server"].partition(" ")[2]})
+    assert sources["pools"] == {
+        "source": "pools",
+        "ok": True,
+        "reason": "",
+        "cure": None,
+        "needed_by": [each.id for each in RULES if "pools" in each.file.needs and identified in each.file.applies],
+    }
+    assert sources["table_scans"]["ok"] is mysql
+    if not mysql:
+        assert sources["table_scans"]["reason"] == "performance_schema is OFF"
+        assert "performance_schema = ON" in sources["table_scans"]["cure"]
+    assert {each["reason"] != "" for each in sources.values() if not each["ok"]} <= {True}
+
+
+few_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11", "mysql-5.6"], indirect=True)
+
+
+@few_servers
+def test_a_wrong_password_is_said_without_the_password(server: Server, run: Run) -> None:
+    with account(server, "locked") as dsn:
+        for command in (["check"], ["advise", "--watch", "1s"]):
+            done = run(*command, "--dsn", dsn, env={"INNODB_ADVISOR_PASSWORD": "wrong-horse"})
+            message = refused(done)
+            assert message.startswith(f"127.0.0.1:{server.port} refused the login of 'locked': Access denied for user")
+            assert "wrong-horse" not in message
+            assert "\n" not in message
+
+
+@few_servers
+def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: Server, run: Run) -> None:
+    password = {"INNODB_ADVISOR_PASSWORD": PASSWORD}
+    mysql = server.name.startswith("mysql")
+    with account(server, "limited") as dsn:
+        done = run("check", "--dsn", dsn, env=password)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        grants = re.findall(r"^  (GRANT .*);$", done.stderr, re.MULTILINE)
+        wanted = ALL if mysql else (ALL[0], ALL[2])  # without performance_schema there is nothing to read there
+        assert sorted(grants) == sorted(f"GRANT {each} TO 'limited'@'%'" for each in wanted)
+        assert done.stderr.startswith("Error: limited@% may not read everything; as an administrator run\n")
+
+        advising = run("advise", "--dsn", dsn, "--watch", "1s", env=password)
+        assert advising.returncode == 2
+        assert "What the rules could not see" in advising.stdout
+        assert re.findall(r"^  (GRANT .*);$", advising.stderr, re.MULTILINE) == grants
+
+        execute(server, *grants)
+        cured = run("check", "--dsn", dsn, env=password)
+        assert (cured.returncode, cured.stderr) == (0 if mysql else 1, "")
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_quote_in_an_accounts_name_does_not_break_the_grant(server: Server, run: Run) -> None:
+    execute(server, r"CREATE USER 'o''hara\\'@'127.0.0.%', 'o''hara\\'@'localhost'")
+    try:
+        done = run("check", "--dsn", f"mysql://o%27hara%5C@127.0.0.1:{server.port}")
+        grants = re.findall(r"^  (GRANT .*);$", done.stderr, re.MULTILINE)
+        assert len(grants) == 3
+        execute(server, *grants)
+        assert run("check", "--dsn", f"mysql://o%27hara%5C@127.0.0.1:{server.port}").returncode == 0
+    finally:
+        execute(server, r"DROP USER 'o''hara\\'@'127.0.0.%', 'o''hara\\'@'localhost'")
+
+
+@few_servers
+def test_a_password_comes_from_a_file_the_environment_or_the_defaults_file_and_is_never_shown(
+    server: Server, spawn: Spawn, tmp_path: Path
+) -> None:
+    secret, defaults = tmp_path / "password", tmp_path / "my.cnf"
+    secret.write_text(PASSWORD + "\n")
+    defaults.write_text(f"[client]\nuser = reader\npassword = {PASSWORD}\nhost = {server.host}\nport = {server.port}\n")
+    with account(server, "reader", *ALL) as dsn:
+        processes = [
+            spawn("advise", *where, "--watch", "1s", env=env)
+            for where, env in (
+                (("--dsn", dsn, "--password-file", secret), {}),
+                (("--dsn", dsn), {"INNODB_ADVISOR_PASSWORD": PASSWORD}),
+                (("--defaults-file", defaults), {}),
+                (("--defaults-file", defaults, "--dsn", dsn), {}),
+            )
+        ]
+        wait_for(lambda: _logged_in(server, "reader"))
+        for process in processes:
+            assert PASSWORD not in Path(f"/proc/{process.pid}/cmdline").read_text()
+            out, err = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, err) == (0, "")
+            assert out.startswith(f"{'mysql' if server.name.startswith('mysql') else 'mariadb'} {server.version}")
+            assert PASSWORD not in out
+
+
+def _logged_in(server: Server, user: str) -> bool:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = %s", (user,))
+        return bool(cursor.fetchall()[0][0])
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
+def test_what_was_recorded_gives_the_same_advice_and_checks(server: Server, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl.gz"
+    began = time.monotonic()
+    done = run("record", "--dsn", server.dsn, "--for", "2s", "--interval", "500ms", "-o", path)
+    lasted = time.monotonic() - began
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"{path}: {path.stat().st_size:,} bytes\n"
+    assert list(tmp_path.iterdir()) == [path]
+    snapshots = list(replay(path))
+    assert len(snapshots) >= 4
+    assert {each.server.version_text for each in snapshots} == {server.version}
+
+    advice = Advice.model_validate_json(here("advise", "--recording", path, "--format", "json").stdout)
+    assert 1.0 < advice.watched_seconds < lasted
+    assert advice.server.endswith(server.version)
+    live, replayed = (
+        run("check", *where, "--format", "json") for where in (("--dsn", server.dsn), ("--recording", path))
+    )
+    assert replayed.returncode == live.returncode
+    assert json.loads(replayed.stdout) == json.loads(live.stdout)
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_recording_that_is_interrupted_is_whole(
+    server: Server, spawn: Spawn, tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "recording.jsonl"
+    path.write_text("an older one")
+    process = spawn("record", "--dsn", server.dsn, "--for", "1h", "--interval", "200ms", "-o", path)
+    part = tmp_path / ".part-recording.jsonl"
+    wait_for(lambda: part.is_file() and part.read_text().count('{"collection"') > 2)
+    assert path.read_text() == "an older one"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (0, "")
+    assert err.splitlines()[0] == f"interrupted; {path} holds what was recorded until now"
+    assert len(list(replay(path))) > 2
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_recording_of_a_server_that_goes_away_is_kept(
+    start_server: StartServer, spawn: Spawn, tmp_path: Path
+) -> None:
+    server = start_server("mariadb-10.11")
+    path = tmp_path / "recording.jsonl"
+    process = spawn("record", "--dsn", server.dsn, "--for", "3s", "--interval", "200ms", "-o", path)
+    part = tmp_path / ".part-recording.jsonl"
+    wait_for(lambda: part.is_file() and part.read_text().count('{"collection"') > 2)
+    server.kill()
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert "Traceback" not in err
+    assert f"ended early; {path} holds what was recorded until now\n" in err
+    assert len(list(replay(path))) > 2
+
+
+def test_a_recording_that_never_began_leaves_what_was_there(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl.gz"
+    shutil.copy(SCAN, path)
+    refused(run("record", "--dsn", "mysql://root@127.0.0.1:1", "-o", path))
+    assert path.read_bytes() == SCAN.read_bytes()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interruption_before_the_server_answered_ends_in_130(spawn: Spawn, tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def talk(connection: socket.socket) -> None:
+        asked.set()
+        with connection:
+            connection.settimeout(20)
+            connection.recv(1)
+
+    for command in (["advise"], ["check"], ["record", "-o", tmp_path / "x.gz"]):
+        with listening(talk) as port:
+            asked.clear()
+            process = spawn(*command, "--dsn", f"mysql://root@127.0.0.1:{port}")
+            assert asked.wait(PATIENCE)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_watching_that_is_interrupted_gives_no_advice(server: Server, spawn: Spawn, number: signal.Signals) -> None:
+    with account(server, "watcher", *ALL) as dsn:
+        process = spawn("advise", "--dsn", dsn, env={"INNODB_ADVISOR_PASSWORD": PASSWORD})
+        wait_for(lambda: _logged_in(server, "watcher"))
+        time.sleep(0.3)
+        process.send_signal(number)
+        assert process.communicate(timeout=PATIENCE) == ("", "interrupted\n")
+        assert process.returncode == 130
+        wait_for(lambda: not _logged_in(server, "watcher"))
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_file_that_cannot_be_written_is_said(server: Server, run: Run, tmp_path: Path) -> None:
+    record = ("record", "--dsn", server.dsn, "--for", "500ms", "--interval", "100ms", "-o")
+    for output, reason in (
+        (tmp_path / "absent" / "x.gz", "No such file or directory"),
+        (tmp_path, "Is a directory"),
+        (SCAN / "x.gz", "Not a directory"),
+        (Path("/dev/full"), "No space left on device"),
+    ):
+        assert refused(run(*record, output)) == f"cannot write {output}: {reason}"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_watching_lasts_as_long_as_asked_for(server: Server, run: Run) -> None:
+    began = time.monotonic()
+    done = run("advise", "--dsn", server.dsn, "--watch", "2s", "--format", "json")
+    advice = Advice.model_validate_json(done.stdout)
+    assert 1.5 < advice.watched_seconds < time.monotonic() - began
+    assert not {each.lacks for each in advice.blind} & {"window", *(each.name for each in (*COLLECTORS, LIGHT))}
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", [["advise"], ["advise", "--format", "json"], ["check", "--format", "json"]])
+def test_output_that_cannot_be_written_is_said_and_is_no_finding(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603
+            command_line(*command, "--recording", SCAN),
+            cwd=REPOSITORY,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "Error: cannot write the output: No space left on device\n"
+
+
+def test_a_terminal_of_another_character_set_gets_what_it_can_show(run: Run) -> None:
+    done = run("check", "--recording", capture("mariadb-11.8/idle"), env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert re.search(r"^cached_indexes +\? +INNODB_CACHED_INDEXES came", done.stdout, re.MULTILINE)
+
+
+def test_nothing_is_written_into_the_repository_or_the_home(run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    assert run("advise", "--recording", SCAN, env={"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}).returncode == 0
+    assert list(os.scandir(home)) == []

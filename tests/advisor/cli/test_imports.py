@@ -1,0 +1,66 @@
+"""Each command imports what it needs, and not what others need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from advisor.cli import main
+from advisor.contract.recommendation import Severity
+from tests.advisor.building import RECORDING, REPOSITORY, capture
+from tests.advisor.conftest import Run
+from tests.advisor.sidecar import Sidecar
+
+Serve = Callable[..., Sidecar]
+TOLD = {"PYTHONPROFILEIMPORTTIME": "1"}
+"""Python then says on standard error what it imports."""
+HTTP = {"fastapi", "starlette", "uvicorn"}
+SERVER = {"aiomysql", "pymysql", "cryptography"}
+HEAVY = {*HTTP, *SERVER, "prometheus_client", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
+"""What takes a tenth of a second or a megabyte, and is not needed by all."""
+SCENARIO = REPOSITORY / "lab/scenarios/seed-002-steps.yaml"
+
+
+def imported(log: str) -> set[str]:
+    """The heavy ones of the packages in what Python said."""
+    return set(re.findall(r"^import time:.*\| +(\w+)", log, re.MULTILINE)) & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["--version"], set()),
+        (["--help"], set()),
+        (["serve", "--help"], set()),
+        (["rules", "list", "--json"], {"pydantic", "ruamel", "cel_expr_python"}),
+        (["rules", "list"], {"pydantic", "ruamel", "cel_expr_python", "rich"}),
+        (["lru", SCENARIO, "--json"], {"pydantic", "ruamel"}),
+        (["lru", SCENARIO], {"pydantic", "ruamel", "rich"}),
+        (["advise", "--recording", "", "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python"}),
+    ],
+    ids=lambda each: " ".join(Path(str(part)).name for part in each) if isinstance(each, list) else "",
+)
+def test_a_command_imports_no_more_than_it_needs(run: Run, arguments: list[object], needed: set[str]) -> None:
+    given = [capture(RECORDING) if each == "" else each for each in arguments]
+    ended = run(*given, env=TOLD)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert imported(ended.stderr) <= needed
+
+
+def test_serve_imports_nothing_that_is_for_terminals_or_pictures(serve: Serve) -> None:
+    sidecar = serve("--recording", capture(RECORDING), env=TOLD)
+    for path in ("/", "/metrics", "/advise", "/rules", "/openapi.json"):
+        assert sidecar.get(path).status_code == 200
+    found = imported(sidecar.log())
+    assert found >= HTTP
+    assert not found & {"rich", "matplotlib"}
+
+
+def test_the_severities_of_fail_on_are_those_of_advice() -> None:
+    [option] = [each for each in main.advise.params if each.name == "fail_on"]
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == [each.value for each in Severity]

@@ -1,0 +1,117 @@
+"""Facts of the change buffer: what is counted as a read for a change, and what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from advisor.facts.change_buffer import ChangeBuffer, change_buffer
+from advisor.observe.window import Window
+from exporter.snapshot import CachedIndexes, FileReads, Index, IndexSize, IndexSizes, Snapshot, Table
+from tests.advisor.building import captured, pool, server, snapshot, variables
+
+EVENTS, LOGS = Table("shop", "events"), Table("shop", "logs")
+KEY, UNIQUE = Index("shop", "events", "k1"), Index("shop", "events", "u1")
+SECONDS = 10.0
+SETTINGS = variables(innodb_change_buffering="none", innodb_change_buffer_max_size="5", innodb_io_capacity="200")
+
+
+def at(seconds: float, *, inserted: int = 0, fetched: int = 0, read: int = 0, **sections: Any) -> Snapshot:
+    """A server that keeps nothing of an index of 10,000 leaf pages."""
+    known: dict[str, Any] = {
+        "of": server("9.7.4"),
+        "status": {
+            "uptime": 1000.0 + seconds,
+            "innodb_rows_inserted": inserted,
+            "innodb_rows_deleted": 0.0,
+            "innodb_rows_read": fetched,
+            "innodb_buffer_pool_read_ahead_rnd": 0.0,
+        },
+        "variables": SETTINGS,
+        "pools": (pool(size_pages=4_000, database_pages=4_000, pages_read=read),),
+        "innodb_metrics": dict.fromkeys(
+            ("ibuf_merges", "ibuf_merges_insert", "ibuf_merges_delete_mark", "ibuf_merges_delete"), 0
+        )
+        | {"ibuf_size": 1},
+        "indexes": {KEY: 0, UNIQUE: 2},
+        "index_sizes": IndexSizes(
+            {
+                Index("shop", "events", "PRIMARY"): IndexSize(9_000, 9_000, 3_000_000),
+                KEY: IndexSize(11_000, 10_000, None),
+                UNIQUE: IndexSize(11_000, 10_000, None),
+            },
+            0,
+        ),
+        "cached_indexes": CachedIndexes({}, 0),
+        "table_files": {EVENTS: FileReads(read, 0, 0.0)},
+    }
+    return snapshot(1000.0 + seconds, **(known | sections))
+
+
+def facts(**at_the_end: Any) -> ChangeBuffer:
+    beginning = {name: value for name, value in at_the_end.items() if name not in ("inserted", "fetched", "read")}
+    if "table_files" in beginning:
+        beginning["table_files"] = dict.fromkeys(beginning["table_files"], FileReads(0, 0, 0.0))
+    return change_buffer(Window((at(0.0, **beginning), at(SECONDS, **at_the_end))))
+
+
+def test_a_read_for_each_change_to_a_non_unique_index_is_one_of_writing() -> None:
+    found = facts(inserted=20_000, read=19_000)
+    assert found.index_changes_per_second == 2_000.0
+    assert found.write_reads_per_second == 1_900.0
+    assert found.written_leaf_pages == 10_000.0
+    assert found.expected_reads_per_second is not None
+    assert found.expected_reads_per_second < 1_900.0
+
+
+def test_no_more_reads_are_of_writing_than_there_are_changes_to_pages_that_are_not_in_the_pool() -> None:
+    assert facts(inserted=1_000, read=19_000).write_reads_per_second == 100.0
+    half = facts(inserted=20_000, read=19_000, cached_indexes=CachedIndexes({KEY: 5_000}, 0))
+    assert (half.resident_share, half.write_reads_per_second) == (0.5, 1_000.0)
+    assert facts(inserted=20_000, read=0).write_reads_per_second in (0.0, None)
+
+
+def test_before_8_0_only_reads_that_the_rows_read_cannot_explain_are_of_writing() -> None:
+    old: dict[str, Any] = {"of": server("5.6.24"), "cached_indexes": None}
+    assert facts(inserted=20_000, read=19_000, fetched=0, **old).write_reads_per_second == 1_900.0
+    assert facts(inserted=20_000, read=19_000, fetched=5_000, **old).write_reads_per_second == 900.0
+    assert facts(inserted=20_000, read=19_000, fetched=50_000, **old).write_reads_per_second == 0.0
+
+
+def test_tables_that_are_hardly_read_do_not_count() -> None:
+    other = Index("shop", "logs", "k1")
+    sizes = at(0.0).index_sizes
+    assert sizes is not None
+    more: dict[str, Any] = {
+        "indexes": {KEY: 0, other: 0},
+        "index_sizes": IndexSizes({**sizes.sizes, other: IndexSize(90_000, 90_000, None)}, 0),
+    }
+    files = {EVENTS: FileReads(19_000, 0, 0.0), LOGS: FileReads(5, 0, 0.0)}
+    found = facts(inserted=20_000, read=19_005, table_files=files, **more)
+    assert found.written_leaf_pages == 10_000.0
+    assert found.index_changes_per_second == 2_000.0
+
+
+def test_what_is_not_known_is_none() -> None:
+    assert facts(inserted=20_000, read=19_000, indexes=None).write_reads_per_second is None
+    assert facts(inserted=20_000, read=19_000, pools=None).expected_reads_per_second is None
+    bare = change_buffer(Window((snapshot(0.0), snapshot(10.0))))
+    assert bare == replace(bare, **dict.fromkeys(ChangeBuffer.__slots__))
+
+
+def test_mariadb_gets_no_prediction() -> None:
+    found = facts(inserted=20_000, read=19_000, of=server("10.5.20-MariaDB"))
+    assert found.write_reads_per_second is not None
+    assert found.expected_reads_per_second is None
+
+
+def test_a_real_buffer_that_works_is_seen_as_such() -> None:
+    found = change_buffer(captured("mysql-9.7/change-buffer-small"))
+    assert found.operations_per_merge == pytest.approx(found.expected_operations_per_merge, rel=0.3)
+    assert found.best_max_size is not None
+    assert found.best_max_size > 5.0
+    assert found.drain_reads is not None
+    assert found.buffered_operations is not None
+    assert found.drain_reads < found.buffered_operations

@@ -1,0 +1,315 @@
+"""Facts are what the captured servers did, and None where a capture does not tell."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from advisor import facts
+from advisor.facts import GROUPS, LISTS, Facts, Scan
+from advisor.observe.window import Window
+from exporter.midpoint import old_target
+from exporter.snapshot import CountStatement, Index, IndexSize, IndexSizes, Machine, Outcome, Table
+from tests.advisor.building import ORDERS, ROWS, capture, captured, pool, scanned, server, snapshot, variables
+
+GIB = 2**30
+CLUSTERED, SECONDARY = Index("shop", "orders", "PRIMARY"), Index("shop", "orders", "k1")
+
+
+def shown(name: str) -> dict[str, Any]:
+    """What the capture's note says it shows, which lab.captures computes from the raw rows."""
+    return dict(YAML().load(capture(name).with_name("note.yaml"))["shows"])
+
+
+def of(name: str) -> Facts:
+    return facts.facts(captured(name))
+
+
+def scan_of(*snapshots: Any) -> Scan | None:
+    found = facts.facts(Window(snapshots)).lists["scans"]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-10.5/repeated-scan"])
+def test_a_repeated_serial_scan_is_counted_and_measured(name: str) -> None:
+    truth = shown(name)
+    [scan] = of(name).lists["scans"]
+    assert (scan.schema, scan.table) == ("shop", "orders")
+    assert scan.pages == pytest.approx(truth["table_pages"], rel=0.02)
+    assert scan.bytes == scan.pages * 16_384.0
+    assert scan.passes == pytest.approx(len(truth["pages_read_per_pass"]), rel=0.01)
+    assert (scan.serial_passes, scan.parallel_passes) == (scan.passes, 0.0)
+    assert scan.pages_read_per_pass == pytest.approx(sum(truth["pages_read_per_pass"]) / scan.passes, rel=0.01)
+    assert scan.pages_read_last_pass == pytest.approx(truth["pages_read_per_pass"][-1], rel=0.01)
+
+
+def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
+    window = captured("mysql-9.7/parallel-count")
+    first, last = ((each.count_statements or {}).get(ORDERS) for each in (window.snapshots[0], window.latest))
+    [scan] = facts.facts(window).lists["scans"]
+    assert scan.counts == scan.passes == 7.0
+    assert last is not None
+    assert scan.count_seconds == pytest.approx((last.seconds - (first.seconds if first else 0.0)) / 7)
+    [scan] = of("mysql-9.7/repeated-scan").lists["scans"]
+    assert (scan.counts, scan.count_seconds) == (0.0, None)
+    assert 0.0 < scan.read_seconds < 1.0
+    assert scan.leaf_pages < scan.pages
+
+
+def test_what_the_pool_did_is_counted_over_the_window() -> None:
+    window = captured("mysql-9.7/repeated-scan")
+    found, [first], [last] = facts.facts(window).pool, window.snapshots[0].pools or (), window.latest.pools or ()
+    assert found.pages_read == last.pages_read - first.pages_read
+    assert found.pages_read_since_start == last.pages_read
+    assert found.made_young == last.made_young - first.made_young
+    assert found.gets == last.gets - first.gets
+    assert found.pages_read_per_second == found.pages_read / window.seconds
+    assert found.old_most_pages == old_target(last.database_pages, 95)
+
+
+def test_a_parallel_count_is_a_pass_though_no_row_is_counted() -> None:
+    truth = shown("mysql-9.7/parallel-count")
+    [scan] = of("mysql-9.7/parallel-count").lists["scans"]
+    passes = float(len(truth["pages_read_per_pass"]))
+    assert (scan.passes, scan.parallel_passes, scan.serial_passes) == (passes, passes, 0.0)
+    assert scan.pages_read_last_pass == truth["pages_read_per_pass"][-1]
+
+
+def test_the_last_pass_tells_a_table_that_has_been_cached_since() -> None:
+    [scan] = of("mariadb-10.11/repeated-scan").lists["scans"]
+    assert scan.pages_read_per_pass > 900
+    assert scan.pages_read_last_pass == 0.0
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-11.8/repeated-scan"])
+def test_the_pool_is_what_the_server_says(name: str) -> None:
+    truth, found = shown(name), of(name).pool
+    assert (found.pages, found.old_target_pages) == (truth["pool_pages"], truth["old_target_pages"])
+    assert found.old_pages == pytest.approx(found.old_target_pages, abs=20)
+    assert (found.instances, found.page_bytes) == (1.0, 16_384.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "operations_per_merge"),
+    [
+        ("mysql-9.7/change-buffer-single-merges", 1.0),
+        ("mysql-9.7/change-buffer-merges", None),
+        ("mysql-5.6/change-buffer-merges", None),
+        ("mariadb-10.11/change-buffer-merges", None),
+    ],
+)
+def test_merges_and_their_operations_are_counted(name: str, operations_per_merge: float | None) -> None:
+    truth, found = shown(name), of(name).ibuf
+    assert found.merges == truth["merges"]
+    assert found.operations_per_merge == pytest.approx(operations_per_merge or truth["operations_per_merge"], abs=0.01)
+    assert found.operations_per_merge == (found.merged_operations or 0) / truth["merges"]
+
+
+def test_no_merges_have_no_operations_each() -> None:
+    found = of("mysql-9.7/idle").ibuf
+    assert (found.merges, found.operations_per_merge) == (0.0, None)
+
+
+def test_a_server_without_a_change_buffer_gives_no_facts_of_one() -> None:
+    found = of("mariadb-11.8/idle").ibuf
+    assert {getattr(found, each.name) for each in fields(found)} == {None}
+
+
+def test_without_performance_schema_no_scan_is_known() -> None:
+    assert of("mariadb-11.8/idle").lists["scans"] == []
+
+
+def test_without_a_privilege_the_pool_is_not_known() -> None:
+    found = of("mysql-9.7/unprivileged")
+    assert found.pool.free_pages is None
+    assert found.setting["innodb_old_blocks_pct"] == 37.0
+
+
+def test_settings_are_read_and_those_the_server_lacks_are_not_known() -> None:
+    found = of("mariadb-11.8/idle").setting
+    assert found["innodb_old_blocks_pct"] == 37.0
+    assert found["innodb_change_buffering"] is None
+    assert found["innodb_parallel_read_threads"] is None
+
+
+def test_every_fact_is_a_number_or_a_text_as_the_vocabulary_says() -> None:
+    found = of("mysql-9.7/repeated-scan")
+    values = [*(getattr(found, group) for group in GROUPS), *found.lists["scans"]]
+    for each in values:
+        for name, kind in facts.vocabulary("x", type(each)).items():
+            value = getattr(each, name.removeprefix("x."))
+            assert value is None or type(value) is kind, name
+    assert set(LISTS) == set(found.lists)
+
+
+def test_several_instances_are_summed_and_each_has_its_own_midpoint() -> None:
+    halves = [pool(pool=n, size_pages=8_191, database_pages=1_000 * (n + 1), old_pages=300) for n in range(2)]
+    found = facts.facts(Window((snapshot(10, pools=tuple(halves)),))).pool
+    assert (found.pages, found.list_pages, found.instances) == (16_382.0, 3_000.0, 2.0)
+    assert found.old_target_pages == old_target(1_000, 37) + old_target(2_000, 37)
+
+
+def test_a_part_of_a_scan_counts_as_that_part() -> None:
+    scan = scan_of(scanned(10, passes=0, pages_read=0), scanned(20, passes=0.25, pages_read=2_850))
+    assert scan is not None
+    assert (scan.passes, scan.pages_read, scan.pages_read_per_pass) == (0.25, 2_850.0, 11_400.0)
+
+
+def test_a_table_that_nobody_scanned_is_not_in_the_list() -> None:
+    assert scan_of(scanned(10, passes=3, pages_read=9), scanned(20, passes=3, pages_read=9)) is None
+
+
+def test_a_scan_whose_file_is_not_known_has_no_pages_read() -> None:
+    scan = scan_of(scanned(10, 1, 0, table_files={}), scanned(20, 3, 0, table_files={}))
+    assert scan is not None
+    assert (scan.passes, scan.pages_read, scan.pages_read_per_pass) == (2.0, None, None)
+
+
+@pytest.mark.parametrize("sizes", [{CLUSTERED: IndexSize(100, 90, None)}, {}])
+def test_a_scanned_table_without_statistics_of_its_rows_is_in_the_list_with_passes_that_are_not_known(
+    sizes: dict[Index, IndexSize],
+) -> None:
+    known = IndexSizes(sizes, 0)
+    scan = scan_of(scanned(10, 1, 0, index_sizes=known), scanned(20, 3, 0, index_sizes=known))
+    assert scan is not None
+    assert scan.passes is None
+
+
+def test_a_table_that_may_be_one_of_the_small_ones_is_left_out() -> None:
+    rest = IndexSizes({}, other_pages=500)
+    assert scan_of(scanned(10, 1, 0, index_sizes=rest), scanned(20, 3, 0, index_sizes=rest)) is None
+
+
+def test_what_is_read_for_other_tables_between_two_passes_is_told_apart() -> None:
+    first = scanned(10, 0, 0, pools=(pool(pages_read=1_000),))
+    last = scanned(20, 2, 100, pools=(pool(pages_read=1_700),))
+    scan = scan_of(first, last)
+    assert scan is not None
+    assert (scan.pages_read_per_pass, scan.other_pages_read_per_pass) == (50, 300)
+
+
+@pytest.mark.parametrize(
+    ("machine", "most"),
+    [
+        (None, None),
+        (Machine(), None),
+        (Machine(memory_bytes=8 * GIB, memory_available_bytes=2 * GIB), GIB + 0.8 * (2 * GIB - 100 * 16_384)),
+        (Machine(memory_bytes=8 * GIB, memory_available_bytes=0), GIB),
+        (Machine(memory_bytes=4 * GIB), 2 * GIB),
+        (Machine(memory_bytes=8 * GIB), 6 * GIB),
+        (Machine(memory_bytes=GIB // 2), GIB),
+    ],
+)
+def test_a_pool_may_grow_into_the_memory_that_is_left(machine: Machine | None, most: float | None) -> None:
+    settings = variables(innodb_buffer_pool_size=str(GIB))
+    pools = (pool(size_pages=65_536, database_pages=65_436, free_pages=100),)
+    found = facts.facts(Window((snapshot(10, variables=settings, pools=pools, machine=machine),))).pool
+    assert found.most_bytes == most
+
+
+def test_the_part_that_scans_read_is_told_from_lookups_of_the_same_table() -> None:
+    def at(seconds: float, passes: int, read: int, of_pool: int) -> Any:
+        return scanned(seconds, passes, read, pools=(pool(pages_read=of_pool),))
+
+    def by_scans(*snapshots: Any) -> float | None:
+        return facts.facts(Window(snapshots)).pool.read_by_scans
+
+    assert by_scans(at(10, 0, 0, 0), at(20, 2, 22_800, 30_400)) == 0.75
+    assert by_scans(at(10, 0, 0, 0), at(20, 2, 30_400, 30_400)) == 0.75  # the table has 11,400 pages
+    assert by_scans(at(10, 0, 0, 0), at(20, 0, 0, 30_400)) == 0.0
+    assert by_scans(scanned(10, 0, 0, table_files=None), scanned(20, 2, 9, table_files=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("cure", "statement", "undo"),
+    [
+        ("GRANT PROCESS ON *.* TO 'a to b'@'%'", True, "REVOKE PROCESS ON *.* FROM 'a to b'@'%'"),
+        (
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'statements_digest'",
+            True,
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'statements_digest'",
+        ),
+        ("add performance_schema = ON to the server's option file and restart it", False, ""),
+    ],
+)
+def test_sources_with_the_same_cure_are_one_blind_spot_and_a_statement_can_be_taken_back(
+    cure: str, *, statement: bool, undo: str
+) -> None:
+    shut = {name: Outcome(0.0, 0.0, "privilege", "denied", cure) for name in ("table_files", "pools")}
+    absent = {"parallel_readers": Outcome(0.0, 0.0, "absent", "there are none")}
+    known = {"pools": ["b", "a"], "table_files": ["a"], "parallel_readers": ["c"]}
+    [found] = facts.facts(Window((snapshot(10, outcomes=shut | absent),)), known).lists["blind_spots"]
+    assert (found.sources, found.count) == ("pools, table_files", 2.0)
+    assert (found.rules, found.rule_count) == ("a, b", 2.0)
+    assert (found.statement, found.undo, found.subject) == (statement, undo, {"cure": cure})
+
+
+def counts(executions: int, rows_examined: int = 0, forced: int = 0) -> dict[Any, CountStatement]:
+    return {ORDERS: CountStatement(executions, 0.0, rows_examined, forced)}
+
+
+def counted(
+    version: str, sizes: IndexSizes | None = None, rows_fetched: int = 0, threads: str = "4", **last: Any
+) -> tuple[float | None, float | None] | None:
+    """Serial and parallel passes that two COUNT(*) make on a server of this version."""
+    more = {"of": server(version), "variables": variables(innodb_parallel_read_threads=threads)}
+    more |= {"index_sizes": sizes} if sizes else {}
+    scan = scan_of(
+        scanned(10, 0, 0, count_statements=counts(0), **more),
+        scanned(20, rows_fetched / ROWS, 0, count_statements=counts(2, **last), **more),
+    )
+    return None if scan is None else (scan.serial_passes, scan.parallel_passes)
+
+
+BOTH = IndexSizes({CLUSTERED: IndexSize(11_400, 11_350, ROWS), SECONDARY: IndexSize(300, 290, None)}, 0)
+
+
+def test_a_count_is_parallel_only_where_the_server_reads_so() -> None:
+    assert counted("8.0.14") == (0.0, 2.0)
+    assert counted("9.7.4", threads="1") == (2.0, 0.0)
+    assert counted("8.0.13") == (2.0, 0.0)
+    assert counted("5.7.44") == (2.0, 0.0)
+    assert counted("10.11.6-MariaDB") == (2.0, 0.0)
+
+
+def test_a_count_that_table_io_shows_too_is_not_counted_twice() -> None:
+    assert counted("11.8.6-MariaDB", rows_fetched=2 * ROWS, rows_examined=2 * ROWS) == (2.0, 0.0)
+
+
+def test_a_scan_beside_the_counts_is_a_pass_of_its_own() -> None:
+    assert counted("9.7.4", rows_fetched=ROWS) == (1.0, 2.0)
+    assert counted("10.11.6-MariaDB", rows_fetched=ROWS) == (3.0, 0.0)
+    assert counted("11.8.6-MariaDB", rows_fetched=3 * ROWS, rows_examined=2 * ROWS) == (3.0, 0.0)
+
+
+def test_a_count_of_a_table_with_a_secondary_index_reads_that_one() -> None:
+    assert counted("9.7.4", BOTH) is None
+    assert counted("8.0.16", BOTH) is None
+    assert counted("10.11.6-MariaDB", BOTH) is None
+
+
+def test_from_8_0_17_to_8_0_36_it_reads_the_clustered_index_all_the_same() -> None:
+    assert counted("8.0.17", BOTH) == (0.0, 2.0)
+    assert counted("8.0.36", BOTH) == (0.0, 2.0)
+    assert counted("8.0.37", BOTH) is None
+
+
+def test_a_count_that_is_told_to_reads_the_clustered_index() -> None:
+    assert counted("9.7.4", BOTH, forced=2) == (0.0, 2.0)
+    assert counted("9.7.4", BOTH, forced=1) is None
+
+
+def test_the_list_begins_with_the_most_scanned_pages() -> None:
+    names = ("a", "b", "c")
+    sizes = IndexSizes({Index("s", n, "PRIMARY"): IndexSize(100 * k, 90, 1_000) for k, n in enumerate(names, 1)}, 0)
+
+    def at(seconds: float, passes: int) -> Any:
+        rows = {Table("s", n): passes * 1_000 for n in names}
+        return scanned(seconds, 0, 0, index_sizes=sizes, table_scans=rows)
+
+    found = facts.facts(Window((at(10, 0), at(20, 2)))).lists["scans"]
+    assert [scan.table for scan in found] == ["c", "b", "a"]

@@ -1,0 +1,241 @@
+"""The sidecar over HTTP, as a process: metrics, snapshots and probes, with a recording, a real server, or none."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+
+from advisor.contract.recommendation import Advice
+from lab.servers import Server
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.sidecar import Sidecar, problem, values, wait_for
+from tests.unavailable import promtool_says
+
+OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"}
+PAGES = ("/", "/docs", "/page/page.js", "/page/page.css", "/page/docs.js", "/page/swagger-ui.css")
+ENDPOINTS = (*PAGES, "/metrics", "/advise", "/rules", "/snapshot", "/healthz", "/readyz")
+
+Serve = Callable[..., Sidecar]
+StartServer = Callable[..., Server]
+some_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
+
+
+@pytest.fixture(scope="module")
+def watching(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--dsn", server.dsn, "--interval", "1s")
+    wait_for(lambda: sidecar.get("/readyz").status_code == 200)
+    yield sidecar
+    sidecar.kill()
+
+
+def test_metrics_come_in_the_classic_format_to_whoever_does_not_ask(replaying: Sidecar) -> None:
+    response = replaying.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    assert "Accept" in response.headers["vary"].split(", ")
+    found = values(response.text)
+    assert found["innodb_up", frozenset()] == 1.0
+    recommended = [dict(labels) for name, labels in found if name == "innodb_advisor_recommendation"]
+    assert "shop.orders" in [each["subject"] for each in recommended if each["rule"] == "scan-exceeds-old-sublist"]
+
+
+def test_metrics_come_in_openmetrics_to_whoever_accepts_it(replaying: Sidecar) -> None:
+    response = replaying.get("/metrics", headers=OPENMETRICS)
+    assert response.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert response.text.endswith("# EOF\n")
+    assert values(response.text, parse_openmetrics) == values(replaying.get("/metrics").text)
+
+
+def test_promtool_has_nothing_to_say_of_all_metrics_together(unlike: Sidecar) -> None:
+    text = unlike.get("/metrics").text
+    assert 'innodb_advisor_rule_failed{rule="breaking"} 1.0' in text
+    assert 'innodb_advisor_suppressed{rule="unwanted",subject=""} 1.0' in text
+    assert 'setting="",severity="warning"' in text
+    assert promtool_says(text) == ""
+
+
+def test_the_snapshot_tells_how_every_collector_went(replaying: Sidecar) -> None:
+    found = replaying.get("/snapshot").json()
+    assert found["server"]["flavour"] == "mysql"
+    assert found["pools"][0]["size_pages"] > 0
+    for outcome in found["outcomes"].values():
+        assert (outcome["failure"] is None) == (outcome["reason"] == "")
+
+
+def test_a_recording_is_ready_at_once(replaying: Sidecar) -> None:
+    for path in ("/healthz", "/readyz"):
+        response = replaying.get(path)
+        assert (response.status_code, response.text) == (200, "ok\n")
+        assert response.headers["content-type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    "path", ["/nope", "/page/api.py", "/page/..%2fapi.py", "/page/%2e%2e/api.py", "/redoc", "/-/quit"]
+)
+def test_what_is_not_there_is_a_problem(replaying: Sidecar, path: str) -> None:
+    assert problem(replaying.get(path)) == (404, "Not Found")
+
+
+@pytest.mark.parametrize("path", ENDPOINTS)
+def test_other_methods_are_a_problem_and_say_which_are_allowed(replaying: Sidecar, path: str) -> None:
+    response = replaying.post(path, content=b"x")
+    assert problem(response)[0] == 405
+    assert response.headers["allow"] == "GET"
+
+
+@some_servers
+def test_a_server_is_scraped_in_both_formats(server: Server, watching: Sidecar) -> None:
+    classic = values(watching.get("/metrics").text)
+    openmetrics = values(watching.get("/metrics", headers=OPENMETRICS).text, parse_openmetrics)
+    assert set(classic) == set(openmetrics)
+    assert classic["innodb_up", frozenset()] == 1.0
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@innodb_buffer_pool_size, @@innodb_page_size, @@innodb_old_blocks_pct")
+        [(pool, page, pct)] = cursor.fetchall()
+    assert classic["innodb_buffer_pool_size_bytes", frozenset()] == float(pool)
+    assert classic["innodb_page_size_bytes", frozenset()] == float(page)
+    assert classic["innodb_setting", frozenset({("name", "innodb_old_blocks_pct")})] == float(pct)
+
+
+@some_servers
+def test_advice_on_a_server_has_the_shape_of_the_contract(server: Server, watching: Sidecar) -> None:
+    advice = Advice.model_validate_json(watching.get("/advise?rule=scan-exceeds-old-sublist").content)
+    assert advice.server.endswith(server.version)
+    assert advice.recommendations == ()
+    lacking = {each.lacks for each in advice.blind}
+    off = {"table_scans", "count_statements", "table_files"}  # MariaDB has performance_schema off by default
+    assert lacking <= ({"window"} if server.name.startswith("mysql") else {"window", *off})
+
+
+@some_servers
+def test_the_snapshot_of_a_server_says_why_a_collector_failed(server: Server, watching: Sidecar) -> None:
+    found = watching.get("/snapshot").json()
+    failed = {name: each for name, each in found["outcomes"].items() if each["failure"]}
+    if server.name.startswith("mysql"):
+        assert failed == {}
+        return
+    assert failed["table_scans"]["failure"] == "disabled"
+    assert failed["table_scans"]["reason"] == "performance_schema is OFF"
+    assert failed["table_scans"]["cure"].startswith("add performance_schema = ON")
+    assert failed["cached_indexes"]["failure"] == "absent"
+    for name in failed:
+        assert found[name] is None
+        assert failed[name]["reason"]
+
+
+@some_servers
+def test_many_scrapes_at_once_need_no_more_than_two_sessions(server: Server, watching: Sidecar) -> None:
+    paths = ["/metrics", "/advise", "/snapshot", "/readyz", "/healthz"] * 12
+    with ThreadPoolExecutor(12) as pool:
+        answers = pool.map(watching.get, paths)
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'")
+            [(sessions,)] = cursor.fetchall()
+        assert {each.status_code for each in answers} == {200}
+    assert sessions - 1 <= 2
+
+
+@some_servers
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_and_closes_its_sessions(server: Server, serve: Serve, number: signal.Signals) -> None:
+    def sessions() -> int:
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'")
+            return int(cursor.fetchall()[0][0])
+
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
+    wait_for(lambda: sidecar.get("/readyz").status_code == 200)
+    before = sessions()
+    with httpx.Client() as idle:  # as Prometheus keeps its connection open
+        assert idle.get(sidecar.url + "/metrics").status_code == 200
+        assert sidecar.stop(number) == 0
+    assert "Traceback" not in sidecar.log()
+    wait_for(lambda: sessions() < before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_replay_cleanly(serve: Serve, number: signal.Signals) -> None:
+    sidecar = serve("--recording", capture(RECORDING))
+    assert sidecar.get("/healthz").status_code == 200
+    assert sidecar.stop(number) == 0
+    assert "Traceback" not in sidecar.log()
+
+
+def test_it_lives_through_a_server_that_is_away_and_comes_back(start_server: StartServer, serve: Serve) -> None:
+    server = start_server("mariadb-10.11")
+    server.kill()
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
+
+    status, detail = problem(wait_for(lambda: _after_first_try(sidecar)))
+    assert status == 503
+    assert f"cannot connect to 127.0.0.1:{server.port}: Connection refused" in detail
+    for path in ("/advise", "/snapshot"):
+        assert problem(sidecar.get(path)) == (503, detail)
+    assert sidecar.get("/healthz").status_code == 200
+    known = {name: value for (name, _), value in values(sidecar.get("/metrics").text).items()}
+    assert known["innodb_up"] == 0.0
+    assert {name for name in known if not name.startswith("innodb_advisor_rules")} == {"innodb_up"}
+
+    server.restart()
+    wait_for(lambda: sidecar.get("/readyz").status_code == 200)
+    assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 1.0
+
+    server.kill()
+    wait_for(lambda: sidecar.get("/readyz").status_code == 503)
+    assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 0.0
+    assert sidecar.stop() == 0
+    assert "Traceback" not in sidecar.log()
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_refused_login_is_said_and_the_password_is_shown_nowhere(server: Server, serve: Serve) -> None:
+    password = "correct-horse-9"
+    sidecar = serve(
+        *("--dsn", f"mysql://keeper@{server.host}:{server.port}", "--interval", "1s", "--verbose"),
+        env={"INNODB_ADVISOR_PASSWORD": password},
+    )
+    status, detail = problem(wait_for(lambda: _after_first_try(sidecar)))
+    assert status == 503
+    assert detail.startswith(f"127.0.0.1:{server.port} refused the login of 'keeper': Access denied")
+
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER keeper@'%' IDENTIFIED BY '{password}'")
+        try:
+            wait_for(lambda: sidecar.get("/readyz").status_code == 200)
+            texts = [sidecar.get(path).text for path in (*ENDPOINTS, "/openapi.json")]
+            assert sidecar.stop() == 0
+        finally:
+            cursor.execute("DROP USER keeper@'%'")
+    assert not [text for text in (*texts, sidecar.log()) if password in text]
+
+
+def test_every_address_is_listened_on_when_none_is_named(serve: Serve) -> None:
+    sidecar = serve("--recording", capture(RECORDING), "--listen", ":0")
+    assert sidecar.get("/healthz").status_code == 200
+
+
+def _after_first_try(sidecar: Sidecar) -> httpx.Response | None:
+    response = sidecar.get("/readyz")
+    return None if "nothing has been collected yet" in response.text else response
+
+
+def test_a_port_in_use_is_one_clear_line(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("serve", "--recording", capture(RECORDING), "--listen", f"127.0.0.1:{port}")
+    assert done.returncode == 2
+    assert done.stderr == f"Error: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+def test_an_address_of_another_machine_is_one_clear_line(
+    run: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = run("serve", "--recording", capture(RECORDING), "--listen", "192.0.2.1:9747")
+    assert done.returncode == 2
+    assert done.stderr == "Error: cannot listen on 192.0.2.1:9747: Cannot assign requested address\n"

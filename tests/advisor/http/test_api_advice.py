@@ -1,0 +1,287 @@
+"""/advise over HTTP: filters, forms, one finding; and that working it out keeps nobody waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from advisor.advice.service import App
+from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
+from advisor.http import app as application
+from advisor.observe.source import Replayed
+from advisor.observe.window import Window
+from advisor.render import markdown, text
+from advisor.rules.rulebook import Rulebook
+from advisor.rules.suppression import Suppression
+from advisor.whatif.model import Refused
+from exporter.snapshot import Snapshot
+from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured, snapshot
+from tests.advisor.sidecar import PATIENCE, Sidecar, problem
+
+SCAN = "scan-exceeds-old-sublist"
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+
+def advice(sidecar: Sidecar, query: str = "") -> Advice:
+    return Advice.model_validate_json(sidecar.get(f"/advise{query}").content)
+
+
+def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: Sidecar) -> None:
+    response = replaying.get("/advise")
+    assert response.headers["content-type"] == "application/json"
+    assert "Accept" in response.headers["vary"].split(", ")
+    assert Advice.model_validate_json(response.content) == advised(captured(RECORDING))
+    [found] = [each for each in response.json()["recommendations"] if each["rule"] == SCAN]
+    assert found["changes"][0]["from"] == 37
+
+
+def test_a_shorter_look_back_sees_less(replaying: Sidecar) -> None:
+    whole, part = (advice(replaying, query) for query in ("", "?window=3"))
+    assert 0 < part.watched_seconds <= 3 < whole.watched_seconds
+
+
+@pytest.mark.parametrize("severity", list(Severity))
+def test_a_severity_asks_for_what_is_as_severe_or_more(unlike: Sidecar, severity: Severity) -> None:
+    whole, part = advice(unlike), advice(unlike, f"?severity={severity}")
+    wanted = tuple(each for each in whole.recommendations if each.severity.rank >= severity.rank)
+    assert part.recommendations == wanted
+    assert [each.recommendation.rule for each in part.suppressed] == (["unwanted"] if severity == Severity.INFO else [])
+
+
+def test_a_rule_asks_for_what_it_says_and_may_be_repeated(unlike: Sidecar) -> None:
+    part = advice(unlike, "?rule=breaking&rule=only-an-action")
+    assert [each.rule for each in part.recommendations] == ["only-an-action"]
+    assert [each.rule for each in part.failed] == ["breaking"]
+    assert (part.blind, part.suppressed, part.overruled) == ((), (), ())
+    assert advice(unlike, f"?rule={SCAN}").failed == ()
+
+
+def test_a_schema_or_a_table_asks_for_what_is_about_it(unlike: Sidecar) -> None:
+    for query in ("?schema=shop", "?table=orders", "?schema=shop&table=orders"):
+        part = advice(unlike, query)
+        assert SCAN in [each.recommendation.rule for each in part.overruled]
+        assert {each.subject.get("schema") for each in part.recommendations} <= {"shop"}
+        assert "overruling" not in [each.rule for each in part.recommendations]
+    for query in ("?schema=shops", "?table=order", "?schema=shop&table=customers"):
+        part = advice(unlike, query)
+        assert (part.recommendations, part.overruled, part.suppressed) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("window=abc", "window must be a number"),
+        ("window=", "window must be a number"),
+        ("window=0", "window must be greater than 0"),
+        ("window=-1", "window must be greater than 0"),
+        ("window=3601", "window must be less than or equal to 3600"),
+        ("window=nan", "window must be "),
+        ("window=1e999", "window must be less than or equal to 3600"),
+        ("severity=error", "severity must be 'info', 'warning' or 'critical'"),
+        ("schema=", "schema must not be empty"),
+        ("sverity=warning", "sverity is not known here"),
+        ("rule=scan-exceeds-old", f"no rule scan-exceeds-old; did you mean {SCAN}"),
+        ("rule=" + SCAN + "&rule=%ff", "no rule \ufffd; there are "),
+    ],
+)
+def test_a_parameter_that_cannot_be_used_is_a_problem(replaying: Sidecar, query: str, said: str) -> None:
+    status, detail = problem(replaying.get(f"/advise?{query}"))
+    assert status == 422
+    assert detail.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("*/*", "application/json"),
+        (BROWSER, "application/json"),
+        ("", "application/json"),
+        ("application/json; charset=utf-8", "application/json"),
+        ("text/markdown", "text/markdown; charset=utf-8"),
+        ("text/plain;q=0.5, text/markdown;q=0.9, application/json;q=0.1", "text/markdown; charset=utf-8"),
+        ("text/*", "text/plain; charset=utf-8"),
+        ("Text/Plain", "text/plain; charset=utf-8"),
+    ],
+)
+def test_the_form_is_the_one_accepted_best(unlike: Sidecar, accept: str, form: str) -> None:
+    whole = advice(unlike)
+    for path in ("/advise", f"/advise/{whole.recommendations[0].fingerprint}"):
+        response = unlike.get(path, headers={"Accept": accept})
+        of_finding = "text/plain; charset=utf-8" if accept == BROWSER and path != "/advise" else form
+        assert (response.status_code, response.headers["content-type"]) == (200, of_finding)
+        assert "Accept" in response.headers["vary"].split(", ")
+    shown = {"text/markdown; charset=utf-8": markdown.markdown(whole), "text/plain; charset=utf-8": text.plain(whole)}
+    assert unlike.get("/advise", headers={"Accept": accept}).text == shown.get(form, unlike.get("/advise").text)
+
+
+@pytest.mark.parametrize("accept", ["image/png", "application/json;q=0", "application/*;q=0, text/*;q=0.0", "json"])
+def test_where_no_form_is_accepted_it_says_which_there_are(replaying: Sidecar, accept: str) -> None:
+    response = replaying.get("/advise", headers={"Accept": accept})
+    assert problem(response) == (406, "there are application/json, text/plain, text/markdown")
+    assert "Accept" in response.headers["vary"].split(", ")
+
+
+def test_several_accept_headers_are_one(replaying: Sidecar) -> None:
+    response = replaying.get("/advise", headers=[("Accept", "image/png"), ("Accept", "text/markdown")])
+    assert response.headers["content-type"].startswith("text/markdown")
+
+
+def test_a_finding_is_had_by_its_fingerprint_whether_it_is_made_or_set_aside(unlike: Sidecar) -> None:
+    whole = advice(unlike)
+    for made in whole.recommendations:
+        response = unlike.get(f"/advise/{made.fingerprint}")
+        assert Recommendation.model_validate_json(response.content) == made
+    for aside in (*whole.suppressed, *whole.overruled):
+        path = f"/advise/{aside.recommendation.fingerprint}"
+        assert SetAside.model_validate_json(unlike.get(path).content) == aside
+        for form in ("text/plain", "text/markdown"):
+            shown = unlike.get(path, headers={"Accept": form}).text
+            assert "Set aside: " in shown
+            assert aside.recommendation.changes[0].apply[0] in shown
+    assert {each.recommendation.rule for each in whole.suppressed} == {"unwanted"}
+    assert SCAN in {each.recommendation.rule for each in whole.overruled}
+
+
+@pytest.mark.parametrize("fingerprint", ["0123456789abcdef", "nope", "%00", "%ff", "a" * 2000])
+def test_a_fingerprint_that_nothing_has_is_a_problem_with_a_hint(replaying: Sidecar, fingerprint: str) -> None:
+    status, detail = problem(replaying.get(f"/advise/{fingerprint}"))
+    assert status == 404
+    assert detail.startswith("nothing that is found now has the fingerprint ")
+    assert detail.endswith("; /advise has all there is")
+
+
+async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinking, enough = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        thinking.set()
+        assert enough.wait(PATIENCE)
+        raise Refused("enough")
+
+    monkeypatch.setattr("advisor.advice.service.what_if", slow)
+    monkeypatch.setattr("advisor.advice.evaluation.advise", slow)
+    app = application.create(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
+        for method, path in (("POST", "/whatif"), ("GET", "/advise"), ("GET", "/rules"), ("GET", "/metrics")):
+            thinking.clear()
+            enough.clear()
+            body = {"set": {"innodb_old_blocks_pct": 80}} if method == "POST" else None
+            waiting = asyncio.create_task(client.request(method, path, json=body))
+            assert await asyncio.to_thread(thinking.wait, PATIENCE)
+            assert (await client.get("/healthz")).text == "ok\n"
+            assert not waiting.done()
+            if path == "/metrics":  # a scrape does without
+                assert (await waiting).status_code == 200
+            enough.set()
+            assert (await waiting).status_code == (422 if method == "POST" else 200 if path == "/metrics" else 500)
+
+
+async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, now, cost = [], 100.0, 2.0
+    given = advised(Window((snapshot(10), snapshot(20))))
+
+    def counted(rules: object, window: Window, **_: object) -> Advice:
+        nonlocal now
+        del rules
+        seen.append(window.latest)
+        now += cost
+        return given
+
+    monkeypatch.setattr("advisor.advice.service.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("advisor.advice.evaluation.advise", counted)
+    source = Replayed(capture(RECORDING))
+    parts, history = App(source, Rulebook(RULES_FOLDER)), list(source.history)
+    for length in (3, 3, 4):
+        source.history = history[:length]
+        assert await parts.advice() is not None
+    assert seen == [history[2]]
+    now += 8.9 * cost
+    await parts.advice()
+    assert seen == [history[2]]
+    now += 0.2 * cost
+    await parts.advice()
+    assert seen == [history[2], history[3]]
+    await parts.advice(longest=3.0)  # another question
+    assert len(seen) == 3
+    await parts.reload()  # other rules
+    await parts.advice()
+    assert len(seen) == 4
+
+
+async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing = []
+    given = advised(captured(RECORDING))
+
+    def remembered(*_: object, **options: object) -> Advice:
+        standing.append(options["standing"])
+        return given
+
+    monkeypatch.setattr("advisor.advice.evaluation.advise", remembered)
+    parts = App(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    for _ in range(2):
+        await parts.advice()
+        await parts.reload()
+    assert standing == [frozenset(), {each.fingerprint for each in given.recommendations}]
+
+
+async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    given = advised(captured(RECORDING))
+
+    def counted(_: object, window: Window, **__: object) -> Advice:
+        seen.append(window.seconds)
+        return given
+
+    monkeypatch.setattr("advisor.advice.evaluation.advise", counted)
+    parts = App(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    await parts.advice()
+    for seconds in range(3, 9):
+        await parts.advice(longest=float(seconds))
+    assert len(seen) == 7
+    await parts.advice()
+    assert len(seen) == 7
+
+
+async def test_no_advice_stands_in_the_metrics_while_the_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = App(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+
+    async def shown() -> bool:
+        return "innodb_advisor_recommendation" in {family.name for family in await parts.families()}
+
+    await parts.advice()
+    assert await shown()
+    monkeypatch.setattr(Replayed, "latest", None)
+    assert not await shown()
+
+
+async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Replayed(capture(RECORDING))
+
+    async def hang(*_: object, **__: object) -> Snapshot:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def up() -> float:
+        async with asyncio.timeout(PATIENCE):
+            [found] = [family for family in await parts.families() if family.name == "innodb_up"]
+        return float(found.samples[0].value)
+
+    monkeypatch.setattr(source, "collect", hang)
+    monkeypatch.setattr("advisor.advice.service.COLLECTION_PATIENCE", 0.1)
+    parts = App(source, Rulebook(RULES_FOLDER))
+    assert await up() == 1.0
+    monkeypatch.setattr(Replayed, "latest", None)
+    assert await up() == 0.0
+
+
+async def test_loading_anew_says_what_is_suppressed_in_vain(caplog: pytest.LogCaptureFixture) -> None:
+    book = Rulebook(RULES_FOLDER, suppressions=lambda: [Suppression(rule=f"{SCAN}s")])
+    await App(Replayed(capture(RECORDING)), book).reload()
+    assert f"no such rule: {SCAN}s; did you mean {SCAN}?" in caplog.text

@@ -1,0 +1,251 @@
+"""The page and /docs: what they show, and that nothing they load comes from elsewhere."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.contract.recommendation import Advice
+from advisor.http import examples
+from advisor.render import text
+from advisor.rules import check
+from advisor.whatif.model import WhatIf, what_if
+from lab.packages import debian
+from lab.packages.cache import Unavailable
+from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured
+from tests.advisor.sidecar import Sidecar
+from tests.unavailable import give_up
+
+SCAN = "scan-exceeds-old-sublist"
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+
+Serve = Callable[..., Sidecar]
+
+
+@pytest.mark.parametrize(
+    ("path", "policy"),
+    [
+        ("/", POLICY),
+        ("/page/page.js", POLICY),
+        ("/page/page.css", POLICY),
+        ("/page/docs.js", POLICY),
+        ("/docs", f"{POLICY}; img-src 'self' data:"),
+    ],
+)
+def test_the_pages_load_nothing_from_elsewhere(replaying: Sidecar, path: str, policy: str) -> None:
+    response = replaying.get(path)
+    assert response.headers["content-security-policy"] == policy
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert not re.search(r"(?:https?:)?//[\w.-]+\.\w|@import|url\(", response.text)
+    for link in re.findall(r"(?:src|href)=\"([^\"]*)\"", response.text):
+        assert replaying.get(link).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_a_page_holds_no_inline_script_or_style_that_its_policy_would_block(replaying: Sidecar, path: str) -> None:
+    response = replaying.get(path)
+    assert response.headers["content-type"].startswith("text/html")
+    assert "<style" not in response.text
+    assert " style=" not in response.text
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+=", response.text)
+
+
+@pytest.fixture(scope="module")
+def schema(replaying: Sidecar) -> dict[str, Any]:
+    found: dict[str, Any] = replaying.get("/openapi.json").json()
+    return found
+
+
+def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
+    assert {name for name, _ in operations(schema)} == {
+        *("GET /metrics", "GET /advise", "GET /advise/{fingerprint}", "POST /whatif", "GET /snapshot"),
+        *("GET /rules", "GET /rules/{rule_id}", "POST /-/reload", "GET /healthz", "GET /readyz"),
+    }
+    assert "from" in schema["components"]["schemas"]["Change"]["properties"]
+    ids = [operation["operationId"] for _, operation in operations(schema)]
+    assert sorted(ids) == [
+        *("advise", "finding", "healthz", "metrics", "readyz", "reload", "rule", "rules", "snapshot", "whatif"),
+    ]
+    assert "HTTPValidationError" not in schema["components"]["schemas"]
+
+
+def test_every_endpoint_has_a_summary_a_description_and_for_every_response_and_form_an_example(
+    schema: dict[str, Any],
+) -> None:
+    for name, operation in operations(schema):
+        assert operation["summary"], name
+        assert len(operation["description"]) > 30, name
+        for status, response in operation["responses"].items():
+            assert response["description"] not in ("", "Successful Response"), (name, status)
+            for form, content in response["content"].items():
+                assert content.get("example") or content.get("examples"), (name, status, form)
+                assert (form == "application/problem+json") == (status != "200"), (name, status, form)
+        for parameter in operation.get("parameters", ()):
+            assert parameter["description"], (name, parameter["name"])
+            assert parameter["schema"]["examples"], (name, parameter["name"])
+
+
+def test_every_form_that_an_endpoint_has_is_in_the_schema(schema: dict[str, Any], replaying: Sidecar) -> None:
+    fingerprint = advised(captured(RECORDING)).recommendations[0].fingerprint
+    for path, real in (
+        ("/advise", "/advise"),
+        ("/advise/{fingerprint}", f"/advise/{fingerprint}"),
+        ("/rules/{rule_id}", f"/rules/{SCAN}"),
+        ("/metrics", "/metrics"),
+    ):
+        forms = schema["paths"][path]["get"]["responses"]["200"]["content"]
+        assert len(forms) > 1
+        for form in forms:
+            response = replaying.get(real, headers={"Accept": form})
+            assert response.headers["content-type"].partition(";")[0] == form
+
+
+def test_the_problems_that_are_described_are_those_that_come(schema: dict[str, Any], replaying: Sidecar) -> None:
+    for path, method, status in (
+        ("/advise", "get", 406),
+        ("/advise/{fingerprint}", "get", 404),
+        ("/rules/{rule_id}", "get", 404),
+        ("/whatif", "post", 422),
+    ):
+        assert str(status) in schema["paths"][path][method]["responses"]
+        accept = {"Accept": "image/png"} if status == 406 else {}
+        response = (replaying.get if method == "get" else replaying.post)(path, headers=accept)
+        assert response.status_code == status
+        described = schema["paths"][path][method]["responses"][str(status)]["content"]["application/problem+json"]
+        assert set(response.json()) == set(described["schema"]["properties"])
+        assert response.json()["title"] == described["example"]["title"]
+
+
+def test_the_examples_are_what_a_capture_gives_whatever_the_figures_of_its_latest_recording() -> None:
+    window = captured(RECORDING)
+    shown = Advice.model_validate(examples.advice()["application/json"]["examples"]["a setting to change"]["value"])
+    [example] = shown.recommendations
+    [found] = [each for each in advised(window).recommendations if each.rule == SCAN]
+    assert (example.fingerprint, example.subject) == (found.fingerprint, found.subject)
+    assert [each.setting for each in example.changes] == [each.setting for each in found.changes]
+    named = {(each.name, each.unit, each.source) for each in found.evidence}
+    assert {(each.name, each.unit, each.source) for each in example.evidence} <= named
+    predicted = what_if(window, {"innodb_old_blocks_pct": 80})
+    assert [each.subject for each in WhatIf.model_validate(examples.WHAT_IF).tables] == [
+        each.subject for each in predicted.tables
+    ]
+
+
+def test_the_examples_of_plain_text_are_those_of_json_as_text() -> None:
+    whole = examples.advice()
+    shown = Advice.model_validate(whole["application/json"]["examples"]["a setting to change"]["value"])
+    assert whole["text/plain"]["example"] == text.plain(shown)
+    assert examples.finding()["text/plain"]["example"] == text.plain_finding(shown.recommendations[0])
+
+
+def chromium() -> tuple[str, dict[str, str]]:
+    """A command and its environment; skips, or fails when servers are required, where there is none."""
+    try:
+        release = Path("/etc/os-release").read_text()
+        suite = re.search(r"^VERSION_CODENAME=(\w+)", release, re.MULTILINE)
+        if suite is None:
+            raise Unavailable("this machine is no Debian")
+        root = debian.unpacked(suite[1], "chromium")
+    except (OSError, Unavailable) as error:
+        give_up(f"Chromium can't be had here: {error}")
+    return str(root / "usr/lib/chromium/chromium"), {"LD_LIBRARY_PATH": debian.libraries(root)}
+
+
+def rendered(url: str, folder: Path) -> str:
+    """The document after its scripts ran, in a browser that finds no other host and complains of nothing."""
+    program, environment = chromium()
+    done = subprocess.run(  # noqa: S603
+        [
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            f"--user-data-dir={folder}",
+            "--virtual-time-budget=3000",
+            "--dump-dom",
+            url,
+        ],
+        env={**os.environ, **environment, "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert not re.findall(r"CONSOLE.*", done.stderr)
+    return done.stdout
+
+
+def test_a_browser_shows_the_recommendation(replaying: Sidecar, tmp_path: Path) -> None:
+    document = rendered(replaying.url, tmp_path)
+    [found] = [each for each in advised(captured(RECORDING)).recommendations if each.rule == SCAN]
+    assert f"<h2>{found.summary}</h2>" in document
+    assert f"{found.changes[0].apply[0]};" in document
+    assert f'<a href="/advise/{found.fingerprint}">{found.fingerprint}</a>' in document
+    assert f'<a href="/rules/{SCAN}">{SCAN}</a>' in document
+    assert re.search(r"effect: pages read per pass [\d,]+ → 0 \(the model is \d+\.\d % off", document)
+    assert "Other settings that would help" in document
+    assert found.alternatives[0].change.apply[0] in document
+    for item in found.evidence:
+        assert item.source in document
+
+
+def test_a_browser_shows_actions_and_what_is_set_aside_and_broken(unlike: Sidecar, tmp_path: Path) -> None:
+    document = rendered(unlike.url, tmp_path)
+    assert "<p>Add an index</p><pre>CREATE INDEX a ON t (a);</pre>" in document
+    assert "take back: DROP INDEX a ON t;" in document
+    folded = dict(re.findall(r"<details><summary>([^<(]*) \(\d+\)</summary>(.*?)</details>", document))
+    assert SCAN in folded["Overruled by another recommendation"]
+    assert "the rule unwanted is suppressed" in folded["Suppressed by the configuration"]
+    assert re.search(r'<details open="">\s*<summary>Rules that broke.*?breaking.*?a division by zero', document)
+    assert "only-on-the-moon" not in document
+
+
+def test_a_browser_shows_silence_and_what_the_rules_could_not_see(serve: Serve, tmp_path: Path) -> None:
+    unwanted = [argument for each in check.load(RULES_FOLDER) for argument in ("--suppress", each.id)]
+    document = rendered(serve("--recording", capture("mariadb-11.8/idle"), *unwanted).url, tmp_path)
+    assert "Nothing to change, as far as has been watched." in document
+    assert "table_scans: performance_schema is OFF" in document
+    assert "add performance_schema = ON" in document
+
+
+def test_a_browser_shows_why_there_is_no_advice(serve: Serve, tmp_path: Path) -> None:
+    document = rendered(serve("--dsn", "mysql://root@127.0.0.1:1").url, tmp_path)
+    assert "cannot connect to 127.0.0.1:1: Connection refused" in document
+
+
+def test_a_browser_takes_a_name_for_text_whatever_it_holds(serve: Serve, tmp_path: Path) -> None:
+    text = gzip.decompress(capture(RECORDING).read_bytes()).decode()
+    named = text.replace('"orders"', '"<b>orders"').replace("/shop/orders.ibd", "/shop/@003cb@003eorders.ibd")
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text(named)
+    document = rendered(serve("--recording", recording).url, tmp_path / "home")
+    assert "<h2>shop.&lt;b&gt;orders (" in document
+    assert "<b>" not in document
+
+
+def test_a_browser_shows_every_endpoint_in_the_docs(replaying: Sidecar, tmp_path: Path, schema: dict[str, Any]) -> None:
+    unfolded = schema["paths"]["/advise"]["get"]
+    document = rendered(f"{replaying.url}/docs#/advice/{unfolded['operationId']}", tmp_path)
+    assert unfolded["parameters"][0]["description"] in document
+    for name, operation in operations(schema):
+        assert f'data-path="{name.partition(" ")[2]}"' in document
+        assert operation["summary"] in document
+    # All that was loaded, and all that it would load, is from here.
+    loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*?(?:src|href)=\"([^\"]*)\"", document)
+    assert loaded
+    assert all(each.startswith(("/page/", "data:")) for each in loaded)

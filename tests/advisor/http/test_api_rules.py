@@ -1,0 +1,191 @@
+"""/rules over HTTP: what is in force and what it says, a rule in every form, and loading them anew, whole or not."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from advisor.rules import check, page
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.sidecar import UNLIKE, Sidecar, problem, values, wait_for, write_rule
+
+SCAN = "scan-exceeds-old-sublist"
+BUILT_IN = {each.id: each for each in check.load(RULES_FOLDER)}
+
+Serve = Callable[..., Sidecar]
+
+
+def states(sidecar: Sidecar) -> dict[str, dict[str, object]]:
+    return {each["id"]: each for each in sidecar.get("/rules").json()["rules"]}
+
+
+def metric(sidecar: Sidecar, name: str, **labels: str) -> float:
+    return values(sidecar.get("/metrics").text)[f"innodb_advisor_{name}", frozenset(labels.items())]
+
+
+def test_the_rules_in_force_say_where_they_come_from_and_what_they_say_now(unlike: Sidecar) -> None:
+    found = states(unlike)
+    assert list(found) == sorted({**BUILT_IN, **UNLIKE})
+    assert {name for name, each in found.items() if each["origin"] == "built-in"} == set(BUILT_IN)
+    said = {name: (found[name]["applies"], found[name]["state"], found[name]["lacks"]) for name in (SCAN, *UNLIKE)}
+    assert said == {
+        SCAN: (True, "set aside", []),
+        "overruling": (True, "firing", []),
+        "only-an-action": (True, "firing", []),
+        "breaking": (True, "failed", []),
+        "unwanted": (True, "set aside", []),
+        "only-on-the-moon": (False, None, []),
+    }
+    assert found[SCAN]["title"] == BUILT_IN[SCAN].file.title
+    assert found["overruling"]["severity"] == "critical"
+
+
+def test_a_rule_that_is_blind_says_what_it_lacks(serve: Serve) -> None:
+    sidecar = serve("--recording", capture("mariadb-11.8/idle"))
+    found = states(sidecar)[SCAN]
+    assert (found["applies"], found["state"]) == (True, "blind")
+    assert found["lacks"] == ["count_statements", "table_files", "table_scans"]
+    for asked, blind in ((SCAN, {SCAN}), ("change-buffering-without-benefit", set())):
+        assert {each["rule"] for each in sidecar.get(f"/advise?rule={asked}").json()["blind"]} == blind
+
+
+def test_without_a_server_the_rules_are_there_and_what_they_say_is_not_known(serve: Serve) -> None:
+    found = states(serve("--dsn", "mysql://root@127.0.0.1:1"))
+    assert set(found) == set(BUILT_IN)
+    assert {(each["applies"], each["state"]) for each in found.values()} == {(None, None)}
+
+
+def test_a_rule_of_ones_own_stands_in_place_of_the_built_in_one(serve: Serve, tmp_path: Path) -> None:
+    write_rule(tmp_path, id=SCAN, title="Mine")
+    sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
+    found = states(sidecar)[SCAN]
+    assert (found["title"], found["state"]) == ("Mine", "firing")
+    assert found["origin"] != "built-in"
+    assert sidecar.get(f"/rules/{SCAN}").json()["title"] == "Mine"
+    assert metric(sidecar, "rules", origin="user") == 1.0
+    assert metric(sidecar, "rules", origin="built-in") == len(BUILT_IN) - 1
+
+
+def test_a_rule_as_json_is_its_file(unlike: Sidecar) -> None:
+    response = unlike.get(f"/rules/{SCAN}")
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == BUILT_IN[SCAN].file.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+@pytest.mark.parametrize("form", ["application/yaml", "text/plain"])
+def test_a_rule_as_yaml_is_its_file_with_its_comments(unlike: Sidecar, form: str) -> None:
+    response = unlike.get(f"/rules/{SCAN}", headers={"Accept": form})
+    assert response.headers["content-type"].partition(";")[0] == form
+    assert "Accept" in response.headers["vary"].split(", ")
+    assert response.text == (RULES_FOLDER / f"{SCAN}.yaml").read_text()
+
+
+def test_a_rule_whose_file_was_changed_or_is_gone_is_shown_as_it_is_in_force(serve: Serve, tmp_path: Path) -> None:
+    for path in RULES_FOLDER.glob("*.yaml"):
+        shutil.copy(path, tmp_path)
+    sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
+    here = tmp_path / f"{SCAN}.yaml"
+    for change in (lambda: write_rule(tmp_path, id=SCAN), here.unlink):
+        change()
+        shown = sidecar.get(f"/rules/{SCAN}", headers={"Accept": "application/yaml"}).text
+        again = tmp_path / "again"
+        again.mkdir(exist_ok=True)
+        (again / f"{SCAN}.yaml").write_text(shown)
+        assert check.load_file(again / f"{SCAN}.yaml").file == BUILT_IN[SCAN].file
+        for form in ("application/json", "text/markdown"):
+            assert BUILT_IN[SCAN].file.title in sidecar.get(f"/rules/{SCAN}", headers={"Accept": form}).text
+
+
+def test_a_rule_as_markdown_is_its_page(unlike: Sidecar) -> None:
+    response = unlike.get(f"/rules/{SCAN}", headers={"Accept": "text/markdown"})
+    assert response.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert response.text == page.markdown(BUILT_IN[SCAN], "built-in")
+
+
+def test_a_rule_in_a_form_that_there_is_not_is_a_problem(unlike: Sidecar) -> None:
+    said = "there are application/json, application/yaml, text/plain, text/markdown"
+    assert problem(unlike.get(f"/rules/{SCAN}", headers={"Accept": "image/png"})) == (406, said)
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "said"),
+    [
+        ("scan-exceeds-old", f"no rule scan-exceeds-old; did you mean {SCAN}"),
+        ("xyz", "no rule xyz; there are "),
+        ("..%2fsecret", "Not Found"),
+    ],
+)
+def test_a_rule_that_there_is_not_is_a_problem_with_those_that_are_near(
+    unlike: Sidecar, rule_id: str, said: str
+) -> None:
+    status, detail = problem(unlike.get(f"/rules/{rule_id}"))
+    assert status == 404
+    assert detail.startswith(said)
+
+
+def test_rules_are_loaded_anew_or_refused_whole(serve: Serve, tmp_path: Path) -> None:
+    sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
+    began = metric(sidecar, "rules_last_reload_success_timestamp_seconds")
+    assert metric(sidecar, "rules_last_reload_successful") == 1.0
+
+    write_rule(tmp_path, id="mine", severity="critical")
+    response = sidecar.post("/-/reload")
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    loaded = response.json()
+    assert loaded["rules"] == len(BUILT_IN) + 1
+    assert loaded["loaded_at"] > began
+    assert metric(sidecar, "rules_last_reload_success_timestamp_seconds") == loaded["loaded_at"]
+    assert sidecar.get("/advise").json()["recommendations"][0]["rule"] == "mine"
+
+    write_rule(tmp_path, id="mine", severity="info")  # would be all right, but another is not
+    (tmp_path / "broken.yaml").write_text("id: broken\ntitle: A rule\nwhn: [1.0 > 0.0]\n")
+    assert problem(sidecar.post("/-/reload")) == (400, f"{tmp_path}/broken.yaml:3:1: whn: there is no such key")
+    assert sidecar.get("/rules").json()["problem"] == f"{tmp_path}/broken.yaml:3:1: whn: there is no such key"
+    assert states(sidecar)["mine"]["severity"] == "critical"
+    assert "broken" not in states(sidecar)
+    assert metric(sidecar, "rules_last_reload_successful") == 0.0
+    assert metric(sidecar, "rules_last_reload_success_timestamp_seconds") == loaded["loaded_at"]
+    assert metric(sidecar, "rules", origin="user") == 1.0
+
+    (tmp_path / "broken.yaml").unlink()
+    sidecar.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: states(sidecar)["mine"]["severity"] == "info")
+    wait_for(lambda: metric(sidecar, "rules_last_reload_successful") == 1.0)
+    assert sidecar.get("/rules").json()["problem"] is None
+
+
+def test_reloading_needs_a_post(unlike: Sidecar) -> None:
+    response = unlike.get("/-/reload")
+    assert problem(response)[0] == 405
+    assert response.headers["allow"] == "POST"
+
+
+def test_while_rules_come_and_go_every_answer_is_of_one_set_of_them(serve: Serve, tmp_path: Path) -> None:
+    sidecar = serve("--recording", capture("mysql-9.7/idle"), "--rules", tmp_path)
+    ended = threading.Event()
+
+    def change() -> None:
+        for number in range(4):
+            for rule_id in ("one", "two"):
+                path = tmp_path / f"{rule_id}.yaml"
+                path.unlink() if number % 2 else write_rule(tmp_path, id=rule_id)
+            assert sidecar.post("/-/reload").status_code == 200
+            time.sleep(0.05)
+        ended.set()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    looks = 0
+    while not ended.is_set():
+        own = {name for name, each in states(sidecar).items() if each["origin"] != "built-in"}
+        assert own in (set(), {"one", "two"})
+        assert metric(sidecar, "rules", origin="user") in (0.0, 2.0)
+        looks += 1
+    changing.join()
+    assert looks

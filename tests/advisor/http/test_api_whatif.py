@@ -1,0 +1,96 @@
+"""POST /whatif: the model's answer, and what is said to questions that make no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from advisor.whatif.model import WhatIf, what_if
+from tests.advisor.building import RECORDING, capture, captured
+from tests.advisor.sidecar import Sidecar, problem
+
+Serve = Callable[..., Sidecar]
+
+
+def ask(sidecar: Sidecar, body: object, query: str = "") -> httpx.Response:
+    return sidecar.post(f"/whatif{query}", json=body)
+
+
+def test_what_if_is_the_answer_of_the_model(replaying: Sidecar) -> None:
+    for value in (80, "80"):
+        response = ask(replaying, {"set": {"innodb_old_blocks_pct": value}})
+        assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+        found = WhatIf.model_validate_json(response.content)
+        assert found == what_if(captured(RECORDING), {"innodb_old_blocks_pct": 80})
+    assert response.json()["changes"][0]["from"] == 37
+
+
+def test_what_if_looks_back_as_far_as_it_is_told(replaying: Sidecar) -> None:
+    found = ask(replaying, {"set": {"innodb_buffer_pool_size": "1G"}}, "?window=3").json()
+    assert 0 < found["watched_seconds"] <= 3
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"set": {"innodb_old_blocks_pct": 96}}, "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95"),
+        ({"set": {"innodb_old_blocks_pct": "1e3"}}, "innodb_old_blocks_pct: 1e3 is not a whole number from 5 to 95"),
+        ({"set": {"sort_buffer_size": 1}}, "the model does not answer for sort_buffer_size; it does for "),
+        *(
+            ({"set": {"a": wrong}}, 'set.a must be a number, or a text such as "4G"')
+            for wrong in (True, None, [1], {"to": 1})
+        ),
+        ({"set": {}}, "set must not be empty"),
+        ({"set": []}, "set must be an object of names and values"),
+        ({}, "set is missing"),
+        ({"sets": {"innodb_old_blocks_pct": 80}}, "sets is not known here"),
+        ({"set": {"innodb_old_blocks_pct": 80}, "sets": {}}, "sets is not known here"),
+        ([], "the body must be a JSON object, sent as application/json"),
+        ("set", "the body must be a JSON object, sent as application/json"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_told_why_in_one_sentence(
+    replaying: Sidecar, body: object, said: str
+) -> None:
+    status, detail = problem(ask(replaying, body))
+    assert status == 422
+    assert detail.startswith(said)
+    assert "\n" not in detail
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "the body is missing"),
+        (b"{", "the body is not JSON: Expecting property name enclosed in double quotes"),
+        (b'{"set": {"innodb_old_blocks_pct": NaN}}', "innodb_old_blocks_pct: nan is not a whole number from 5 to 95"),
+        (b"\xff", "There was an error parsing the body"),
+    ],
+)
+def test_a_question_that_is_no_json_is_a_problem(replaying: Sidecar, content: bytes, said: str) -> None:
+    response = replaying.post("/whatif", content=content, headers={"Content-Type": "application/json"})
+    status, detail = problem(response)
+    assert status in (400, 422)
+    assert detail == said
+
+
+def test_what_was_sent_and_is_no_text_is_refused(replaying: Sidecar) -> None:
+    sent = b'{"set": {"innodb_old_blocks_pct": "\\ud800"}}'
+    response = replaying.post("/whatif", content=sent, headers={"Content-Type": "application/json"})
+    assert problem(response)[0] == 422
+
+
+def test_a_parameter_that_is_not_known_is_refused(replaying: Sidecar) -> None:
+    question = {"set": {"innodb_old_blocks_pct": 80}}
+    assert problem(ask(replaying, question, "?windw=3")) == (422, "windw is not known here")
+
+
+def test_a_question_that_cannot_be_answered_says_why(serve: Serve) -> None:
+    question = {"set": {"innodb_old_blocks_pct": 80}}
+    status, detail = problem(ask(serve("--recording", capture("mariadb-11.8/idle")), question))
+    assert status == 503
+    assert detail.startswith("the model has no answer: which tables are scanned is not known: performance_schema is")
+    status, detail = problem(ask(serve("--dsn", "mysql://root@127.0.0.1:1"), question))
+    assert (status, detail) == (503, "cannot connect to 127.0.0.1:1: Connection refused")

@@ -1,0 +1,165 @@
+"""Connections that say nothing, too little, too slowly, or are too many; through real sockets."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from advisor.http.connections import CONNECTIONS, CONNECTIONS_OF_ONE, HANDSHAKE_SECONDS, SECONDS
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.http.certificates import Authority
+from tests.advisor.http.secured import Secured
+from tests.advisor.sidecar import Sidecar, wait_for
+
+Serve = Callable[..., Sidecar]
+HEAD = b"POST /whatif HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as opened:
+        yield opened
+
+
+@pytest.fixture
+def fresh(serve: Serve) -> Sidecar:
+    return serve("--recording", capture(RECORDING))
+
+
+def connect(sidecar: Sidecar, stack: ExitStack, sent: bytes = b"", own: str = "127.0.0.1") -> socket.socket:
+    address = urlsplit(sidecar.url)
+    made = socket.create_connection((str(address.hostname), int(address.port or 0)), 30, source_address=(own, 0))
+    stack.callback(made.close)
+    made.sendall(sent)
+    return made
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other side has closed it; what it sent before is read."""
+    while select.select([connection], [], [], 0)[0]:
+        try:
+            if not connection.recv(65536):
+                return True
+        except ConnectionError:
+            return True
+    return False
+
+
+def answer(connection: socket.socket) -> tuple[bytes, bytes]:
+    """Head and body of what comes until the connection is closed."""
+    found = b""
+    while part := connection.recv(65536):
+        found += part
+    head, _, body = found.partition(b"\r\n\r\n")
+    return head.lower(), body
+
+
+@pytest.mark.parametrize(
+    "sent", [b"\x16\x03\x01\x02\x00\x01", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000]
+)
+def test_what_is_no_http_is_a_problem_and_not_worth_a_line_in_the_log(
+    fresh: Sidecar, stack: ExitStack, sent: bytes
+) -> None:
+    head, body = answer(connect(fresh, stack, sent + b"\r\n\r\n"))
+    assert head.startswith(b"http/1.1 400 bad request\r\n")
+    assert b"content-type: application/problem+json" in head
+    assert b"x-content-type-options: nosniff" in head
+    assert b"this is no HTTP request, or its header is longer than 16 KiB" in body
+    assert "WARNING" not in fresh.log()
+
+
+def test_a_request_that_does_not_come_in_time_is_not_waited_for(fresh: Sidecar, stack: ExitStack) -> None:
+    began = time.monotonic()
+    silent = connect(fresh, stack)
+    half = connect(fresh, stack, b"GET /metrics HTTP/1.1\r\nHost: loc")
+    trickling = connect(fresh, stack, b"GET /metrics HTTP/1.1\r\n")
+    body = connect(fresh, stack, HEAD + b"Content-Length: 1000\r\n\r\n{")
+    chunks = connect(fresh, stack, HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
+    late = connect(fresh, stack, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\n")
+    slow = {trickling: b"X-A: b\r\n", body: b" ", chunks: b"1\r\n \r\n", late: b"X-A: b\r\n"}
+    everyone = [silent, half, *slow]
+
+    def all_ended() -> bool:
+        for connection, part in slow.items():
+            try:
+                connection.sendall(part)
+            except ConnectionError:
+                continue
+        assert fresh.get("/healthz").status_code == 200
+        still = [each for each in everyone if not ended(each)]
+        return not still
+
+    wait_for(all_ended, 60)
+    assert time.monotonic() - began > SECONDS["reading"] / 2
+    assert "Traceback" not in fresh.log()
+
+
+def test_a_slow_but_honest_client_is_answered(fresh: Sidecar, stack: ExitStack) -> None:
+    slow = connect(fresh, stack)
+    for part in (b"GET /healthz HTTP/1.1\r\n", b"Host: local", b"host\r\nConnection: close\r\n", b"\r\n"):
+        slow.sendall(part)
+        time.sleep(0.2)
+    assert answer(slow)[1] == b"ok\n"
+
+
+def test_requests_that_come_at_once_over_one_connection_are_answered_in_order(fresh: Sidecar, stack: ExitStack) -> None:
+    ask = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    last = b"GET /nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    head, rest = answer(connect(fresh, stack, ask % b"healthz" + ask % b"readyz" + last))
+    assert head.startswith(b"http/1.1 200")
+    assert rest.count(b"ok\n") == 2
+    assert rest.index(b"HTTP/1.1 404") > rest.rindex(b"ok\n")
+
+
+def test_a_handshake_that_does_not_come_is_not_waited_for(tmp_path: Path, stack: ExitStack) -> None:
+    authority = Authority(tmp_path)
+    authority.issue("server")
+    sidecar = Secured(tmp_path, {"tls_server_config": {"cert_file": "server.pem", "key_file": "server.key"}})
+    stack.callback(sidecar.kill)
+    began = time.monotonic()
+    silent = connect(sidecar, stack)
+    wait_for(lambda: ended(silent), 50)  # asyncio's own limit is 60
+    assert time.monotonic() - began > HANDSHAKE_SECONDS / 2
+    assert sidecar.status(verify=authority.trusting()) == 200
+
+
+def test_one_address_has_so_many_connections_and_leaves_room_for_others(fresh: Sidecar, stack: ExitStack) -> None:
+    greedy = [connect(fresh, stack, own="127.0.0.2") for _ in range(CONNECTIONS_OF_ONE + 5)]
+    wait_for(lambda: sum(map(ended, greedy)) == 5)
+    assert fresh.get("/metrics").status_code == 200
+
+
+def test_beyond_so_many_connections_each_is_told_and_healthz_is_not_spared(fresh: Sidecar, stack: ExitStack) -> None:
+    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for number in range(CONNECTIONS):
+        connect(fresh, stack, own=f"127.0.0.{2 + number % 16}")
+    head, body = answer(connect(fresh, stack, ask, own="127.0.0.30"))
+    assert head.startswith(b"http/1.1 503 service unavailable\r\n")
+    assert b"content-type: application/problem+json" in head
+    assert b"retry-after: 1" in head
+    assert b"too many connections at once; try again" in body
+    stack.close()
+    wait_for(lambda: fresh.get("/healthz").status_code == 200)
+
+
+@pytest.mark.long  # takes a minute
+def test_a_client_that_does_not_take_its_answer_is_not_waited_for(fresh: Sidecar, stack: ExitStack) -> None:
+    ask = b"GET /page/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    stuck = connect(fresh, stack, ask * 20)
+    assert len(fresh.get("/page/swagger-ui-bundle.js").content) > 1_000_000
+    assert kept_by_the_other_side(stuck)
+    wait_for(lambda: not kept_by_the_other_side(stuck), 2 * sum(SECONDS.values()))
+
+
+def kept_by_the_other_side(connection: socket.socket) -> bool:
+    """Whether it is still established there; what was sent and not read hides that it is closed (proc(5), net/tcp)."""
+    port = f":{connection.getsockname()[1]:04X}"
+    table = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(remote.endswith(port) and state == "01" for _, _, remote, state, *_ in table)

@@ -1,0 +1,321 @@
+"""What every answer carries, and what a request may not do: bring too much, come too often or from another site."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+
+from advisor.http import app as application
+from advisor.http.connections import SECURITY_HEADERS
+from advisor.http.guard import AT_ONCE, LONGEST_BODY, Guard
+from advisor.http.web_configuration_in_force import Web
+from advisor.observe.source import Replayed
+from advisor.rules.rulebook import Rulebook
+from lab.processes.serving import PLAIN
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.http.secured import write
+from tests.advisor.sidecar import Sidecar, problem
+
+Serve = Callable[..., Sidecar]
+QUESTION = {"set": {"innodb_old_blocks_pct": 80}}
+JSON = {"Content-Type": "application/json"}
+OWN_POLICY = ("/", "/docs", "/page/page.js")
+
+
+def secure(response: httpx.Response, *, own_policy: bool = False) -> bool:
+    """Whether an answer has the headers that every answer has."""
+    for name, value in SECURITY_HEADERS.items():
+        if name == "content-security-policy":
+            policy = response.headers[name]
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert own_policy or policy == value
+        elif name == "cache-control" and own_policy:
+            assert response.headers[name] == "no-cache"
+        else:
+            assert response.headers[name] == value
+    return "server" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        *[("GET", path, 200) for path in (*OWN_POLICY, "/metrics", "/advise", "/rules", "/snapshot", "/healthz")],
+        ("GET", "/openapi.json", 200),
+        ("GET", "/nope", 404),
+        ("POST", "/metrics", 405),
+        ("GET", "/advise?window=x", 422),
+        ("POST", "/whatif", 422),
+        ("BREW", "/", 405),
+    ],
+)
+def test_every_answer_has_the_security_headers(replaying: Sidecar, method: str, path: str, status: int) -> None:
+    response = httpx.request(method, replaying.url + path, timeout=30, **PLAIN)
+    assert response.status_code == status
+    assert secure(response, own_policy=status == 200 and path in OWN_POLICY)
+    if status != 200:
+        problem(response)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "SELF"}, 200),
+        ({"Origin": "https://example.com"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "https://example.com", "Sec-Fetch-Site": "same-origin"}, 200),  # through a proxy
+    ],
+)
+def test_a_page_of_another_site_changes_and_asks_nothing(
+    replaying: Sidecar, headers: dict[str, str], status: int
+) -> None:
+    sent = {name: value.replace("SELF", replaying.url) for name, value in headers.items()}
+    response = replaying.post("/whatif", json=QUESTION, headers=sent)
+    assert response.status_code == status
+    if status == 403:
+        assert problem(response) == (403, "a page of another site sent this")
+        assert problem(replaying.post("/-/reload", headers=sent))[0] == 403
+    assert replaying.get("/advise", headers=sent).status_code == 200
+    assert "access-control-allow-origin" not in response.headers
+
+
+def test_a_form_of_another_site_is_no_question(replaying: Sidecar) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+        response = replaying.post("/whatif", content=b'{"set": {"a": 1}}', headers={"Content-Type": kind})
+        assert problem(response)[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *[(name, 200) for name in ("127.0.0.1", "localhost:9747", "LOCALHOST.", "[::1]:9747", "a.localhost", "")],
+        *[(name, 421) for name in ("example.com", "evil.example:9747", "127.0.0.1.example.com", "[", "localhost.evil")],
+    ],
+)
+def test_on_the_loopback_address_no_other_name_is_answered_to(replaying: Sidecar, host: str, status: int) -> None:
+    response = replaying.get("/snapshot", headers={"Host": host})
+    assert response.status_code == status
+    if status == 421:
+        assert problem(response)[1].startswith("this sidecar listens on the loopback address: ask for it by that")
+
+
+def test_a_sidecar_for_others_goes_by_any_name(serve: Serve) -> None:
+    sidecar = serve("--recording", capture(RECORDING), "--listen", ":0")
+    assert sidecar.get("/healthz", headers={"Host": "mysql-0.shop.svc:9747"}).status_code == 200
+
+
+def padded(length: int) -> bytes:
+    return b'{"set": {"innodb_old_blocks_pct": 80}}'.ljust(length)
+
+
+@pytest.mark.parametrize("said", [True, False], ids=["its length is said", "in chunks"])
+@pytest.mark.parametrize("path", ["/whatif", "/-/reload", "/nope"])
+def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(
+    replaying: Sidecar, path: str, *, said: bool
+) -> None:
+    def sent(length: int) -> httpx.Response:
+        body = padded(length)
+        parts = body if said else iter([body[:1000], body[1000:]])
+        return replaying.post(path, content=parts, headers=JSON)
+
+    assert sent(LONGEST_BODY).status_code == (404 if path == "/nope" else 200)
+    response = sent(LONGEST_BODY + 1)
+    assert problem(response) == (413, "a request brings 65,536 bytes at most")
+    assert secure(response)
+
+
+def test_a_body_that_never_ends_is_refused_under_way(replaying: Sidecar) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        while sent < 100 * LONGEST_BODY:
+            sent += 8192
+            yield b" " * 8192
+
+    try:
+        assert replaying.post("/whatif", content=endless(), headers=JSON).status_code == 413
+    except httpx.WriteError:
+        assert sent < 100 * LONGEST_BODY
+    assert replaying.get("/healthz").status_code == 200
+
+
+def elsewhere(sidecar: Sidecar, address: str) -> httpx.Client:
+    """A client with another address of this machine."""
+    return httpx.Client(
+        base_url=sidecar.url, timeout=30, transport=httpx.HTTPTransport(local_address=address), headers=JSON
+    )
+
+
+@pytest.fixture
+def fresh(serve: Serve) -> Sidecar:
+    """One whose limits nobody has used."""
+    return serve("--recording", capture(RECORDING))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("POST", "/whatif", QUESTION), ("GET", "/advise?window=5", None), ("POST", "/-/reload", None)],
+)
+def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
+    fresh: Sidecar, method: str, path: str, body: object
+) -> None:
+    with elsewhere(fresh, "127.0.0.2") as greedy, elsewhere(fresh, "127.0.0.3") as other:
+        answers = [greedy.request(method, path, json=body) for _ in range(60)]
+        assert {each.status_code for each in answers} == {200, 429}
+        limited = next(each for each in answers if each.status_code == 429)
+        assert problem(limited)[1] == "this takes a while to work out, and was asked for very often; try again later"
+        assert int(limited.headers["retry-after"]) >= 1
+        assert secure(limited)
+        assert other.request(method, path, json=body).status_code == 200
+        for free in ("/metrics", "/healthz", "/readyz", "/advise", "/"):
+            assert {greedy.get(free).status_code for _ in range(40)} == {200}
+
+
+def test_what_is_refused_is_not_counted(fresh: Sidecar) -> None:
+    with elsewhere(fresh, "127.0.0.2") as client:
+        wrong = [client.post("/whatif", json={"set": {"innodb_old_blocks_pct": 96}}) for _ in range(60)]
+        assert {each.status_code for each in wrong} == {422}
+        assert client.post("/whatif", json=QUESTION).status_code == 200
+
+
+def test_all_clients_together_are_limited_too(fresh: Sidecar) -> None:
+    statuses: list[int] = []
+    for number in range(2, 8):
+        with elsewhere(fresh, f"127.0.0.{number}") as client:
+            statuses += [client.get("/advise?window=5").status_code for _ in range(19)]
+    assert statuses[:19] == [200] * 19
+    assert 429 in statuses
+
+
+# In this process: what no endpoint of the sidecar does.
+
+
+def asking(app: Any, address: str = "192.0.2.1") -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url="http://sidecar")
+
+
+@pytest.fixture
+def breaking() -> FastAPI:
+    """The application, with endpoints that break."""
+    app = application.create(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+
+    @app.get("/breaks")
+    async def breaks() -> None:
+        raise RuntimeError("a-secret-of-the-code")
+
+    @app.get("/breaks-under-way")
+    async def breaks_under_way() -> StreamingResponse:
+        async def parts() -> AsyncIterator[bytes]:
+            yield b"the first part"
+            raise RuntimeError("a-secret-of-the-code")
+
+        return StreamingResponse(parts())
+
+    return app
+
+
+async def test_an_error_in_the_code_is_in_the_log_and_not_in_the_answer(
+    breaking: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asking(Guard(breaking)) as client:
+        response = await client.get("/breaks")
+        assert problem(response) == (500, "an unexpected error; the sidecar's log has the details")
+        assert secure(response)
+        assert caplog.text.count("RuntimeError: a-secret-of-the-code") == 1
+
+
+async def test_an_answer_that_breaks_under_way_just_ends(breaking: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    scope = {"type": "http", "method": "GET", "path": "/breaks-under-way", "query_string": b"", "headers": []}
+    await Guard(breaking)({**scope, "scheme": "http", "client": None, "server": None}, receive, send)
+    start, *bodies = sent
+    assert start["status"] == 200
+    assert (b"x-content-type-options", b"nosniff") in start["headers"]
+    assert [each["body"] for each in bodies] == [b"the first part"]
+    assert bodies[-1]["more_body"]  # so that uvicorn closes the connection
+    assert "RuntimeError: a-secret-of-the-code" in caplog.text
+
+
+async def test_an_error_that_no_endpoint_made_is_a_problem_too(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a-secret-of-the-code")
+
+    async with asking(Guard(broken)) as client:
+        response = await client.get("/")
+        assert problem(response) == (500, "an unexpected error; the sidecar's log has the details")
+        assert secure(response)
+    assert "a-secret-of-the-code" in caplog.text
+
+
+async def test_so_many_are_answered_at_once_and_healthz_in_any_case() -> None:
+    go, full, began = asyncio.Event(), asyncio.Event(), 0
+
+    async def slow(scope: Any, _: Any, send: Any) -> None:
+        nonlocal began
+        if scope["path"] != "/healthz":
+            began += 1
+            if began == AT_ONCE:
+                full.set()
+            await go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async with asking(Guard(slow)) as client:
+        waiting = [asyncio.create_task(client.get("/metrics")) for _ in range(AT_ONCE)]
+        await full.wait()
+        response = await client.get("/metrics")
+        assert problem(response) == (503, "too many requests at once; try again")
+        assert response.headers["retry-after"] == "1"
+        assert (await client.get("/healthz")).status_code == 200
+        go.set()
+        assert {each.status_code for each in await asyncio.gather(*waiting)} == {200}
+        assert (await client.get("/metrics")).status_code == 200
+
+
+async def test_the_limit_of_the_web_configuration_spares_nobody(tmp_path: Path, breaking: FastAPI) -> None:
+    web = Web(write(tmp_path / "web.yml", {"rate_limit": {"interval": "10s", "burst": 3}}))
+    now = 0.0
+    async with asking(Guard(breaking, web, clock=lambda: now)) as client:
+        assert [(await client.get("/healthz")).status_code for _ in range(4)] == [200, 200, 200, 429]
+        response = await client.get("/metrics")
+        assert problem(response)[1].startswith("there is a limit on requests (rate_limit of the web configuration)")
+        assert response.headers["retry-after"] == "10"
+        now = 10.0
+        assert [(await client.get("/healthz")).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_headers_of_the_web_configuration_win(tmp_path: Path, breaking: FastAPI) -> None:
+    given = {
+        "X-Frame-Options": "sameorigin",
+        "Content-Security-Policy": "frame-ancestors https://grafana.example.com",
+        "Strict-Transport-Security": "max-age=31536000",
+        "X-Content-Type-Options": "",
+    }
+    web = Web(write(tmp_path / "web.yml", {"http_server_config": {"headers": given}}))
+    async with asking(Guard(breaking, web)) as client:
+        for path in ("/", "/healthz", "/nope", "/breaks"):
+            found = (await client.get(path)).headers
+            assert found["x-frame-options"] == "sameorigin"
+            assert found["content-security-policy"] == given["Content-Security-Policy"]
+            assert found["strict-transport-security"] == "max-age=31536000"
+            assert found["x-content-type-options"] == "nosniff"

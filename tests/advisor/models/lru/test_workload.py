@@ -1,0 +1,169 @@
+"""A scenario made of a workload does what the workload says, as often and as fast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advisor.models.lru import simulation
+from advisor.models.lru.scenario import Points, Pool, Repeat, Scan, Scenario, Set, Settings
+from advisor.models.lru.workload import (
+    HOT,
+    MOST_PASSES,
+    OTHER,
+    ROUNDS,
+    UNSEEN,
+    Background,
+    Rates,
+    TableScan,
+    Workload,
+    rates,
+    scenario,
+)
+
+POOL = Pool(pages=4_000)
+
+tables = st.lists(
+    st.builds(
+        TableScan,
+        name=st.sampled_from(["s.a", "s.b", "s.c"]),
+        pages=st.integers(1, 5_000),
+        period=st.floats(0.5, 4_000),
+        seconds=st.floats(0, 100),
+        fetch=st.sampled_from(["normal", "scan"]),
+    ),
+    min_size=1,
+    max_size=6,
+).map(tuple)
+backgrounds = st.one_of(
+    st.just(()),
+    st.builds(lambda *a: (Background(*a),), st.integers(1, 9_000), st.floats(0, 2), st.floats(0.01, 9_000)),
+    st.builds(
+        lambda rate, spread: (Background(10, 0.0, rate, spread=spread), Background(20, 0.0, 3.0, name=UNSEEN)),
+        st.floats(1, 100),
+        st.floats(0.1, 1),
+    ),
+)
+
+
+def the_round(made: Scenario) -> list[Scan | Points]:
+    [repeat] = [step for step in made.steps if isinstance(step, Repeat)]
+    assert repeat.repeat == ROUNDS
+    return [step for step in repeat.steps if isinstance(step, Scan | Points)]
+
+
+@given(scans=tables, hot=backgrounds)
+def test_a_round_lasts_the_longest_period_and_holds_each_table_as_often_as_it_is_scanned(
+    scans: tuple[TableScan, ...], hot: tuple[Background, ...]
+) -> None:
+    workload = Workload(scans, 4_000, hot)
+    steps = the_round(scenario(workload, POOL))
+    seconds = sum(step.seconds + (step.gap_seconds if isinstance(step, Scan) else 0.0) for step in steps)
+    assert seconds == pytest.approx(workload.round_seconds, rel=1e-6)
+    expected: Counter[str] = Counter()
+    for scan in scans:
+        expected[scan.name] += min(max(1, round(workload.round_seconds / scan.period)), MOST_PASSES)
+    assert Counter(step.scan for step in steps if isinstance(step, Scan)) == expected
+
+
+@given(scans=tables, hot=backgrounds)
+def test_the_accesses_of_a_round_are_those_of_its_time(
+    scans: tuple[TableScan, ...], hot: tuple[Background, ...]
+) -> None:
+    workload = Workload(scans, 4_000, hot)
+    steps = the_round(scenario(workload, POOL))
+    for background in hot:
+        found = [step for step in steps if isinstance(step, Points) and step.points == background.name]
+        assert sum(step.accesses for step in found) == pytest.approx(
+            background.per_second * workload.round_seconds, abs=1
+        )
+        assert len({step.seed for step in found}) == len(found)
+
+
+def test_passes_of_a_table_are_evenly_placed() -> None:
+    workload = Workload((TableScan("s.a", 10, 100.0, 1.0, "normal"), TableScan("s.b", 10, 25.0, 1.0, "normal")), 0)
+    begins, now = [], 0.0
+    for step in the_round(scenario(workload, POOL)):
+        assert isinstance(step, Scan)
+        if step.scan == "s.b":
+            begins.append(now)
+        now += step.seconds + step.gap_seconds
+    assert [after - before for before, after in pairwise(begins)] == pytest.approx([25.0] * 3)
+
+
+def test_accesses_in_a_burst_leave_a_pause() -> None:
+    workload = Workload((TableScan("s.a", 10, 10.0, 2.0, "normal"),), 0, (Background(9, 0.0, 5.0, spread=0.25),))
+    lookups, scan = the_round(scenario(workload, POOL))
+    assert isinstance(scan, Scan)
+    assert (lookups.seconds, scan.seconds, scan.gap_seconds) == (2.0, 2.0, 6.0)
+
+
+def test_without_scans_a_round_is_accesses_alone() -> None:
+    [lookups] = the_round(scenario(Workload((), 4_000, (Background(9, 0.5, 5.0),)), POOL))
+    assert isinstance(lookups, Points)
+    assert lookups.accesses / lookups.seconds == 5.0
+
+
+@settings(max_examples=25, deadline=None)
+@given(kept=st.floats(0, 1), warm=st.booleans(), pct=st.integers(5, 95))
+def test_the_pool_is_full_before_the_first_round_and_at_todays_settings(kept: float, *, warm: bool, pct: int) -> None:
+    scans = (TableScan("s.a", 1_000, 10.0, 0.1, "normal", kept),)
+    pool = Pool(pages=4_000, old_blocks_pct=pct)
+    made = scenario(Workload(scans, 4_000, (Background(500, 0.0, 10.0, warm),)), pool)
+    before = [step for step in made.steps if not isinstance(step, Repeat)]
+    assert simulation.simulate(Scenario(pool=pool, steps=tuple(before))).passes[-1].free_pages == pytest.approx(
+        0, abs=1
+    )
+    sets = [step.set.old_blocks_pct for step in before if isinstance(step, Set)]
+    assert sets[-1:] in ([], [pct])
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 1.0])
+def test_the_first_round_finds_what_is_kept_of_a_table(kept: float) -> None:
+    made = scenario(Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal", kept),), 4_000), POOL)
+    [first, *_] = [each for each in simulation.simulate(made).passes if each.object == "s.a"][-ROUNDS:]
+    assert first.pages_read == pytest.approx(2_000 * (1 - kept), abs=60)
+
+
+def test_a_pool_that_was_never_full_keeps_its_free_pages() -> None:
+    made = scenario(Workload((TableScan("s.a", 1_000, 10.0, 0.1, "normal"),), 2_000), POOL)
+    assert simulation.simulate(made).passes[-1].free_pages == pytest.approx(1_000, abs=70)
+
+
+def test_what_comes_after_a_change_follows_as_many_rounds_again() -> None:
+    workload = Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal"),), 4_000)
+    now = simulation.simulate(scenario(workload, POOL)).passes
+    then = simulation.simulate(scenario(workload, POOL, then=(Settings(old_blocks_pct=80), workload))).passes
+    assert then[: len(now)] == now
+    assert len(then) == len(now) + ROUNDS
+    assert rates(workload, now).per_pass["s.a"] > 1_900
+    assert rates(workload, then).per_pass["s.a"] == pytest.approx(0, abs=1)
+
+
+def test_rates_are_those_of_the_last_rounds_at_the_tables_own_pace() -> None:
+    often = TableScan("s.a", 3_900, 10.0, 0.1, "normal")
+    seldom = TableScan("s.b", 3_900, 100.0, 0.1, "scan")
+    workload = Workload((often, seldom), 4_000, (Background(100_000, 0.0, 7.0),))
+    found = rates(workload, simulation.simulate(scenario(workload, POOL)).passes)
+    assert found.per_pass["s.b"] > 3_000
+    assert found.scans == pytest.approx(found.per_pass["s.a"] / 10 + found.per_pass["s.b"] / 100)
+    assert found.other == pytest.approx(7.0, rel=0.1)
+    assert found.read == found.scans + found.other
+
+
+def test_a_table_that_is_scanned_in_two_ways_has_the_passes_of_both() -> None:
+    scans = (TableScan("s.a", 10, 10.0, 0.1, "normal"), TableScan("s.a", 10, 5.0, 0.1, "scan"))
+    assert Workload(scans, 0).passes_per_second == {"s.a": pytest.approx(0.3)}
+
+
+def test_nothing_comes_to_nothing() -> None:
+    workload = Workload((), 4_000)
+    assert rates(workload, simulation.simulate(scenario(workload, POOL)).passes) == Rates({}, 0.0, 0.0, 0.0)
+
+
+def test_no_table_can_be_named_like_the_other_objects() -> None:
+    assert not [name for name in (HOT, UNSEEN, OTHER) if "." in name]

@@ -1,0 +1,123 @@
+"""The configuration file is understood as people write it, and refused with file, line and column."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from advisor.files.yaml_file import FileError
+from advisor.rules import configuration
+from advisor.rules.configuration import Configuration, ServerMachine
+from advisor.rules.suppression import Suppression
+from exporter.snapshot import ConfiguredMachine, Machine
+from tests.advisor.building import snapshot
+
+WHOLE = """\
+server: {cores: 8, memory: 16G, storage: ssd}
+rules: my-rules   # beside this file
+suppress:
+  - {rule: warmup-disabled, reason: replicas live for a day, until: 2027-03-31}
+  - {fingerprint: a63178a321b3b23c, reason: a report}
+"""
+
+
+def load(folder: Path, text: str) -> Configuration:
+    path = folder / "advisor.yaml"
+    path.write_text(text)
+    return configuration.load(path)
+
+
+def test_everything_that_it_can_say(tmp_path: Path) -> None:
+    assert load(tmp_path, WHOLE) == Configuration(
+        server=ServerMachine(cores=8, memory=16 << 30, storage="ssd"),
+        rules=tmp_path / "my-rules",
+        suppress=(
+            Suppression(rule="warmup-disabled", reason="replicas live for a day", until=date(2027, 3, 31)),
+            Suppression(fingerprint="a63178a321b3b23c", reason="a report"),
+        ),
+    )
+    assert load(tmp_path, "{}") == Configuration()
+    assert load(tmp_path, "rules: /etc/rules").rules == Path("/etc/rules")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "1:1: a configuration is a mapping with server, suppress, rules"),
+        ("- rules", "1:1: a configuration is a mapping"),
+        ("server:\n  coers: 8\n", "2:3: server.coers: there is no such key"),
+        ("server:\n  cores: many\n", "2:10: server.cores: "),
+        ("server:\n  cores: 0\n", "2:10: server.cores: "),
+        ("server:\n  cores: '8'\n", "2:10: server.cores: "),
+        ("server:\n  memory: 16 sacks\n", "2:11: server.memory: 16 sacks is not a size such as 16G"),
+        ("server:\n  memory: 16\n", "2:11: server.memory: 16 is not a size such as 16G"),
+        ("server:\n  memory: -1\n", "2:11: server.memory: -1 is not a size"),
+        ("server:\n  memory: yes\n", "2:11: server.memory: yes is not a size"),
+        ("server: {storage: tape}\n", "1:19: server.storage: "),
+        ("rules: ''\n", "1:8: rules: must not be empty"),
+        ("suppress:\n  - {rule: a, until: 2027-02-30}\n", "2:22: day is out of range for month"),
+        ("server: {cores: !!int many}\n", "1:17: invalid literal for int()"),
+        ("suppress:\n  - {reason: why}\n", "2:5: suppress.0: name either a rule or a fingerprint"),
+        ("suppress:\n  - {rule: a, fingerprint: a63178a321b3b23c}\n", "2:5: suppress.0: name either"),
+        ("suppress:\n  - {fingerprint: short}\n", "2:19: suppress.0.fingerprint: "),
+        ("suppress:\n  - {rule: a, until: soon}\n", "2:22: suppress.0.until: "),
+        ("suppress: warmup-disabled\n", "1:11: suppress: must be a list"),
+        ("server: [\n", "2:1: "),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(FileError) as caught:
+        load(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path / 'advisor.yaml'}:{said}")
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"absent: cannot read it: No such file or directory"):
+        configuration.load(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("16G", 16 << 30),
+        ("16Gi", 16 << 30),
+        ("16 GiB", 16 << 30),
+        ("1.5g", 3 << 29),
+        ("512M", 512 << 20),
+        (1 << 30, 1 << 30),
+    ],
+)
+def test_sizes_are_binary(written: object, size: int) -> None:
+    assert configuration.size(written) == size
+
+
+def test_sixteen_hexadecimal_digits_are_a_fingerprint_and_all_else_is_a_rule() -> None:
+    assert configuration.suppression("a63178a321b3b23c", "so").fingerprint == "a63178a321b3b23c"
+    assert configuration.suppression("warmup-disabled", "so") == Suppression(rule="warmup-disabled", reason="so")
+
+
+def test_the_sampler_gets_what_was_told() -> None:
+    assert ServerMachine(cores=2, memory=1 << 30).configured == ConfiguredMachine(2.0, 1 << 30, None)
+
+
+def test_what_was_told_fills_what_a_recording_did_not_see() -> None:
+    told = ServerMachine(cores=2, memory=1 << 30, storage="hdd")
+    blind = snapshot(1)
+    assert told.told(blind).machine == Machine(
+        cores=2,
+        cores_source="configuration",
+        memory_bytes=1 << 30,
+        memory_source="configuration",
+        storage_configured="hdd",
+    )
+    seen = snapshot(1, machine=Machine(cores=4, cores_source="cgroup cpu.max", memory_bytes=1, memory_source="x"))
+    machine = told.told(seen).machine
+    assert machine is not None
+    assert (machine.cores, machine.memory_bytes, machine.storage_configured) == (4, 1, "hdd")
+    found = snapshot(1, machine=Machine(cores=64, cores_source="INNODB_METRICS cpu_n"))
+    machine = told.told(found).machine
+    assert machine is not None
+    assert machine.cores == 2
+    assert ServerMachine().told(blind) is blind

@@ -1,0 +1,114 @@
+"""CEL: checked when it is loaded, quick when it runs, and true to what is not known."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+
+from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Result, Vocabulary
+
+VOCABULARY = Vocabulary({"pool.pages": float, "pool.old.target": float, "scan.schema": str, "full": bool, "x": float})
+VALUES: dict[str, Result | None] = {
+    "pool.pages": 16_382.0,
+    "pool.old.target": 6_000.0,
+    "scan.schema": "shop",
+    "full": True,
+    "x": 3.0,
+}
+
+
+def refusal(text: str, *wanted: type) -> tuple[int, int, str]:
+    with pytest.raises(ExpressionError) as caught:
+        VOCABULARY.expression(text, wanted or (float, str, bool))
+    return caught.value.line, caught.value.column, str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("x > pool.page", 1, 5, "unknown name pool.page; did you mean pool.pages?"),
+        ("x > pool.old.targt", 1, 5, "unknown name pool.old.targt; did you mean pool.old.target?"),
+        ("x > 1.0 &&\n  qqqq", 2, 3, "unknown name qqqq"),
+        ("1.0 + math.lest(x, 1.0)", 1, 7, "unknown name math"),
+        ("x > 'three'", 1, 3, "'>' does not take (double, string)"),
+        ("x * 2 > 6.0", 1, 3, "'*' does not take (double, int); all numbers here are doubles: write 2.0, not 2"),
+        ("x in [1, 2]", 1, 3, "'in' does not take (double, list(int)); all numbers here are doubles: write 2.0, not 2"),
+        ("full && x", 1, 6, "'&&' does not take (bool, double)"),
+        ("x > ", 1, 5, "Syntax error: mismatched input '<EOF>'"),
+        ("x = 3.0", 1, 3, "Syntax error: token recognition error at: '= '"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_place(text: str, line: int, column: int, message: str) -> None:
+    found = refusal(text)
+    assert found[:2] == (line, column)
+    assert found[2].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "message"),
+    [
+        ("x", bool, "this is a number; true or false is needed"),
+        ("full", float, "this is true or false; a number is needed"),
+        ("scan.schema", float, "this is a text; a number is needed"),
+        (
+            "size(scan.schema)",
+            float,
+            "this is of the type INT; all numbers here are doubles: write 2.0, not 2; a number",
+        ),
+        ("[x]", float, "this is of the type LIST<DOUBLE>; a number is needed"),
+    ],
+)
+def test_a_result_of_another_type_than_wanted_is_refused(text: str, wanted: type, message: str) -> None:
+    assert refusal(text, wanted)[2].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x * 2.0", 6.0),
+        ("scan.schema + '!'", "shop!"),
+        ("full && x < 4.0", True),
+        ("pool.pages > 1e4 ? 'large' : 'small'", "large"),
+        ("math.least(x, 2.0)", 2.0),
+    ],
+)
+def test_the_type_is_known_before_the_value(text: str, *, value: float | str | bool) -> None:
+    expression = VOCABULARY.expression(text)
+    result = expression(VALUES)
+    assert (result, type(result), expression.type) == (value, type(value), type(value))
+
+
+def test_what_depends_on_an_unknown_fact_says_which() -> None:
+    with pytest.raises(Missing) as caught:
+        VOCABULARY.expression("pool.pages * 2.0 > x")({**VALUES, "x": None})
+    assert caught.value.name == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x > 1.0 && !full", False),
+        ("!full && x > 1.0", False),
+        ("x > 1.0 || full", True),
+        ("full ? 1.0 : x", 1.0),
+    ],
+)
+def test_what_is_settled_without_an_unknown_fact_does_not_need_it(text: str, *, value: float | bool) -> None:
+    assert VOCABULARY.expression(text)({**VALUES, "x": None}) == value
+
+
+def test_a_failure_is_no_missing_fact() -> None:
+    with pytest.raises(EvaluationError, match="cannot convert string to double"):
+        VOCABULARY.expression("double(scan.schema) > 1.0")(VALUES)
+
+
+def test_evaluation_takes_far_less_than_a_millisecond() -> None:
+    expression = VOCABULARY.expression("full && math.greatest(11400.0, pool.pages) * 1.05 > x / 2.0")
+    seconds = []
+    for _ in range(500):
+        began = time.perf_counter()
+        expression(VALUES)
+        seconds.append(time.perf_counter() - began)
+    assert statistics.median(seconds) < 0.001 / 4

@@ -1,0 +1,132 @@
+"""A rule's page says everything that its file does, in an order for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from advisor.rules import page
+from advisor.rules.check import Rule
+
+MakeRule = Callable[..., Rule]
+
+WHOLE: dict[str, Any] = {
+    "title": "Scans read a table again and again",
+    "applies": {"mysql": {"from": "8.0"}, "mariadb": {"from": "10.5", "below": "11.0"}, "not_on": ["aurora", "rds"]},
+    "needs": ["pools", "variables", "table_scans"],
+    "for_each": "scans",
+    "let": {"share": "scan.pages / pool.pages"},
+    "when": ["scan.passes >= 2.0", "share > 0.5 || scan.counts > 9.0"],
+    "unless": ["pool.free_pages > 1000.0"],
+    "lasting": {"condition": "scan.passes > 0.0", "share": 0.7, "until": 0.2},
+    "evidence": [{"name": "table_pages", "value": "scan.pages", "unit": "pages", "source": "a|b"}],
+    "change": [{"setting": "innodb_old_blocks_pct", "value": 80, "if": "setting.innodb_old_blocks_pct < 80.0"}],
+    "action": [
+        {"do": "Count by a smaller index", "apply": ["ALTER TABLE x ADD INDEX (a)"], "rollback": ["DROP INDEX a ON x"]}
+    ],
+    "effect": {"quantity": "pages", "now": "scan.pages", "predicted": 0, "unit": "pages", "model": "lru"},
+    "cost": {"quantity": "young pages", "predicted": "pool.pages"},
+    "why": "Because\nof this.",
+    "proved": ["On a server."],
+    "references": ["https://example.org/manual", "Bug 1"],
+}
+
+
+def section(page: str, heading: str) -> str:
+    return page.partition(f"\n## {heading}\n\n")[2].partition("\n## ")[0].strip()
+
+
+def test_the_page_has_everything_in_its_order(make_rule: MakeRule) -> None:
+    shown = page.markdown(make_rule(**WHOLE), "your own", ["fires: a capture"])
+    headings = [line[3:] for line in shown.splitlines() if line.startswith("## ")]
+    assert headings == ["When it fires", "Why", "Evidence", "How to fix it", "How it was proved", "References"]
+    assert shown.startswith(
+        "# Scans read a table again and again\n\n`plain` · warning · confidence 0.5 · your own\n\n"
+        "For MySQL 8.0 and later and MariaDB 10.5 and later, below 11.0; not on Aurora, RDS.\n\n"
+    )
+    assert section(shown, "Why") == "Because\nof this."
+    assert section(shown, "References") == "- <https://example.org/manual>\n- Bug 1"
+    assert section(shown, "How it was proved").splitlines() == [
+        "- On a server.",
+        "",
+        "Its cases, which `innodb-advisor rules test` replays:",
+        "",
+        "- fires: a capture",
+    ]
+    assert "| table pages | `scan.pages` | pages | a\\|b |" in section(shown, "Evidence")
+
+
+def test_conditions_are_shown_as_written_and_their_names_explained(make_rule: MakeRule) -> None:
+    text = section(page.markdown(make_rule(**WHOLE)), "When it fires")
+    assert text.startswith("Looked at: every one of `scans`. ")
+    assert "All of these hold:\n\n- `scan.passes >= 2.0`\n- `share > 0.5 || scan.counts > 9.0`\n" in text
+    assert "and none of these:\n\n- `pool.free_pages > 1000.0`\n" in text
+    assert "`scan.passes > 0.0` holds in 70% of the slices of the window" in text
+    assert "until that is so in less than 20%" in text
+    assert "- `share = scan.pages / pool.pages`" in text
+    assert "| `scan.passes` | number | Scans in the window" in text
+    assert "| `share`" not in text
+    assert text.endswith(
+        "It needs `pools`, `variables` and `table_scans`, and says that it is blind where one of them cannot be read."
+    )
+
+
+def test_what_to_do_is_shown_with_its_statements(make_rule: MakeRule) -> None:
+    text = section(page.markdown(make_rule(**WHOLE)), "How to fix it")
+    assert text.startswith("- Set `innodb_old_blocks_pct` to `80.0`, if `setting.innodb_old_blocks_pct < 80.0`. ")
+    assert (
+        "- Count by a smaller index\n\n  ```sql\n  ALTER TABLE x ADD INDEX (a);\n  ```\n\n"
+        "  To take it back:\n\n  ```sql\n  DROP INDEX a ON x;\n  ```" in text
+    )
+    assert text.endswith(
+        "Effect: pages, from `scan.pages` to `0.0`, by the model `lru`.\n\nCost: young pages, to `pool.pages`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("applies", "said"),
+    [
+        ({}, "MySQL and MariaDB"),
+        ({"mysql": {}}, "MySQL"),
+        ({"mysql": {"below": "8.4"}}, "MySQL below 8.4"),
+        ({"mysql": {"from": "8.0", "below": "8.4"}, "not_on": ["percona"]}, None),
+    ],
+)
+def test_servers_are_said_in_words(make_rule: MakeRule, applies: dict[str, Any], said: str | None) -> None:
+    said = said or "MySQL 8.0 and later, below 8.4; not on Percona Server"
+    assert page.applies(make_rule(applies=applies)) == said
+
+
+def test_a_behaviour_is_said_in_words(make_rule: MakeRule) -> None:
+    said = page.applies(make_rule(applies={"has": ["parallel_read"]}))
+    assert said.startswith("MySQL and MariaDB, where this is so: ")
+    assert said.endswith(" (`parallel_read`)")
+
+
+def test_comments_beside_or_above_a_condition_are_its_words(make_rule: MakeRule) -> None:
+    found = make_rule(when=["1.0 > 0.0", "2.0 > 0.0", "3.0 > 0.0"])
+    text = found.path.read_text().replace("- 1.0 > 0.0", "- 1.0 > 0.0   # the first")
+    found.path.write_text(text.replace("- 3.0 > 0.0", "# the third,\n# at last\n- 3.0 > 0.0"))
+    shown = page.markdown(found)
+    assert "- `1.0 > 0.0`: the first\n- `2.0 > 0.0`\n- `3.0 > 0.0`: the third, at last\n" in shown
+
+
+@pytest.mark.parametrize("change", ["gone", "broken", "another"])
+def test_a_page_is_that_of_the_rule_in_force_whatever_became_of_its_file(make_rule: MakeRule, change: str) -> None:
+    found = make_rule()
+    wanted = page.markdown(found)
+    if change == "gone":
+        found.path.unlink()
+    elif change == "broken":
+        found.path.write_text("id: [")
+    else:
+        found.path.write_text(found.path.read_text().replace("1.0 > 0.0", "4.0 > 0.0   # new"))
+    assert page.markdown(found) == wanted
+
+
+def test_keys_that_may_be_left_out_leave_nothing_behind(make_rule: MakeRule) -> None:
+    shown = page.markdown(make_rule())
+    for words in ("and none of these", "for long enough", "In this:", "Cost:", "How it was proved", "Looked at"):
+        assert words not in shown

@@ -1,0 +1,146 @@
+"""The rules in force: a user's own over the built-in ones, loaded whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from advisor.files.yaml_file import FileError
+from advisor.rules.rulebook import Rulebook, builtin_directory, own_rules
+from advisor.rules.suppression import Suppression
+from tests.advisor.building import RULES_FOLDER, plain_rule
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a rule into a directory below the test's own."""
+
+    def write_it(folder: str, **keys: Any) -> Path:
+        directory = tmp_path / folder
+        directory.mkdir(exist_ok=True)
+        content = plain_rule(**keys)
+        with (directory / f"{content['id']}.yaml").open("w") as file:
+            YAML().dump(dict(content), file)
+        return directory
+
+    return write_it
+
+
+def test_the_built_in_rules_are_those_of_the_sources() -> None:
+    assert builtin_directory() == RULES_FOLDER
+    book = Rulebook(builtin_directory())
+    assert [each.id for each in book.rules] == sorted(each.id for each in book.rules)
+    assert {book.origin(each.id) for each in book.rules} == {"built-in"}
+
+
+def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -> None:
+    builtin = write("builtin", id="b", title="theirs")
+    write("builtin", id="c", title="theirs")
+    extra = write("extra", id="b", title="mine")
+    write("extra", id="a", title="mine")
+    book = Rulebook(builtin, extra)
+    assert [(each.id, each.file.title, book.origin(each.id)) for each in book.rules] == [
+        ("a", "mine", "your own"),
+        ("b", "mine", "your own, over the built-in one"),
+        ("c", "theirs", "built-in"),
+    ]
+    assert book.rule("b") is book.rules[1]
+    assert book.rule("absent") is None
+    with pytest.raises(KeyError):
+        book.origin("absent")
+
+
+def test_own_rules_may_be_empty_but_not_missing(write: Write, tmp_path: Path) -> None:
+    builtin = write("builtin", id="a")
+    (tmp_path / "empty").mkdir()
+    assert len(Rulebook(builtin, tmp_path / "empty").rules) == 1
+    with pytest.raises(FileError, match=r"absent: cannot read the rules: No such file or directory"):
+        Rulebook(builtin, tmp_path / "absent")
+
+
+def test_a_mounted_config_map_is_a_directory_of_rules(write: Write, tmp_path: Path) -> None:
+    stored = write("..2026_11_21", id="mine")
+    (stored / "mine.cases.yaml").write_text("- not looked at: at all\n")
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    shutil.move(stored, mounted)
+    (mounted / "..data").symlink_to("..2026_11_21")
+    for name in ("mine.yaml", "mine.cases.yaml"):
+        (mounted / name).symlink_to(f"..data/{name}")
+    (mounted / "README.md").write_text("# Not a rule")
+    (mounted / ".mine.yaml.swp.yaml").write_text("an editor's")
+    (mounted / "folder.yaml").mkdir()
+    os.mkfifo(mounted / "pipe.yaml")
+    assert [each.id for each in own_rules(mounted)] == ["mine"]
+
+
+def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> None:
+    builtin, mounted = write("builtin", id="a"), tmp_path / "mounted"
+    write("one", id="mine", title="one")
+    write("two", id="mine", title="two")
+    mounted.mkdir()
+    (mounted / "..data").symlink_to(tmp_path / "one")
+    (mounted / "mine.yaml").symlink_to("..data/mine.yaml")
+    book = Rulebook(builtin, mounted)
+    before = book.state
+    (mounted / "..new").symlink_to(tmp_path / "two")
+    os.replace(mounted / "..new", mounted / "..data")  # noqa: PTH105 - as the kubelet does it
+    book.reload()
+    assert book.rules[1].file.title == "two"
+    assert before.rules[1].file.title == "one"
+    assert book.loaded_at >= before.loaded_at
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("id: [", r"mine.yaml:\d+:\d+: "),
+        ("id: other\n", r"mine.yaml:1:1: "),
+        (None, r"mine.yaml: cannot read it: No such file or directory"),
+    ],
+)
+def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, content: str | None, said: str) -> None:
+    suppressed = [Suppression(rule="a")]
+    extra = write("extra", id="mine", title="old")
+    book = Rulebook(write("builtin", id="a"), extra, lambda: tuple(suppressed))
+    before = book.state
+    write("extra", id="new")
+    suppressed.clear()
+    broken = extra / "mine.yaml"
+    broken.unlink()
+    if content is None:
+        broken.symlink_to("gone")
+    else:
+        broken.write_text(content)
+    with pytest.raises(FileError, match=said) as caught:
+        book.reload()
+    assert book.problem is caught.value
+    assert book.state is before
+    assert [each.id for each in book.rules] == ["a", "mine"]
+    assert [each.rule for each in book.suppressions] == ["a"]
+
+    broken.unlink()
+    book.reload()
+    assert [each.id for each in book.rules] == ["a", "new"]
+    assert not book.suppressions
+    assert book.problem is None
+
+
+def test_a_file_whose_name_is_not_its_id_is_refused(write: Write) -> None:
+    extra = write("extra", id="mine")
+    (extra / "mine.yaml").rename(extra / "copy.yaml")
+    with pytest.raises(FileError, match=r"copy.yaml:1:5: id: the file of this rule must be named mine.yaml"):
+        own_rules(extra)
+
+
+def test_suppressed_rules_that_do_not_exist_are_known(write: Write) -> None:
+    suppressions = (Suppression(rule="a"), Suppression(rule="misspelt"), Suppression(fingerprint="0" * 16))
+    assert Rulebook(write("builtin", id="a"), None, lambda: suppressions).unknown == ("misspelt",)

@@ -1,0 +1,168 @@
+"""The model is fitted to what was watched: tables, sizes, periods, the way of fetching. It says what it lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.facts import facts
+from advisor.observe.window import Window
+from advisor.whatif.calibration import Fitted, Unanswerable, fitted
+from exporter.snapshot import CountStatement, FileReads, Index, IndexSize, IndexSizes, Outcome, Table
+from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
+
+
+def of(window: Window) -> Fitted:
+    return fitted(window, facts(window))
+
+
+def lacking(window: Window) -> Unanswerable:
+    with pytest.raises(Unanswerable) as caught:
+        of(window)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-10.5/repeated-scan", "mysql-9.7/parallel-count"],
+)
+def test_the_model_reads_what_the_captured_server_read(name: str) -> None:
+    found = of(captured(name))
+    [scan] = found.fit.workload.scans
+    assert found.fit.error < 0.02
+    assert found.fit.rates.per_pass["shop.orders"] == pytest.approx(found.measured.per_pass["shop.orders"], rel=0.01)
+    assert scan.fetch == ("scan" if "parallel" in name else "normal")
+    assert 0.01 < scan.seconds < 1.0
+    assert scan.period == pytest.approx(1.5, abs=0.3)
+
+
+def test_a_table_that_the_server_holds_is_held_in_the_model() -> None:
+    for name in ("mysql-9.7/repeated-scan-followed", "mariadb-10.11/repeated-scan", "mysql-9.7/small-table-scan"):
+        assert of(captured(name)).fit.rates.per_pass == {"shop.orders": pytest.approx(0, abs=30)}, name
+
+
+def test_a_pool_with_free_pages_keeps_them() -> None:
+    found = of(captured("mysql-9.7/scan-fits-free-pages"))
+    assert found.fit.workload.other_pages == pytest.approx(5_620 - 4_646, abs=5)
+    assert found.fit.rates.read == 0
+
+
+def test_only_mariadb_from_10_6_on_keeps_a_free_list() -> None:
+    assert (of(captured("mariadb-10.11/repeated-scan")).pool.free_low) == 768
+    assert (of(captured("mariadb-10.11/repeated-scan")).pool.free_high) == 1_536
+    for name in ("mariadb-10.5/repeated-scan", "mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan"):
+        assert of(captured(name)).pool.free_high == 0
+
+
+def test_how_long_a_count_takes_is_read_and_a_scan_is_estimated() -> None:
+    window = captured("mysql-9.7/parallel-count")
+    counted = of(window)
+    assert counted.fit.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
+    estimated = "how long a serial scan takes is estimated from the time its reads took"
+    assert estimated not in counted.notes
+    assert estimated in of(captured("mysql-9.7/repeated-scan")).notes
+
+
+def test_the_size_is_what_a_pass_reads_where_it_reads_all() -> None:
+    [scan] = of(captured("mariadb-10.5/repeated-scan")).fit.workload.scans
+    assert scan.pages == 4_643  # of 4,646, with 4,601 leaves
+
+
+def watched(**sections: Any) -> Window:
+    """A table of 11,400 pages that is read from disk at each of three passes in 30 s."""
+    return Window(tuple(scanned(10.0 * n, n, n * 11_400, **sections) for n in range(4)))
+
+
+def test_a_table_that_is_scanned_in_both_ways_is_in_the_workload_twice() -> None:
+    def at(n: int) -> Any:
+        settings = variables(innodb_parallel_read_threads="4")
+        counts = {ORDERS: CountStatement(2 * n, 0.5 * n, 0, 0)}
+        return scanned(10.0 * n, n, 3 * n * 11_400, variables=settings, count_statements=counts)
+
+    found = of(Window(tuple(at(n) for n in range(4))))
+    assert {(scan.fetch, round(scan.period, 2)) for scan in found.fit.workload.scans} == {
+        ("normal", 10.0),
+        ("scan", 5.0),
+    }
+    assert [scan.seconds for scan in found.fit.workload.scans if scan.fetch == "scan"] == [0.25]
+    serial = found.workload_with({**found.settings, "innodb_parallel_read_threads": 1.0})
+    assert [(scan.fetch, round(scan.period, 2)) for scan in serial.scans] == [("normal", 3.33)]
+
+
+def test_other_reads_are_a_hot_set_of_the_tables_that_were_read() -> None:
+    items, archive = Table("shop", "items"), Table("shop", "archive")
+    sizes = {Index(t.schema, t.table, "PRIMARY"): IndexSize(pages, pages - 9, ROWS) for t, pages in (
+        (ORDERS, 11_400), (items, 6_000), (archive, 90_000))}  # fmt: skip
+
+    def at(n: int) -> Any:
+        reads = {ORDERS: n * 11_400, items: n * 3_000, archive: 12}
+        return scanned(
+            10.0 * n,
+            n,
+            0,
+            pools=(pool(size_pages=16_382, database_pages=16_382, old_pages=6_047, pages_read=n * 14_400),),
+            index_sizes=IndexSizes(sizes, 0),
+            table_files={table: FileReads(count, count * 16_384, 0.0) for table, count in reads.items()},
+        )
+
+    found = of(Window(tuple(at(n) for n in range(4))))
+    assert found.measured.other_pages == 6_000
+    assert found.fit.error <= 0.15
+    [hot] = found.fit.workload.backgrounds
+    assert hot.pages <= 6_000
+
+
+def test_a_table_whose_file_is_not_known_is_left_out_and_named() -> None:
+    found = of(watched(table_files={}))
+    assert found.fit.workload.scans == ()
+    assert any("scans of shop.orders are left out" in note for note in found.notes)
+
+
+def test_a_poor_fit_is_said_and_lowers_the_confidence() -> None:
+    # A table of 1,000 pages that is read at every pass over a pool of 16,382: nothing in the model does that.
+    sizes = IndexSizes({Index("shop", "orders", "PRIMARY"): IndexSize(1_000, 990, ROWS)}, 0)
+    window = Window(tuple(scanned(10.0 * n, n, n * 1_000, index_sizes=sizes) for n in range(4)))
+    found = of(window)
+    assert found.fit.error > 0.15
+    assert found.fit.confidence < 0.2
+    assert any("off what was measured" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("sections", "lacks"),
+    [
+        ({"pools": None}, "pool.pages"),
+        ({"variables": {"innodb_old_blocks_pct": "37"}}, "setting.innodb_old_blocks_time"),
+        ({"index_sizes": None}, "index_sizes"),
+        ({"table_scans": None}, "table_scans"),
+    ],
+)
+def test_what_is_missing_is_named_and_is_never_zero(sections: dict[str, Any], lacks: str) -> None:
+    assert lacking(watched(**sections)).lacks == lacks
+
+
+def test_a_source_that_is_off_is_named_with_its_cure() -> None:
+    outcome = Outcome(0.0, 0.0, "disabled", "it is OFF", "switch it ON")
+    sections = {"table_scans": None, "outcomes": {"table_scans": outcome}}
+    assert str(lacking(watched(**sections))) == "which tables are scanned is not known: it is OFF; switch it ON"
+
+
+def test_one_collection_is_not_enough() -> None:
+    assert lacking(Window((scanned(10, 1, 11_400),))).lacks == "window"
+
+
+def test_a_server_that_does_nothing_has_an_empty_workload() -> None:
+    window = Window((snapshot(1, pools=(pool(size_pages=999, database_pages=500),), **EMPTY), snapshot(9, **LATER)))
+    found = of(window)
+    assert (found.fit.workload.scans, found.fit.workload.backgrounds, found.fit.error) == ((), (), 0.0)
+    assert found.server == server()
+
+
+EMPTY: dict[str, Any] = {
+    "index_sizes": IndexSizes({}, 0),
+    "table_scans": {},
+    "table_files": {},
+    "count_statements": {},
+}
+LATER: dict[str, Any] = EMPTY | {"pools": (pool(size_pages=999, database_pages=500),)}

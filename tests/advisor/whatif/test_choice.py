@@ -1,0 +1,208 @@
+"""The model's choice reads the fewest pages by the least change; where nothing helps it is today's value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from advisor.contract.recommendation import Recommendation
+from advisor.facts import Scan, facts
+from advisor.observe.window import Window
+from advisor.whatif import choice
+from advisor.whatif.calibration import MOST_TABLES, Unanswerable
+from advisor.whatif.choice import ENOUGH, EQUAL, GROWTH, Choice
+from advisor.whatif.model import Model
+from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Machine, Table
+from tests.advisor.building import ROWS, advised, captured, pool, scanned
+
+PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
+
+
+def model_of(window: Window) -> tuple[Model, list[Scan]]:
+    known = facts(window)
+    return Model(window, known), list(known.lists["scans"])
+
+
+def chosen(window: Window, setting: str = PCT) -> Choice:
+    model, [scan] = model_of(window)
+    return choice.choose(model, setting, scan)
+
+
+def scan_advice(window: Window) -> list[Recommendation]:
+    return [each for each in advised(window).recommendations if each.rule == "scan-exceeds-old-sublist"]
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mysql-9.7/parallel-count"])
+def test_no_value_reads_less_and_none_that_reads_as_little_is_nearer(name: str) -> None:
+    model, _ = model_of(captured(name))
+    value = choice.best(model, PCT)
+    reads = {float(pct): model.predict({} if pct == 37 else {PCT: pct}, GROWTH).rates.read for pct in range(5, 96)}
+    enough = min(reads.values()) + EQUAL * reads[37.0]
+    assert reads[value] <= enough
+    assert all(read > enough for pct, read in reads.items() if abs(pct - 37) < abs(value - 37))
+
+
+def test_it_says_what_the_table_reads_then_and_what_is_left_to_others() -> None:
+    found = chosen(captured("mysql-9.7/repeated-scan"))
+    assert found.value == 60
+    assert (found.predicted, found.confidence) == (0, 1)
+    assert found.now == pytest.approx(8_645, rel=0.01)
+    assert found.error < 0.02
+    assert found.cost_predicted == pytest.approx(16_382 - 9_258, abs=30)
+    assert found.cost_now > found.cost_predicted
+    assert found.saved == pytest.approx(found.read_now - found.read_predicted, abs=0.01)
+    assert found.saved > 4_000
+
+
+def test_a_cached_table_needs_no_change() -> None:
+    for name, pct in (("mysql-9.7/repeated-scan-followed", 80), ("mysql-9.7/small-table-scan", 37)):
+        assert chosen(captured(name)).value == pct
+
+
+def test_another_setting_may_be_chosen() -> None:
+    assert chosen(captured("mysql-9.7/repeated-scan"), TIME).value == 0
+
+
+def test_the_alternatives_help_too_and_say_what_they_would_do() -> None:
+    model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
+    found = {each.change.setting: each for each in choice.alternatives(model, PCT, scan)}
+    assert set(found) == {TIME, "innodb_buffer_pool_size"}
+    for each in found.values():
+        assert each.effect.now is not None
+        assert each.effect.predicted < 0.5 * each.effect.now
+        assert each.change.apply
+    assert found["innodb_buffer_pool_size"].change.to == 384 * 2**20
+    # Parallel readers never make a page young, whatever the time.
+    model, [scan] = model_of(captured("mysql-9.7/parallel-count"))
+    assert TIME not in {each.change.setting for each in choice.alternatives(model, PCT, scan)}
+
+
+def three_passes(pages: dict[str, int], every: float = 10.0, **more: int) -> Window:
+    """Tables that are read whole at each of three passes over a full pool of 16,382 pages."""
+    tables = {Table("shop", name): size for name, size in pages.items()}
+    sizes = {Index(t.schema, t.table, "PRIMARY"): IndexSize(size, size, ROWS) for t, size in tables.items()}
+
+    def at(n: int) -> Any:
+        counts = {"pages_read": n * sum(pages.values())} | {name: n * count for name, count in more.items()}
+        return scanned(
+            every * n,
+            0,
+            0,
+            pools=(pool(size_pages=16_382, database_pages=16_382, old_pages=6_047, **counts),),
+            index_sizes=IndexSizes(sizes, 0),
+            table_scans=dict.fromkeys(tables, n * ROWS),
+            table_files={t: FileReads(n * size, n * size * 16_384, 0.0) for t, size in tables.items()},
+        )
+
+    return Window(tuple(at(n) for n in range(4)))
+
+
+def test_one_choice_holds_for_all_tables() -> None:
+    model, scans = model_of(three_passes({"a": 7_000, "b": 6_500}))
+    found = [choice.choose(model, PCT, scan) for scan in scans]
+    assert len({each.value for each in found}) == 1
+    assert found[0].value > 80
+    assert {each.predicted for each in found} == {0.0}
+
+
+def test_a_table_that_no_setting_holds_gets_no_advice() -> None:
+    window = three_passes({"a": 20_000})
+    [found] = [choice.choose(model_of(window)[0], PCT, scan) for scan in model_of(window)[1]]
+    assert found.predicted is not None
+    assert found.now is not None
+    assert found.predicted > 0.5 * found.now
+    assert scan_advice(window) == []
+
+
+def test_a_hot_set_that_would_lose_more_than_the_scan_saves_is_not_harmed() -> None:
+    """It is read from memory alone, so that only the pages that are asked for tell of it."""
+    quiet, busy = (three_passes({"a": 11_400}, every=300.0, gets=gets) for gets in (0, 4_000_000))
+    assert [each.changes[0].to for each in scan_advice(quiet)] == [74]
+    assert scan_advice(busy) == []
+
+
+def test_a_scan_that_reads_more_than_a_hot_set_could_is_held_all_the_same() -> None:
+    often = three_passes({"a": 11_400}, every=2.0, gets=50_000)
+    [found] = scan_advice(often)
+    assert found.effect is not None
+    assert found.effect.predicted < 0.01 * 11_400
+
+
+def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
+    def at(n: int) -> Any:
+        # As many other reads, by nobody's accesses and from no known table, as no model of the pool gives.
+        return scanned(
+            10.0 * n,
+            n,
+            n * 11_400,
+            pools=(
+                pool(
+                    size_pages=16_382,
+                    database_pages=16_382,
+                    old_pages=6_047,
+                    pages_read=n * 14_000,
+                    made_young=n * 90_000,
+                ),
+            ),
+        )
+
+    model, [scan] = model_of(Window(tuple(at(n) for n in range(4))))
+    found = choice.choose(model, PCT, scan)
+    assert found.confidence == model.fitted.fit.confidence
+
+
+def test_more_tables_than_the_model_takes_are_said() -> None:
+    window = three_passes({f"t{n:02}": 7_000 for n in range(MOST_TABLES + 1)})
+    model, scans = model_of(window)
+    with pytest.raises(Unanswerable, match=f"the model takes the {MOST_TABLES} tables"):
+        choice.choose(model, PCT, scans[-1])
+
+
+POOL = "innodb_buffer_pool_size"
+HOT_SET = "mysql-9.7/hot-set-exceeds-pool"
+MIB = 2.0**20
+
+
+def test_the_pool_is_the_smallest_that_saves_next_to_all_that_the_largest_would() -> None:
+    model, _ = model_of(captured(HOT_SET))
+    value = choice.best(model, POOL)
+
+    def reads(size: float) -> float:
+        return model.predict({} if size == 48 * MIB else {POOL: size}, GROWTH).rates.read
+
+    enough = ENOUGH * reads(48 * MIB)  # the largest reads nothing
+    assert value == 64 * MIB
+    assert reads(value) <= enough < reads(value - 8 * MIB)  # the server takes steps of 8 MiB
+
+
+def test_no_pool_is_larger_than_it_may_be() -> None:
+    model, _ = model_of(captured(HOT_SET))
+    assert choice.best(model, POOL, 63 * MIB) == 56 * MIB
+    assert choice.best(model, POOL, 50 * MIB) == 48 * MIB
+    assert choice.best(model, POOL, 40 * MIB) == 48 * MIB
+
+
+def test_a_choice_for_the_server_counts_the_reads_of_all() -> None:
+    model, _ = model_of(captured(HOT_SET))
+    found = choice.choose(model, POOL, None, 56 * MIB)
+    assert (found.now, found.predicted) == (None, None)
+    assert found.read_now == pytest.approx(model.fitted.measured.other, rel=0.01)
+    assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
+
+
+@pytest.mark.parametrize(("available", "size"), [(400, 384 * MIB), (100, None)])
+def test_no_alternative_needs_memory_that_is_not_there(available: int, size: float | None) -> None:
+    window = captured("mysql-9.7/repeated-scan")
+    machine = Machine(memory_available_bytes=available * 2**20)
+    model, [scan] = model_of(Window(tuple(replace(each, machine=machine) for each in window.snapshots)))
+    found = {each.change.setting: each.change.to for each in choice.alternatives(model, PCT, scan)}
+    assert found.get(POOL) == size
+
+
+def test_the_model_is_asked_once_for_the_same() -> None:
+    model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
+    assert choice.choose(model, PCT, scan) == choice.choose(model, PCT, scan)
+    assert model.predict({PCT: 60.0}) is model.predict({PCT: 60.0})
+    assert model.fitted is model.fitted

@@ -1,0 +1,124 @@
+"""A workload that is only known by what it reads is found again, well enough to predict what changes do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advisor.models.lru import simulation
+from advisor.models.lru.scenario import Pool, Settings
+from advisor.models.lru.workload import HOT, UNSEEN, Background, Rates, TableScan, Workload, rates, scenario
+from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
+
+PAGES = 8_000
+POOL = Pool(pages=PAGES)
+SCAN = TableScan("shop.orders", 5_000, 20.0, 0.2, "normal")
+
+
+def played(workload: Workload, pct: int | None = None) -> Rates:
+    then = None if pct is None else (Settings(old_blocks_pct=pct), workload)
+    return rates(workload, simulation.simulate(scenario(workload, POOL, then=then)).passes)
+
+
+def measured(truth: Workload, accesses: tuple[float, float] | None = None) -> Measured:
+    found = played(truth)
+    pages = sum(hot.pages for hot in truth.backgrounds)
+    return Measured(found.per_pass, found.other, found.made_young, accesses, pages or None)
+
+
+def fitted(truth: Workload, accesses: tuple[float, float] | None = None) -> Fit:
+    return fit(Workload(truth.scans, truth.other_pages), POOL, measured(truth, accesses))
+
+
+@pytest.mark.parametrize(
+    "hot",
+    [
+        Background(9_000, 0.0, 100.0),
+        Background(20_000, 1.0, 200.0),
+        Background(6_000, 0.8, 300.0, warm=True),
+        Background(2_500, 0.0, 150.0, spread=0.25),
+    ],
+    ids=["even", "skewed", "warm", "in bursts"],
+)
+def test_a_hot_set_is_found_that_reads_as_much_today_and_after_a_change(hot: Background) -> None:
+    truth = Workload((SCAN,), PAGES, (hot,))
+    known = fitted(truth, (hot.per_second, hot.per_second / 2))
+    assert known.error < 0.05
+    assert known.confidence == 1.0
+    for pct in (20, 50, 95):  # between them are values at which the table is cached sooner or later
+        real, predicted = played(truth, pct), played(known.workload, pct)
+        assert predicted.read == pytest.approx(real.read, abs=0.15 * known.rates.read), pct
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    pages=st.integers(500, 20_000),
+    skew=st.floats(0, 1.2),
+    rate=st.floats(20, 500),
+    warm=st.booleans(),
+    period=st.floats(5, 60),
+)
+def test_the_model_reads_today_what_was_measured(
+    pages: int, skew: float, rate: float, *, warm: bool, period: float
+) -> None:
+    scan = TableScan("shop.orders", 5_000, period, 0.2, "normal")
+    truth = Workload((scan,), PAGES, (Background(pages, skew, rate, warm),))
+    known = fitted(truth, (rate, rate / 3))
+    assert known.error <= ACCEPTED_ERROR
+    assert known.rates == played(known.workload)
+
+
+def test_the_same_measurements_give_the_same_fit() -> None:
+    truth = Workload((SCAN,), PAGES, (Background(9_000, 0.5, 100.0),))
+    assert fitted(truth) == fitted(truth)
+
+
+def test_scans_alone_need_no_hot_set() -> None:
+    known = fitted(Workload((SCAN,), PAGES))
+    assert (known.workload.backgrounds, known.error, known.confidence) == ((), 0.0, 1.0)
+
+
+def test_what_the_pool_kept_of_a_table_is_kept_where_that_explains_what_is_read() -> None:
+    workload = Workload((TableScan("shop.orders", 5_000, 20.0, 0.2, "normal", kept=0.4),), PAGES)
+    known = fit(workload, POOL, Measured({"shop.orders": 3_000.0}, 0.0))
+    assert known.workload.scans[0].kept == 0.4
+    assert known.error < 0.02
+
+
+def test_a_table_that_would_be_cached_anyway_is_not_kept() -> None:
+    workload = Workload((TableScan("shop.orders", 1_000, 20.0, 0.2, "normal", kept=1.0),), PAGES)
+    known = fit(workload, POOL, Measured({"shop.orders": 0.0}, 0.0))
+    assert (known.workload.scans[0].kept, known.error) == (0.0, 0.0)
+
+
+def test_accesses_that_read_nothing_are_taken_for_the_largest_hot_set_that_there_could_be() -> None:
+    known = fit(Workload((SCAN,), PAGES), POOL, Measured({"shop.orders": 5_000.0}, 0.0, 0.0, (900.0, 500.0)))
+    unseen = known.background(UNSEEN)
+    assert unseen is not None
+    assert unseen.per_second == 500.0
+    assert unseen.pages > 0.8 * 0.6 * PAGES
+    assert known.background(HOT) is None
+    assert known.error < 0.05
+    # It has the most to lose: that is what keeps the advice from harming what it did not see.
+    assert played(known.workload, 80).other > 100
+
+
+def test_a_measurement_that_no_workload_gives_is_said_to_be_off() -> None:
+    # A small table in a large pool cannot be read at every pass, nor that many pages be made young by none.
+    small = TableScan("shop.orders", 500, 20.0, 0.2, "normal")
+    known = fit(Workload((small,), PAGES), POOL, Measured({"shop.orders": 500.0}, 0.0))
+    assert known.error == pytest.approx(1.0)
+    assert known.confidence == pytest.approx(ACCEPTED_ERROR)
+
+
+def test_little_is_read_and_nothing_is_known() -> None:
+    known = fit(Workload((), PAGES), POOL, Measured({}, 0.3))
+    assert (known.workload.backgrounds, known.error) == ((), 0.0)
+
+
+def test_reads_without_any_scan_are_fitted_too() -> None:
+    truth = Workload((), PAGES, (Background(16_000, 0.0, 50.0),))
+    known = fitted(truth, (50.0, 50.0))
+    assert known.error < 0.05
+    assert known.background(HOT) is not None

@@ -1,0 +1,174 @@
+"""What if: answers for every setting of the model, and clear refusals of everything else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from advisor.contract.settings import SettingValue
+from advisor.observe.window import Window
+from advisor.whatif.calibration import SETTINGS_OF_MODEL
+from advisor.whatif.model import Amount, Refused, WhatIf, what_if
+from tests.advisor.building import captured, pool, scanned, server, variables
+
+MIB = 2**20
+
+
+def asked(name: str, **changes: SettingValue) -> WhatIf:
+    return what_if(captured(name), changes)
+
+
+def refused(window: Window, **changes: SettingValue) -> str:
+    with pytest.raises(Refused) as caught:
+        what_if(window, changes)
+    return str(caught.value)
+
+
+def test_a_larger_old_sublist_holds_the_table_from_the_second_pass_on() -> None:
+    found = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct=80)
+    [table] = found.tables
+    assert (table.subject, table.pages) == ({"schema": "shop", "table": "orders"}, 9_258)
+    assert table.measured_pages_read_per_pass == pytest.approx(table.pages_read_per_pass.now, rel=0.01)
+    assert (table.pages_read_per_pass.then, table.passes_until_cached) == (0, 1)
+    assert table.pages_read_per_second.now == pytest.approx(
+        table.pages_read_per_pass.now * table.passes_per_hour / 3600, rel=0.01
+    )
+    assert found.pages_read_per_second == Amount(now=table.pages_read_per_second.now, then=0)
+    assert found.pages_of_others.then == pytest.approx(16_382 - 9_258, abs=30)
+    assert found.young_pages_of_others.now > found.young_pages_of_others.then
+    [change] = found.changes
+    assert change.apply == ("SET GLOBAL innodb_old_blocks_pct = 80",)
+    assert (change.from_, change.to, found.confidence) == (37, 80, 1.0)
+    assert found.error < 0.02
+
+
+def test_one_that_is_not_large_enough_reads_on() -> None:
+    [table] = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct=50).tables
+    assert table.pages_read_per_pass.then == pytest.approx(table.pages_read_per_pass.now, rel=0.01)
+    assert table.passes_until_cached is None
+
+
+def test_a_change_to_what_is_set_today_changes_nothing() -> None:
+    for name in ("mysql-9.7/repeated-scan", "mysql-9.7/repeated-scan-followed", "mariadb-10.11/repeated-scan"):
+        pct = 80 if "followed" in name else 37
+        found = asked(name, innodb_old_blocks_pct=pct)
+        assert found.pages_read_per_second.then == pytest.approx(found.pages_read_per_second.now, abs=5), name
+
+
+def test_what_was_followed_and_is_taken_back_stays_cached() -> None:
+    # As the server does: nothing evicts the table any more (tests/live/test_whatif.py).
+    [table] = asked("mysql-9.7/repeated-scan-followed", innodb_old_blocks_pct=37).tables
+    assert (table.pages_read_per_pass.then, table.passes_until_cached) == (0, 0)
+
+
+def test_a_larger_pool_has_free_pages_for_the_table() -> None:
+    found = asked("mysql-9.7/repeated-scan", innodb_buffer_pool_size="400M")
+    assert found.changes[0].to == 512 * MIB
+    assert found.tables[0].pages_read_per_pass.then == 0
+    assert found.notes[0].startswith("this server makes 536870912 of innodb_buffer_pool_size = 400M")
+
+
+def test_a_size_of_whole_chunks_is_taken_as_it_is() -> None:
+    found = asked("mysql-9.7/repeated-scan", innodb_buffer_pool_size="512M")
+    assert not [note for note in found.notes if "this server makes" in note]
+
+
+def test_a_server_without_chunks_takes_whole_mebibytes_and_beyond_its_maximum_a_restart() -> None:
+    found = asked("mariadb-10.11/repeated-scan", innodb_buffer_pool_size=200 * MIB + 1)
+    assert found.changes[0].to == 200 * MIB
+    assert found.changes[0].apply
+    beyond = asked("mariadb-10.11/repeated-scan", innodb_buffer_pool_size="9T")
+    assert (beyond.changes[0].dynamic, beyond.changes[0].apply) == (False, ())
+
+
+def test_chunks_are_counted_in_each_instance() -> None:
+    settings = variables(innodb_buffer_pool_size=str(256 * MIB), innodb_buffer_pool_chunk_size=str(64 * MIB))
+    pools = tuple(pool(pool=n, size_pages=8_191, database_pages=8_191, old_pages=3_000) for n in range(2))
+    window = Window(tuple(scanned(10.0 * n, n, 11_400 * n, pools=pools, variables=settings) for n in range(3)))
+    assert what_if(window, {"innodb_buffer_pool_size": "257M"}).changes[0].to == 384 * MIB
+
+
+def test_a_server_that_resizes_only_by_a_restart_gets_no_statement() -> None:
+    [change] = asked("mysql-5.6/repeated-scan", innodb_buffer_pool_size="512M").changes
+    assert (change.dynamic, change.apply, change.rollback) == (False, (), ())
+    assert change.config == "innodb_buffer_pool_size = 536870912"
+
+
+def test_one_reader_thread_lets_counts_promote_their_pages() -> None:
+    found = asked("mysql-9.7/parallel-count", innodb_parallel_read_threads=1, innodb_old_blocks_time=0)
+    assert found.tables[0].pages_read_per_pass.then < 0.02 * found.tables[0].pages
+    alone = asked("mysql-9.7/parallel-count", innodb_old_blocks_time=0)
+    assert alone.tables[0].pages_read_per_pass.then == pytest.approx(alone.tables[0].pages_read_per_pass.now, rel=0.01)
+
+
+def test_the_free_list_of_mariadb_is_part_of_the_answer() -> None:
+    found = asked("mariadb-10.11/repeated-scan", innodb_lru_scan_depth=100)
+    assert found.changes[0].setting == "innodb_lru_scan_depth"
+
+
+def test_several_changes_go_together() -> None:
+    found = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct="20", innodb_buffer_pool_size="1G")
+    assert [change.setting for change in found.changes] == ["innodb_old_blocks_pct", "innodb_buffer_pool_size"]
+
+
+def test_a_server_without_scans_has_an_answer_too() -> None:
+    found = asked("mysql-9.7/idle", innodb_old_blocks_pct=60)
+    assert found.tables == ()
+    assert found.pages_read_per_second == Amount(now=0, then=0)
+    assert found.error < 0.15
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "no setting to change; try innodb_old_blocks_pct=80"),
+        ({"innodb_old_blocks_pct": 96}, "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95"),
+        ({"innodb_old_blocks_pct": "4"}, "innodb_old_blocks_pct: 4 is not a whole number from 5 to 95"),
+        ({"innodb_old_blocks_pct": 37.5}, "innodb_old_blocks_pct: 37.5 is not a whole number from 5 to 95"),
+        ({"innodb_old_blocks_pct": "many"}, "innodb_old_blocks_pct: many is not a whole number from 5 to 95"),
+        ({"innodb_old_blocks_pct": float("nan")}, "innodb_old_blocks_pct: nan is not a whole number from 5 to 95"),
+        ({"innodb_old_blocks_time": -1}, "innodb_old_blocks_time: -1 is not a whole number from 0 to 4294967295"),
+        ({"innodb_buffer_pool_size": "1M"}, "innodb_buffer_pool_size: 1M is not a whole number from 5242880 on"),
+        ({"innodb_buffer_pool_size": "4X"}, "innodb_buffer_pool_size: 4X is not a whole number from 5242880 on"),
+        ({"innodb_parallel_read_threads": 0}, "innodb_parallel_read_threads: 0 is not a whole number from 1 to 256"),
+        ({"innodb_old_block_pct": 80}, "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?"),
+        (
+            {"sort_buffer_size": "1M"},
+            "the model does not answer for sort_buffer_size; it does for innodb_old_blocks_pct",
+        ),
+        (
+            {"innodb_lru_scan_depth": 512},
+            "the model does not answer for innodb_lru_scan_depth here: only MariaDB 10.6+",
+        ),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_refused_with_what_does(changes: dict[str, Any], said: str) -> None:
+    assert refused(captured("mysql-9.7/repeated-scan"), **changes).startswith(said)
+
+
+def test_a_setting_that_the_server_lacks_is_refused() -> None:
+    said = refused(captured("mariadb-10.11/repeated-scan"), innodb_parallel_read_threads=1)
+    assert said.startswith("mariadb 10.11.18-MariaDB")
+    assert said.endswith(" has no setting innodb_parallel_read_threads")
+    assert refused(captured("mysql-5.6/repeated-scan"), innodb_parallel_read_threads=1).startswith("mysql 5.6")
+
+
+def test_everything_that_the_model_answers_for_is_a_known_setting() -> None:
+    found = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct=37)
+    assert set(found.changes[0].model_dump()) >= {"setting", "to"}
+    assert len(set(SETTINGS_OF_MODEL)) == 5
+
+
+def test_the_json_is_read_back_as_the_same_answer() -> None:
+    found = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct=80)
+    text = found.model_dump_json(by_alias=True)
+    assert WhatIf.model_validate_json(text) == found
+    assert json.loads(text)["changes"][0]["from"] == 37
+
+
+def test_a_percona_server_counts_as_mysql() -> None:
+    percona = server("8.0.36-28", "Percona Server (GPL)")
+    window = Window(tuple(scanned(10.0 * n, n, 11_400 * n, of=percona) for n in range(3)))
+    assert what_if(window, {"innodb_old_blocks_pct": 80}).server == "percona 8.0.36-28"

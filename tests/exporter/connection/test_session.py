@@ -1,0 +1,644 @@
+import asyncio
+import contextlib
+import random
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.connection.errors import (
+    AccessDenied,
+    ConnectionLost,
+    DeadlineExceeded,
+    NotMySQL,
+    PrivilegeMissing,
+    QueryFailed,
+    ServerError,
+    Unreachable,
+)
+from exporter.connection.session import LOCK_WAIT_SECONDS, Session, session_statements
+from exporter.connection.target import Peer, Target, from_dsn
+from exporter.rows import Rows
+from exporter.server import identify
+from lab.servers import NAMES, Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+
+
+@asynccontextmanager
+async def connected(whom: Server | Target, seconds: float = 5.0) -> AsyncIterator[Session]:
+    target = whom if isinstance(whom, Target) else from_dsn(whom.dsn)
+    connection = await Session.open(target, statement_seconds=seconds)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def value(connection: Session, sql: str) -> Any:
+    return (await connection.query("test", sql, 5.0)).rows[0][0]
+
+
+# What a session is
+
+
+async def test_it_knows_the_server_and_the_account(server: Server) -> None:
+    async with connected(server) as connection:
+        assert connection.server.version_text == server.version
+        assert connection.account == "root@localhost"
+
+
+async def test_it_knows_both_ends_of_the_connection(server: Server, ask: Ask) -> None:
+    async with connected(server) as connection:
+        peer = connection.peer
+        number = await value(connection, "SELECT CONNECTION_ID()")
+        [(client,)] = ask(server, f"SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = {number}")
+        assert peer.own is not None
+        assert client == f"localhost:{peer.own[1]}"
+        assert (peer.own[0], peer.port, peer.pid) == ("127.0.0.1", server.port, None)
+        connection.abort()
+        await asyncio.sleep(0.05)
+        assert connection.peer == Peer()
+    async with connected(Target(socket=str(server.socket))) as connection:
+        assert connection.peer == Peer(pid=server.pid)
+
+
+async def test_a_result_is_rows(server: Server) -> None:
+    async with connected(server) as connection:
+        rows = await connection.query("test", "SELECT 1 AS One, 2.5 AS Half, 'é日' AS Text, NULL AS Nothing", 5.0)
+    assert rows == Rows(("one", "half", "text", "nothing"), ((1, 2.5, "é日", None),))
+
+
+async def test_a_statement_without_a_result_gives_no_rows(server: Server) -> None:
+    async with connected(server) as connection:
+        assert await connection.query("test", "SET @a = 1", 5.0) == Rows((), ())
+
+
+async def test_bytes_that_are_no_utf8_do_not_fail_a_statement(server: Server) -> None:
+    async with connected(server) as connection:
+        assert await value(connection, "SELECT CAST(0x61FF AS BINARY)") == "a�"
+        assert await value(connection, "SELECT 1") == 1
+
+
+async def test_the_session_is_read_only(server: Server, ask: Ask) -> None:
+    ask(
+        server,
+        "CREATE DATABASE IF NOT EXISTS shop",
+        "DROP TABLE IF EXISTS shop.untouched",
+        "CREATE TABLE shop.untouched (id INT PRIMARY KEY) ENGINE=InnoDB",
+    )
+    async with connected(server) as connection:
+        for statement in (
+            "INSERT INTO shop.untouched VALUES (1)",
+            "DELETE FROM shop.untouched",
+            "TRUNCATE TABLE shop.untouched",
+            "DROP TABLE shop.untouched",
+            "CREATE TABLE shop.another (id INT)",
+        ):
+            with pytest.raises(QueryFailed, match="READ ONLY"):
+                await connection.query("test", statement, 5.0)
+        assert await value(connection, "SELECT COUNT(*) FROM shop.untouched") == 0
+    ask(server, "DROP TABLE shop.untouched")
+
+
+async def test_the_session_waits_for_no_lock_longer_than_two_seconds(server: Server) -> None:
+    async with connected(server) as connection:
+        assert await value(connection, "SELECT @@SESSION.lock_wait_timeout") == LOCK_WAIT_SECONDS
+        assert await value(connection, "SELECT @@SESSION.innodb_lock_wait_timeout") == LOCK_WAIT_SECONDS
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+async def test_a_locked_table_fails_the_statement_and_not_the_session(server: Server, ask: Ask) -> None:
+    ask(server, "CREATE DATABASE IF NOT EXISTS shop", "CREATE TABLE shop.locked (id INT PRIMARY KEY) ENGINE=InnoDB")
+    with server.connect() as other, other.cursor() as cursor:
+        cursor.execute("LOCK TABLES shop.locked WRITE")
+        async with connected(server) as connection:
+            with pytest.raises(QueryFailed, match="error 1205: Lock wait timeout"):
+                await connection.query("test", "SELECT * FROM shop.locked", 10.0)
+            assert await value(connection, "SELECT 1") == 1
+    ask(server, "DROP TABLE shop.locked")
+
+
+@pytest.mark.parametrize(
+    ("version", "limit"),
+    [
+        ("5.6.24", None),
+        ("5.7.7", None),
+        ("5.7.8", "SET SESSION max_execution_time = 2500"),
+        ("9.7.4", "SET SESSION max_execution_time = 2500"),
+        ("26.7.0", "SET SESSION max_execution_time = 2500"),
+        ("10.1.0-MariaDB", None),
+        ("10.1.1-MariaDB", "SET SESSION max_statement_time = 2.5"),
+        ("11.8.6-MariaDB", "SET SESSION max_statement_time = 2.5"),
+    ],
+)
+def test_the_server_limits_statements_where_it_can(version: str, limit: str | None) -> None:
+    statements = session_statements(identify({"version": version}), 2.5)
+    assert [s for s in statements if "max_" in s] == ([limit] if limit else [])
+    assert all(s.startswith("SET SESSION ") for s in statements)
+
+
+async def test_every_statement_says_whose_it_is(watched: Server, ask: Ask) -> None:
+    async with connected(watched) as connection:
+        number = await value(connection, "SELECT CONNECTION_ID()")
+        ask(
+            watched,
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_statements_%'",
+        )
+        await connection.query("pools", "SELECT 'marked'", 5.0)
+        history = ask(
+            watched,
+            "SELECT h.SQL_TEXT FROM performance_schema.events_statements_history h"
+            " JOIN performance_schema.threads t ON t.THREAD_ID = h.THREAD_ID"
+            f" WHERE t.PROCESSLIST_ID = {number} AND h.EVENT_NAME LIKE 'statement/sql/%'",
+        )
+    said = [text for (text,) in history if text is not None]
+    assert "/* innodb-advisor:pools */ SELECT 'marked'" in said
+    assert all(text.startswith("/* innodb-advisor:") for text in said if text != "SET AUTOCOMMIT = 1")
+
+
+async def test_the_session_names_the_program(watched: Server, ask: Ask) -> None:
+    if watched.name == "mysql-5.6":
+        sql = "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = {}"
+    else:
+        sql = (
+            "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs"
+            " WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = {}"
+        )
+    async with connected(watched) as connection:
+        assert ("innodb-advisor",) in ask(watched, sql.format(await value(connection, "SELECT CONNECTION_ID()")))
+
+
+# Deadlines
+
+
+SLOW = {
+    "mysql-9.7": "SELECT COUNT(*) FROM information_schema.COLLATIONS a, information_schema.COLLATIONS b,"
+    " information_schema.COLLATIONS c",
+}
+"""MySQL's SLEEP() returns 1 when it is cut short; other servers fail it."""
+
+
+@pytest.mark.parametrize("server", [name for name in NAMES if name != "mysql-5.6"], indirect=True)
+async def test_a_statement_over_its_time_is_ended_by_the_server_and_the_session_lives(server: Server) -> None:
+    async with connected(server, seconds=0.2) as connection:
+        with pytest.raises(DeadlineExceeded, match=r"(?i)execution (time exceeded|was interrupted)"):
+            await connection.query("test", SLOW.get(server.name, "SELECT SLEEP(5)"), 5.0)
+        assert not connection.closed
+        assert await value(connection, "SELECT 1") == 1
+
+
+async def test_a_statement_over_its_time_here_ends_the_session(server: Server) -> None:
+    async with connected(server) as connection:
+        with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.1 s"):
+            await connection.query("test", "SELECT SLEEP(0.5)", 0.1)
+        assert connection.closed
+        with pytest.raises(ConnectionLost):
+            await connection.query("test", "SELECT 1", 5.0)
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+async def test_statements_wait_for_each_other(server: Server) -> None:
+    async with connected(server) as connection:
+        answers = await asyncio.gather(*(value(connection, f"SELECT {n} + SLEEP(0.01)") for n in range(10)))
+    assert answers == list(range(10))
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+async def test_a_cancelled_statement_ends_the_session(server: Server) -> None:
+    async with connected(server) as connection:
+        task = asyncio.create_task(connection.query("test", "SELECT SLEEP(0.5)", 5.0))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert connection.closed
+
+
+# Errors of statements
+
+
+async def test_a_statement_that_the_server_refuses_says_why(server: Server) -> None:
+    async with connected(server) as connection:
+        for statement, reason in (
+            ("SELECT * FROM mysql.no_such_table", "error 1146: Table 'mysql.no_such_table' doesn't exist"),
+            ("SELEC 1", "error 1064: You have an error in your SQL syntax"),
+        ):
+            with pytest.raises(QueryFailed, match=reason):
+                await connection.query("test", statement, 5.0)
+        assert await value(connection, "SELECT 1") == 1
+
+
+async def test_a_privilege_that_is_missing_is_told_apart(server: Server, ask: Ask) -> None:
+    ask(server, "CREATE USER bare@localhost IDENTIFIED BY 'x'")
+    async with connected(replace(from_dsn(server.dsn), user="bare", password="x")) as connection:
+        for statement in (
+            "SHOW ENGINE INNODB STATUS",
+            "SELECT * FROM information_schema.INNODB_BUFFER_POOL_STATS",
+            "SELECT * FROM mysql.innodb_index_stats",
+        ):
+            with pytest.raises(PrivilegeMissing, match="denied"):
+                await connection.query("test", statement, 5.0)
+        assert not connection.closed
+    ask(server, "DROP USER bare@localhost")
+
+
+async def test_a_session_that_the_server_ended_is_lost(server: Server, ask: Ask) -> None:
+    async with connected(server) as connection:
+        ask(server, f"KILL {await value(connection, 'SELECT CONNECTION_ID()')}")
+        with pytest.raises(ConnectionLost, match=f"{server.host}:{server.port}"):
+            await connection.query("test", "SELECT 1", 5.0)
+        assert connection.closed
+
+
+# Logins
+
+
+@pytest.fixture
+def account(server: Server, ask: Ask) -> Iterator[Callable[..., Target]]:
+    """Make an account with a password and give the target that logs in with it."""
+    made: list[str] = []
+
+    def make(password: str, how: str = "IDENTIFIED BY '{}'") -> Target:
+        user = f"u{secrets.token_hex(4)}"
+        made.append(user)
+        ask(server, f"CREATE USER '{user}'@'%' {how.format(password)}")
+        return replace(from_dsn(server.dsn), user=user, password=password)
+
+    yield make
+    for user in made:
+        ask(server, f"DROP USER '{user}'@'%'")
+
+
+@pytest.mark.parametrize("password", ["secret", "pässwörd", "пароль-密码", "a b'\"`$%#"], ids=ascii)
+async def test_a_password_logs_in_over_tcp_and_over_the_socket(
+    server: Server, account: Callable[..., Target], password: str
+) -> None:
+    target = account("x")
+    with server.connect(charset="utf8mb4") as root, root.cursor() as cursor:
+        set_password = "SET PASSWORD FOR %s@'%%' = " + ("PASSWORD(%s)" if "mysql-9" not in server.name else "%s")
+        cursor.execute(set_password, (target.user, password))
+    target = replace(target, password=password)
+    for way in (target, target, replace(target, socket=str(server.socket))):  # the second may come from a cache
+        async with connected(way) as connection:
+            assert connection.account == f"{target.user}@%"
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+@pytest.mark.parametrize("plugin", ["caching_sha2_password", "sha256_password"])
+async def test_mysqls_ways_to_log_in_work_without_tls_and_with(
+    server: Server, account: Callable[..., Target], plugin: str, ask: Ask
+) -> None:
+    target = account("secret", f"IDENTIFIED WITH {plugin} BY '{{}}'")
+    for mode, cipher in (("DISABLED", False), ("REQUIRED", True)):
+        ask(server, "FLUSH PRIVILEGES")  # which empties the cache of passwords
+        for _ in range(2):
+            async with connected(replace(target, ssl_mode=mode)) as connection:
+                status = await connection.query("test", "SHOW SESSION STATUS LIKE 'Ssl_cipher'", 5.0)
+                assert bool(status.rows[0][1]) == cipher
+
+
+async def test_a_wrong_password_is_refused_without_repeating_it(server: Server, account: Callable[..., Target]) -> None:
+    target = account("secret")
+    with pytest.raises(AccessDenied) as refused:
+        await Session.open(replace(target, password="hunter2"), statement_seconds=5)
+    assert str(refused.value).startswith(f"{server.host}:{server.port} refused the login of '{target.user}': ")
+    assert "hunter2" not in str(refused.value)
+
+
+async def cipher(connection: Session) -> str:
+    status = await connection.query("test", "SHOW SESSION STATUS LIKE 'Ssl_cipher'", 5.0)
+    return str(status.rows[0][1])
+
+
+async def test_tls_is_taken_where_the_server_offers_it_but_over_a_socket(server: Server) -> None:
+    offered = server.name in ("mysql-9.7", "mariadb-11.8")  # which make a certificate for themselves
+    for mode in (None, "PREFERRED"):
+        async with connected(replace(from_dsn(server.dsn), ssl_mode=mode)) as connection:
+            assert bool(await cipher(connection)) == offered
+    async with connected(Target(socket=str(server.socket))) as connection:
+        assert not await cipher(connection)
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
+async def test_an_account_that_needs_tls_gets_it_unless_it_is_switched_off(account: Callable[..., Target]) -> None:
+    target = account("secret", "IDENTIFIED BY '{}' REQUIRE SSL")
+    async with connected(target) as connection:
+        assert connection.account.startswith(target.user)
+    with pytest.raises(AccessDenied):
+        await Session.open(replace(target, ssl_mode="DISABLED"), statement_seconds=5)
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_a_server_that_lets_no_one_in_without_tls_says_so(
+    server: Server, account: Callable[..., Target], ask: Ask
+) -> None:
+    target = account("secret")
+    ask(server, "SET GLOBAL require_secure_transport = ON")
+    try:
+        async with connected(target) as connection:
+            assert await cipher(connection)
+        with pytest.raises(AccessDenied, match="require_secure_transport=ON"):
+            await Session.open(replace(target, ssl_mode="DISABLED"), statement_seconds=5)
+    finally:
+        with server.connect(ssl={"ssl": True}) as root, root.cursor() as cursor:
+            cursor.execute("SET GLOBAL require_secure_transport = OFF")
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_the_servers_certificate_is_verified_where_asked(server: Server, tmp_path: Path) -> None:
+    authority = str(server.datadir / "ca.pem")
+    target = from_dsn(server.dsn)
+    async with connected(replace(target, ssl_ca=authority)) as connection:
+        status = await connection.query("test", "SHOW SESSION STATUS LIKE 'Ssl_cipher'", 5.0)
+        assert status.rows[0][1]
+    for refused in (
+        replace(target, ssl_ca=authority, ssl_mode="VERIFY_IDENTITY"),  # made out to no address
+        replace(target, ssl_mode="VERIFY_CA"),  # an authority that this machine does not know
+        replace(target, ssl_ca=str(server.datadir / "client-cert.pem")),
+    ):
+        with pytest.raises(Unreachable, match="certificate verify failed"):
+            await Session.open(refused, statement_seconds=5)
+    with pytest.raises(Unreachable, match="cannot use the TLS files"):
+        await Session.open(replace(target, ssl_ca=str(tmp_path / "none")), statement_seconds=5)
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-5.6"], indirect=True)
+@pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
+async def test_a_server_without_tls_gets_no_login_in_plain_text(server: Server, mode: str) -> None:
+    with pytest.raises(Unreachable, match="offers no TLS"):
+        await Session.open(replace(from_dsn(server.dsn), ssl_mode=mode), statement_seconds=5)
+
+
+# Addresses where there is no server, or another
+
+
+async def test_a_port_where_nobody_listens_is_unreachable(unused_tcp_port: int) -> None:
+    with pytest.raises(Unreachable, match=rf"cannot connect to 127\.0\.0\.1:{unused_tcp_port}: Connection refused$"):
+        await Session.open(Target(port=unused_tcp_port), statement_seconds=5)
+
+
+async def test_a_host_that_does_not_exist_is_unreachable() -> None:
+    with pytest.raises(Unreachable, match=r"cannot connect to no-such-host\.invalid:3306: .*\w"):
+        await Session.open(Target(host="no-such-host.invalid"), statement_seconds=5)
+
+
+async def test_a_socket_that_does_not_exist_is_unreachable(tmp_path: Path) -> None:
+    with pytest.raises(Unreachable, match=r"cannot connect to .*/sock: No such file or directory"):
+        await Session.open(Target(socket=str(tmp_path / "sock")), statement_seconds=5)
+
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+GREETING = (
+    b"\x0a9.7.4\0" + b"\x01\0\0\0" + b"a" * 8 + b"\0" + b"\xff\xff" + b"\x2d\x02\0" + b"\xff\xdf"
+    b"\x15" + b"\0" * 10 + b"b" * 12 + b"\0" + b"mysql_native_password\0"
+)
+
+
+def packet(payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "little") + b"\0" + payload
+
+
+@dataclass(frozen=True)
+class Service:
+    """What another service says first, and whether it then hangs up."""
+
+    banner: bytes = b""
+    hangs_up: bool = False
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(self.banner)
+        await writer.drain()
+        if not self.hangs_up:
+            await reader.read()
+
+
+@asynccontextmanager
+async def listening(handler: Handler) -> AsyncIterator[Target]:
+    """A service on the loopback address that is gone afterwards, with all its connections."""
+    calls: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await handler(reader, writer)
+        except ConnectionError:
+            pass  # the client was faster
+        finally:
+            writer.close()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        calls.add(asyncio.create_task(serve(reader, writer)))
+
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as service:
+        yield Target(port=service.sockets[0].getsockname()[1])
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("service", "kind", "reason"),
+    [
+        (Service(), NotMySQL, r"accepts connections but sent no MySQL greeting within 0\.3 s; is it a MySQL server\?"),
+        (Service(b"SSH-2.0-OpenSSH_9.2\r\n"), NotMySQL, "does not speak the MySQL protocol"),
+        (Service(b"220 mail ESMTP\r\n"), NotMySQL, "does not speak the MySQL protocol"),
+        (Service(b"HTTP/1.1 408 Request Timeout\r\n\r\n", hangs_up=True), NotMySQL, "does not speak the MySQL"),
+        (Service(b"\0" * 64), NotMySQL, "does not speak the MySQL protocol"),
+        (Service(packet(b"\x0a9.7.4\0")), NotMySQL, "does not speak the MySQL protocol"),
+        (Service(packet(b"\x0a9.7.4")), NotMySQL, "does not speak the MySQL protocol"),
+        (Service(b"\x05", hangs_up=True), NotMySQL, "closed the connection without a MySQL greeting"),
+        (Service(hangs_up=True), NotMySQL, "closed the connection without a MySQL greeting; is it a MySQL server"),
+        (Service(packet(b"\xff\x10\x04Too many connections")), Unreachable, "refused the connection: Too many conn"),
+        (Service(packet(b"\xff\x6a\x04Host 'x' is not allowed")), AccessDenied, "Host 'x' is not allowed"),
+        (Service(packet(GREETING), hangs_up=True), Unreachable, "closed the connection during the login"),
+        (Service(packet(GREETING)), Unreachable, r"did not answer within 0\.3 s"),
+    ],
+    ids=lambda value: value.banner[:12].decode("latin1") if isinstance(value, Service) else None,
+)
+async def test_what_does_not_speak_mysql_is_told_apart(service: Service, kind: type[ServerError], reason: str) -> None:
+    async with listening(service) as target:
+        with pytest.raises(kind, match=reason) as refused:
+            await Session.open(target, statement_seconds=5, connect_seconds=0.3)
+        assert type(refused.value) is kind
+        assert target.address in str(refused.value)
+
+
+WITHOUT_TLS = GREETING.replace(b"\xff\xff", b"\xff\xf7", 1)
+CLEAR_TEXT = b"mysql_clear_password\0"
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        packet(WITHOUT_TLS.replace(b"mysql_native_password\0", CLEAR_TEXT)),
+        packet(WITHOUT_TLS) + b"\x16\0\0\x02\xfe" + CLEAR_TEXT,
+    ],
+    ids=["at once", "after the login's first packet"],
+)
+async def test_who_asks_for_the_password_in_clear_text_does_not_get_it(asking: bytes) -> None:
+    received = bytearray()
+
+    async def ask_for_it(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(asking)
+        while sent := await reader.read(65536):
+            received.extend(sent)
+
+    async with listening(ask_for_it) as target:
+        with pytest.raises(Unreachable, match="asks for the password in clear text and offers no TLS; no password"):
+            await Session.open(replace(target, password="hunter2"), statement_seconds=5)
+    assert b"hunter2" not in received
+
+
+async def test_a_server_that_asks_for_a_file_gets_none(tmp_path: Path) -> None:
+    """LOAD DATA LOCAL: in answer to any statement a server may ask the client for a file by its name."""
+    wanted = tmp_path / "wanted"
+    wanted.write_text("hunter2")
+    received = bytearray()
+
+    async def ask_for_it(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(packet(WITHOUT_TLS))
+        await reader.read(65536)
+        writer.write(b"\x07\0\0\x02" + b"\0\0\0\x02\0\0\0")  # logged in
+        await reader.read(65536)
+        name = b"\xfb" + bytes(wanted)
+        writer.write(len(name).to_bytes(3, "little") + b"\x01" + name)
+        while sent := await reader.read(65536):
+            received.extend(sent)
+
+    async with listening(ask_for_it) as target:
+        with pytest.raises(ServerError):
+            await Session.open(target, statement_seconds=5, connect_seconds=2)
+    assert not received
+
+
+@pytest.mark.parametrize("mode", [None, "REQUIRED"])
+async def test_where_no_tls_can_be_agreed_on_only_a_preferred_one_is_given_up(mode: str | None) -> None:
+    """A server that takes the request for TLS and then ends the connection, as those do that know only TLS 1.0."""
+    calls = 0
+
+    async def offer_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        writer.write(packet(GREETING))
+        await reader.read(36)
+        await reader.read(65536)
+        writer.write(b"\x15\x03\x01\0\x02\x02\x46" if calls == 1 else b"\x08\0\0\x02\xff\x15\x04plain")
+
+    async with listening(offer_tls) as target:
+        with pytest.raises(AccessDenied if mode is None else Unreachable):
+            await Session.open(replace(target, ssl_mode=mode), statement_seconds=5)
+    assert calls == (2 if mode is None else 1)
+
+
+async def test_the_web_server_next_door_is_no_mysql_server() -> None:
+    """One that waits for the client, as every HTTP server does, and answers what it does not understand."""
+
+    async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+
+    async with listening(http) as target:
+        with pytest.raises(NotMySQL, match="sent no MySQL greeting"):
+            await Session.open(target, statement_seconds=5, connect_seconds=0.3)
+
+
+# A connection that breaks on the way
+
+
+@asynccontextmanager
+async def relayed(server: Server, spoil: Callable[[bytes], bytes | None]) -> AsyncIterator[Target]:
+    """A way to the server on which its answers pass ``spoil``; if nothing is left the connection is cut."""
+
+    async def upward(client: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
+        while sent := await client.read(65536):
+            server.write(sent)
+
+    async def pass_on(client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection(server.host, server.port)
+        up = asyncio.create_task(upward(client, to_server))
+        try:
+            while (got := await from_server.read(65536)) and (left := spoil(got)) is not None:
+                to_client.write(left)
+        finally:
+            up.cancel()
+            to_server.close()
+
+    async with listening(pass_on) as way:
+        yield replace(from_dsn(server.dsn), port=way.port)
+
+
+MARK = b"a mark in the answer"
+SPOILERS: dict[str, Callable[[bytes], bytes | None]] = {
+    "cut before the answer": lambda _: None,
+    "cut in the answer": lambda answer: answer[: len(answer) // 2],
+    "another packet number": lambda answer: answer[:3] + b"\x09" + answer[4:],
+    "a length that is not so": lambda answer: b"\x02\0\0" + answer[3:],
+    "zeros": lambda answer: bytes(len(answer)),
+    "noise": lambda answer: bytes((7 * n) % 251 for n in range(len(answer))),
+}
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
+@pytest.mark.parametrize("spoiler", SPOILERS.values(), ids=SPOILERS)
+async def test_an_answer_that_is_damaged_on_the_way_is_an_error_and_ends_the_session(
+    server: Server, spoiler: Callable[[bytes], bytes | None]
+) -> None:
+    def spoil(answer: bytes) -> bytes | None:
+        return spoiler(answer) if MARK in answer else answer
+
+    async with relayed(server, spoil) as way, connected(replace(way, ssl_mode="DISABLED")) as connection:
+        assert await value(connection, "SELECT 1") == 1
+        with pytest.raises(ServerError):
+            await connection.query("test", f"SELECT '{MARK.decode()}'", 0.5)
+        assert connection.closed
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+async def test_bytes_that_changed_on_the_way_are_an_error_at_worst(server: Server) -> None:
+    chooser = random.Random(1)  # noqa: S311
+
+    def spoil(answer: bytes) -> bytes | None:
+        if MARK not in answer:
+            return answer
+        changed = bytearray(answer)
+        for _ in range(chooser.choice([1, 1, 2, 5])):
+            changed[chooser.randrange(len(changed))] = chooser.randrange(256)
+        return bytes(changed)
+
+    for _ in range(40):
+        async with relayed(server, spoil) as target, connected(target) as connection:
+            with contextlib.suppress(ServerError):
+                await connection.query("test", f"SELECT '{MARK.decode()}', 1, 2.5, NOW()", 0.1)
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_closing_says_goodbye(server: Server, ask: Ask) -> None:
+    before = ask(server, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")
+    async with connected(server):
+        pass
+    assert ask(server, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'") == before
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
+async def test_a_statement_that_was_left_alone_is_ended_in_the_server(server: Server, ask: Ask) -> None:
+    target = from_dsn(server.dsn)
+    slow, other = [await Session.open(target, statement_seconds=60) for _ in range(2)]
+    running = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(30.25)'"
+    try:
+        with pytest.raises(DeadlineExceeded):
+            await slow.query("test", "SELECT SLEEP(30.25)", 0.5)
+        await other.cancel(slow)
+        for _ in range(100):
+            [(count,)] = ask(server, running)
+            if not count:
+                break
+            await asyncio.sleep(0.05)
+        assert count == 0
+    finally:
+        await other.close()

@@ -1,0 +1,506 @@
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.collectors import COLLECTORS, LIGHT
+from exporter.connection.errors import ConnectionLost, NotMySQL, ServerError, Unreachable
+from exporter.connection.target import Target, from_dsn
+from exporter.recording.file import Recorder, replay
+from exporter.sampling.assembly import Answer
+from exporter.sampling.run import grant
+from exporter.sampling.sampler import Sampler
+from exporter.server import Server as Identity
+from exporter.snapshot import Snapshot
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Watch = Callable[..., Sampler]
+StartServer = Callable[..., Server]
+
+one = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+NEEDS_PERFORMANCE_SCHEMA = {
+    "instrumentation",
+    "ddl",
+    "table_scans",
+    "count_statements",
+    "data_files",
+    "table_files",
+    "server_time",
+}
+
+
+class Counts:
+    """A log that counts."""
+
+    def __init__(self) -> None:
+        self.sessions = 0
+        self.collections = 0
+        self.answers: Counter[str] = Counter()
+
+    def session(self, _server: Identity, _account: str) -> None:
+        self.sessions += 1
+
+    def answer(self, answer: Answer) -> None:
+        self.answers[answer.collector] += 1
+
+    def collection(self, _at: float) -> None:
+        self.collections += 1
+
+
+def failures(snapshot: Snapshot) -> dict[str, str]:
+    return {
+        name: outcome.failure for name, outcome in snapshot.outcomes.items() if outcome.failure not in (None, "absent")
+    }
+
+
+def sessions(server: Server, ask: Ask, user: str) -> list[int]:
+    rows = ask(server, "SELECT ID, USER FROM information_schema.PROCESSLIST")
+    return sorted(number for number, name in rows if name == user)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail("it did not happen")
+
+
+@pytest.fixture
+def account(server: Server, ask: Ask) -> Target:
+    """One that may do everything and that nobody else uses."""
+    user = f"sampler{time.monotonic_ns() % 10**9}"
+    ask(server, f"CREATE USER {user}@localhost", f"GRANT ALL ON *.* TO {user}@localhost")
+    return replace(from_dsn(server.dsn), user=user)
+
+
+# Collections
+
+
+async def test_every_source_of_a_server_is_collected(watched: Server, watch: Watch) -> None:
+    sampler = watch(watched)
+    await sampler.collect()
+    await asyncio.sleep(0.3)  # for the readers to be looked at
+    snapshot = await sampler.collect()
+    assert set(snapshot.outcomes) == {collector.name for collector in (*COLLECTORS, LIGHT)}
+    assert failures(snapshot) == {}
+    absent = {name for name, outcome in snapshot.outcomes.items() if outcome.failure == "absent"}
+    expected = {"mysql-9.7": set[str]()}
+    assert absent == expected.get(watched.name, {"cached_indexes", "parallel_readers"})
+    for name in set(snapshot.outcomes) - absent:
+        assert getattr(snapshot, name) is not None, name
+    for name in absent:
+        assert getattr(snapshot, name) is None, name
+
+
+async def test_what_needs_performance_schema_is_disabled_where_that_is_off(
+    start_server: StartServer, watch: Watch
+) -> None:
+    for name in ("mysql-9.7", "mariadb-10.11"):
+        snapshot = await watch(start_server(name, performance_schema="OFF")).collect()
+        also = {"parallel_readers"} if name == "mysql-9.7" else set()
+        assert failures(snapshot) == dict.fromkeys(NEEDS_PERFORMANCE_SCHEMA | also, "disabled")
+        for section in NEEDS_PERFORMANCE_SCHEMA | also:
+            assert getattr(snapshot, section) is None
+            assert snapshot.outcomes[section].reason == "performance_schema is OFF"
+            assert "performance_schema = ON" in (snapshot.outcomes[section].cure or "")
+        assert snapshot.pools is not None
+        assert not snapshot.server.performance_schema
+
+
+@one
+async def test_however_many_ask_there_is_one_collection(server: Server, watch: Watch) -> None:
+    counts = Counts()
+    sampler = watch(server, keep=counts)
+    snapshots = await asyncio.gather(*(sampler.collect() for _ in range(100)))
+    assert len({id(snapshot) for snapshot in snapshots}) == 1
+    assert (counts.sessions, counts.collections) == (1, 1)
+    assert counts.answers["pools"] == 1
+    assert list(sampler.history) == [snapshots[0]]
+
+
+@one
+async def test_who_takes_a_recent_one_starts_no_collection(server: Server, watch: Watch) -> None:
+    now = 1000.0
+    counts = Counts()
+    sampler = watch(server, keep=counts, clock=lambda: now)
+    first = await sampler.collect(max_age=5.0)
+    now = 1004.9
+    assert await sampler.collect(max_age=5.0) is first
+    now = 1005.1
+    assert await sampler.collect(max_age=5.0) is not first
+    assert counts.collections == 2
+
+
+@one
+async def test_a_clock_that_is_set_back_does_not_make_an_old_one_recent(server: Server, watch: Watch) -> None:
+    now = 10_000.0
+    sampler = watch(server, clock=lambda: now)
+    first = await sampler.collect(max_age=5.0)
+    now = 6_400.0
+    assert await sampler.collect(max_age=5.0) is not first
+
+
+@one
+async def test_one_who_gives_up_waiting_does_not_spoil_it_for_the_others(server: Server, watch: Watch) -> None:
+    sampler = watch(server)
+    impatient, patient = (asyncio.create_task(sampler.collect()) for _ in range(2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    assert (await patient).pools is not None
+    with pytest.raises(asyncio.CancelledError):
+        await impatient
+
+
+@one
+async def test_the_history_is_bounded(server: Server, watch: Watch) -> None:
+    now = [1_700_000_000.0]
+    sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
+    snapshots = []
+    for _ in range(6):
+        snapshots.append(await sampler.collect())
+        now[0] += 10
+    assert list(sampler.history) == snapshots[-4:]
+    assert sampler.latest is snapshots[-1]
+
+
+@one
+async def test_who_looks_more_often_makes_the_history_no_shorter(server: Server, watch: Watch) -> None:
+    now = [1_700_000_000.0]
+    sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
+    for _ in range(31):
+        latest = await sampler.collect()
+        now[0] += 1
+    assert [snapshot.at - 1_700_000_000 for snapshot in sampler.history] == pytest.approx([0, 10, 20, 30], abs=2)
+    assert sampler.latest is latest
+
+
+@one
+async def test_costly_sources_are_asked_less_often(server: Server, watch: Watch) -> None:
+    counts = Counts()
+    sampler = watch(server, keep=counts)
+    snapshots = [await sampler.collect() for _ in range(3)]
+    for collector in COLLECTORS:
+        assert counts.answers[collector.name] == (1 if collector.every else 3), collector.name
+    assert snapshots[2].index_sizes is snapshots[0].index_sizes is not None
+
+
+@one
+async def test_it_runs_once_an_interval_until_it_is_cancelled(server: Server, watch: Watch) -> None:
+    counts = Counts()
+    sampler = watch(server, keep=counts, interval=0.1)
+    running = asyncio.create_task(sampler.run())
+    await until(lambda: counts.collections >= 4)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert counts.sessions == 1
+    taken = [after.at - before.at for before, after in zip(sampler.history, list(sampler.history)[1:], strict=False)]
+    assert min(taken) > 0.05
+
+
+# Sessions
+
+
+async def test_there_are_two_sessions_at_most_and_they_are_kept(
+    server: Server, watch: Watch, ask: Ask, account: Target
+) -> None:
+    sampler = watch(account)
+    seen = []
+    for _ in range(5):
+        await asyncio.gather(*(sampler.collect() for _ in range(20)))
+        seen.append(sessions(server, ask, account.user))
+        await asyncio.sleep(0.1)
+    assert len(seen[-1]) == 2
+    assert all(set(some) <= set(seen[-1]) for some in seen)
+    await sampler.close()
+    await until(lambda: sessions(server, ask, account.user) == [])
+
+
+@one
+async def test_a_session_that_was_ended_is_replaced(server: Server, watch: Watch, ask: Ask, account: Target) -> None:
+    sampler = watch(account)
+    await sampler.collect()
+    first, _ = sessions(server, ask, account.user)
+    ask(server, f"KILL {first}")
+    with pytest.raises(ConnectionLost):
+        await sampler.collect()
+    assert sampler.latest is None
+    assert (await sampler.collect()).pools is not None
+    assert first not in sessions(server, ask, account.user)
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_the_second_session_is_replaced_without_a_gap(
+    server: Server, watch: Watch, ask: Ask, account: Target
+) -> None:
+    sampler = watch(account)
+    await sampler.collect()
+    first, second = sessions(server, ask, account.user)
+    ask(server, f"KILL {second}")
+    for _ in range(3):
+        assert failures(await sampler.collect()) == {}
+        await asyncio.sleep(0.5)
+    kept, new = sessions(server, ask, account.user)
+    assert kept == first
+    assert new != second
+
+
+@one
+async def test_one_session_is_enough_where_there_may_be_no_two(
+    server: Server, watch: Watch, ask: Ask, account: Target
+) -> None:
+    ask(server, f"ALTER USER {account.user}@localhost WITH MAX_USER_CONNECTIONS 1")
+    sampler = watch(account)
+    for _ in range(3):
+        assert set(failures(await sampler.collect())) <= NEEDS_PERFORMANCE_SCHEMA
+        assert len(sessions(server, ask, account.user)) == 1
+
+
+@one
+async def test_a_scrape_asks_only_what_is_quick_and_has_the_rest_as_it_was(server: Server, watch: Watch) -> None:
+    counts = Counts()
+    now = 1_700_000_000.0
+    sampler = watch(server, keep=counts, clock=lambda: now)
+    first = await sampler.glance()  # nothing was known yet
+    assert first.index_sizes is not None
+    assert all(counts.answers[collector.name] == 1 for collector in COLLECTORS)
+    now += 7
+    glances = await asyncio.gather(*(sampler.glance() for _ in range(20)))
+    assert all(counts.answers[collector.name] == 1 + collector.quick for collector in COLLECTORS)
+    assert len({id(snapshot) for snapshot in glances}) == 1
+    assert glances[0].variables is first.variables is not None
+    assert glances[0].at - glances[0].read_at["variables"] == 7
+    assert glances[0].at == glances[0].read_at["status"] == now
+    assert len(sampler.history) == 1
+
+
+@one
+async def test_a_scrape_does_not_wait_for_what_is_slow(server: Server, watch: Watch) -> None:
+    sampler = watch(server)
+    await sampler.collect()
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        sampler._schedule.clear()  # noqa: SLF001 - half a minute later
+        collection = asyncio.create_task(sampler.collect())
+        await asyncio.sleep(0.5)
+        glance = await sampler.glance()
+        assert not collection.done()
+    assert glance.index_sizes is not None
+    assert (await collection).index_sizes is not None
+
+
+# Failures
+
+
+@pytest.mark.parametrize("server", ["mysql-5.6"], indirect=True)  # it has no limit of its own: the session is dropped
+async def test_a_statement_that_hangs_costs_its_own_collector_only_and_rests(server: Server, watch: Watch) -> None:
+    counts = Counts()
+    sampler = watch(server, keep=counts, statement_seconds=0.5)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        snapshot = await sampler.collect()
+        assert failures(snapshot) == {"index_sizes": "deadline"}
+        assert snapshot.index_sizes is None
+        assert snapshot.server_time is not None  # it comes after
+        assert failures(await sampler.collect()) == {"index_sizes": "deadline"}
+    assert (counts.answers["index_sizes"], counts.answers["server_time"], counts.sessions) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
+async def test_a_restart_is_survived_and_seen_and_recorded(
+    name: str, start_server: StartServer, watch: Watch, tmp_path: Path
+) -> None:
+    server = start_server(name)
+    path = tmp_path / "recording.jsonl"
+    with Recorder(path) as recorder:
+        sampler = watch(server, keep=recorder, statement_seconds=2)
+        await asyncio.sleep(2.2)
+        before = await sampler.collect()
+        if name == "mysql-9.7":
+            server.kill()  # a crash: its own shutdown waits long for sessions
+        server.restart()
+        with pytest.raises(ConnectionLost, match="broke"):
+            await sampler.collect()
+        assert sampler.latest is None
+        after = await sampler.collect()
+        await sampler.close()
+    assert before.status is not None
+    assert after.status is not None
+    # The uptime fell: by it, the server started later than it had before. It is in whole seconds.
+    assert after.at - after.status["uptime"] > before.at - before.status["uptime"] + 1
+    assert failures(after) == failures(before)
+    assert sampler.problem is None
+    assert list(replay(path)) == list(sampler.history) == [before, after]
+
+
+async def test_a_server_that_is_away_is_unreachable_until_it_is_back(start_server: StartServer, watch: Watch) -> None:
+    server = start_server("mariadb-10.11")
+    sampler = watch(server)
+    await sampler.collect()
+    server.kill()
+    for _ in range(2):
+        with pytest.raises(ServerError):
+            await sampler.collect()
+    assert sampler.latest is None
+    server.restart()
+    with pytest.raises(Unreachable) as away:
+        await sampler.collect()  # it is not asked again at once
+    assert sampler.problem is away.value
+    for _ in range(100):
+        await asyncio.sleep(0.1)
+        try:
+            snapshot = await sampler.collect()
+            break
+        except Unreachable:
+            continue
+    assert snapshot.pools is not None
+    assert sampler.history[-1] is snapshot
+
+
+async def test_a_server_that_is_away_is_asked_at_growing_pauses(watch: Watch) -> None:
+    calls = 0
+
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as service:
+        sampler = watch(Target(port=service.sockets[0].getsockname()[1]))
+        began = time.monotonic()
+        while time.monotonic() - began < 3.5:
+            with pytest.raises(NotMySQL):
+                await sampler.collect()
+            await asyncio.sleep(0.02)
+    assert calls == 3  # at once, after one second, and after two more
+
+
+@one
+async def test_a_source_that_fails_takes_no_other_with_it(server: Server, watch: Watch, ask: Ask) -> None:
+    ask(server, "RENAME TABLE mysql.innodb_index_stats TO mysql.elsewhere")
+    try:
+        snapshot = await watch(server).collect()
+    finally:
+        ask(server, "RENAME TABLE mysql.elsewhere TO mysql.innodb_index_stats")
+    outcome = snapshot.outcomes["index_sizes"]
+    assert snapshot.index_sizes is None
+    assert (outcome.failure, outcome.cure) == ("failed", None)
+    assert "error 1146: Table 'mysql.innodb_index_stats' doesn't exist" in outcome.reason
+    assert {name for name, failure in failures(snapshot).items() if failure != "disabled"} == {"index_sizes"}
+    assert snapshot.pools is not None
+    assert snapshot.innodb_status is not None
+
+
+@one
+async def test_a_source_that_is_locked_takes_two_seconds_and_no_other_with_it(server: Server, watch: Watch) -> None:
+    with server.connect() as other, other.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        snapshot = await watch(server).collect()
+    assert "error 1205: Lock wait timeout exceeded" in snapshot.outcomes["index_sizes"].reason
+    assert 1.1 < snapshot.outcomes["index_sizes"].seconds < 10  # the server waits for whole seconds
+    assert snapshot.index_sizes is None
+    assert snapshot.pools is not None
+
+
+@one
+async def test_a_source_that_takes_too_long_is_cut_short_and_no_other(server: Server, watch: Watch) -> None:
+    with server.connect() as other, other.cursor() as cursor:
+        cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
+        snapshot = await watch(server, statement_seconds=0.3).collect()
+    assert snapshot.outcomes["index_sizes"].failure == "deadline"
+    assert snapshot.outcomes["index_sizes"].seconds < 2
+    assert {name for name, failure in failures(snapshot).items() if failure != "disabled"} == {"index_sizes"}
+
+
+# Privileges
+
+
+async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures_it(
+    watched: Server, watch: Watch, ask: Ask
+) -> None:
+    user = "o'neil \\ `co`"
+    name = "'o''neil \\\\ `co`'@'localhost'"
+    ask(watched, f"CREATE USER {name}")
+    bare = replace(from_dsn(watched.dsn), user=user)
+    sampler = watch(bare)
+    await sampler.collect()
+    await asyncio.sleep(0.3)
+    snapshot = await sampler.collect()
+    needs = {collector.name: collector.privilege for collector in (*COLLECTORS, LIGHT) if collector.privilege}
+    for source, outcome in snapshot.outcomes.items():
+        if outcome.failure == "absent":
+            continue
+        if source not in needs:
+            assert outcome.failure is None, source
+            continue
+        assert outcome.failure == "privilege", source
+        assert "denied" in outcome.reason
+        assert outcome.cure == f"GRANT {needs[source]} TO {name}"
+        assert getattr(snapshot, source) is None
+    cures = {outcome.cure for outcome in snapshot.outcomes.values() if outcome.cure}
+    assert len(cures) == 3
+    ask(watched, *sorted(cures))
+    fresh = watch(bare)
+    await fresh.collect()
+    await asyncio.sleep(0.3)
+    assert failures(await fresh.collect()) == {}
+    ask(watched, f"DROP USER {name}")
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
+async def test_a_grant_is_noticed_without_a_restart_of_the_sidecar(watched: Server, watch: Watch, ask: Ask) -> None:
+    """MySQL and MariaDB apply a GRANT of PROCESS to new sessions only."""
+    name = "'later'@'localhost'"
+    ask(watched, f"CREATE USER {name}")
+    counts = Counts()
+    sampler = watch(replace(from_dsn(watched.dsn), user="later"), grant_seconds=3, keep=counts)
+    snapshot = await sampler.collect()
+    assert failures(snapshot)["pools"] == "privilege"
+    ask(watched, *sorted({outcome.cure for outcome in snapshot.outcomes.values() if outcome.cure}))
+    ask(watched, f"GRANT SELECT ON performance_schema.* TO {name}")
+    if watched.name == "mysql-9.7":
+        assert failures(await sampler.collect())["pools"] == "privilege"
+    await asyncio.sleep(3.1)
+    assert failures(await sampler.collect()) in ({}, {"parallel_readers": "privilege"})
+    assert counts.sessions == 1  # of a server that is still the same
+    connections = sessions(watched, ask, "later")
+    await asyncio.sleep(3.1)
+    await sampler.collect()
+    assert sessions(watched, ask, "later") == connections  # nothing is missing any more
+    ask(watched, f"DROP USER {name}")
+
+
+@pytest.mark.parametrize(
+    ("account", "statement"),
+    [
+        ("watcher@%", "GRANT PROCESS ON *.* TO 'watcher'@'%'"),
+        ("a@b@10.0.0.1", "GRANT PROCESS ON *.* TO 'a@b'@'10.0.0.1'"),
+        ("o'neil@localhost", "GRANT PROCESS ON *.* TO 'o''neil'@'localhost'"),
+        ("@localhost", "GRANT PROCESS ON *.* TO ''@'localhost'"),
+    ],
+)
+def test_a_grant_names_the_account_as_the_server_does(account: str, statement: str) -> None:
+    pools = next(collector for collector in COLLECTORS if collector.name == "pools")
+    assert grant(pools, account) == statement
+
+
+def test_there_is_no_grant_for_what_needs_none() -> None:
+    status = next(collector for collector in COLLECTORS if collector.name == "status")
+    assert grant(status, "watcher@%") is None
+
+
+# Own cost
+
+
+async def test_its_own_cost_is_known_and_grows(watched: Server, watch: Watch) -> None:
+    sampler = watch(watched)
+    costs = [(await sampler.collect()).server_time for _ in range(3)]
+    assert all(cost is not None for cost in costs)
+    assert 0 < (costs[0] or 0) < (costs[1] or 0) < (costs[2] or 0) < 5

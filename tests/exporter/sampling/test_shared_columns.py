@@ -1,0 +1,133 @@
+import gc
+import tracemalloc
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.recording.file import replay
+from exporter.rows import Rows
+from exporter.sampling.assembly import Answer, Assembler
+from exporter.sampling.shared_columns import Compact, compact
+from exporter.server import identify
+from exporter.snapshot import CachedIndexes, CountStatement, FileReads, Index, Machine, Snapshot, Table
+from lab.captures import CAPTURES
+
+SNAPSHOTS = 361
+"""An hour, one every ten seconds."""
+BUSY_TABLES = 100
+LARGEST_HISTORY = 8 * 2**20
+
+keys = st.text(max_size=2) | st.builds(Table, st.text(max_size=1), st.text(max_size=1))
+numbers = st.integers() | st.floats(allow_nan=False)
+items = (
+    numbers
+    | st.none()
+    | st.text(max_size=3)
+    | st.builds(FileReads, st.integers(), st.integers(min_value=-(2**70), max_value=2**70), st.floats(allow_nan=False))
+    | st.builds(Machine, cores=st.none() | st.floats(allow_nan=False), device=st.none() | st.text(max_size=2))
+)
+mappings = st.dictionaries(keys, items, max_size=6)
+
+
+@given(st.lists(mappings, max_size=5))
+def test_a_compact_mapping_is_equal_to_the_dictionary_and_in_its_order(some: list[dict[Any, Any]]) -> None:
+    before: Mapping[Any, Any] | None = None
+    made = []
+    for plain in some:
+        before = compact(plain, before)
+        made.append(before)
+    assert made == some
+    assert [list(each) for each in made] == [list(plain) for plain in some]
+    assert [repr(each) for each in made] == [repr(dict(each.items())) for each in made]
+
+
+def test_it_answers_as_a_dictionary_does() -> None:
+    made = compact({"a": 1, "b": 2})
+    assert isinstance(made, Compact)
+    assert ("a" in made, "c" in made, made.get("a"), made.get("c"), len(made)) == (True, False, 1, None, 2)
+    assert not compact({})
+
+
+def test_numbers_keep_their_types() -> None:
+    made = compact({"a": FileReads(1, 2, 3.0), "b": FileReads(2**63, 2**64, 0.5)})
+    assert repr(made["a"]) == repr(FileReads(1, 2, 3.0))
+    assert made["b"].bytes == 2**64
+
+
+def test_a_section_that_did_not_change_is_the_same_object() -> None:
+    first = compact(CachedIndexes({Index("a", "b", "c"): 7}, 0))
+    assert compact(CachedIndexes({Index("a", "b", "c"): 7}, 0), first) is first
+    busier = compact(CachedIndexes({Index("a", "b", "c"): 7}, 1), first)
+    assert (busier.pages is first.pages, busier.other_pages) == (True, 1)
+
+
+def test_keys_are_kept_once_whatever_their_order() -> None:
+    first = compact({Table("a", "b"): 1, Table("a", "c"): 2})
+    second = compact({Table("a", "c"): 4, Table("a", "b"): 3}, first)
+    assert list(second.items()) == [(Table("a", "c"), 4), (Table("a", "b"), 3)]
+    third = compact({Table("a", "b"): 3}, second)
+    for made in (second, third):
+        assert {id(key) for key in made} <= {id(key) for key in first}
+
+
+def test_the_newest_of_several_columns_are_shared_where_they_are_as_they_were() -> None:
+    first = compact({"a": CountStatement(1, 1.0, 0, 0), "b": CountStatement(2, 2.0, 0, 0)})
+    second = compact({"a": CountStatement(5, 5.0, 0, 0), "b": CountStatement(6, 6.0, 0, 0)}, first)
+    assert isinstance(first, Compact)
+    assert isinstance(second, Compact)
+    assert [now is then for now, then in zip(second.columns, first.columns, strict=True)] == [False, False, True, True]
+
+
+# The history
+
+
+def busy(names: list[Table], number: int) -> Iterator[Answer]:
+    """What performance_schema says of tables that are all read, scanned and counted between two collections."""
+    counts = [(table, number * 1000 + place * 7) for place, table in enumerate(names)]
+    files = [(f"./{t.schema}/{t.table}.ibd", n, n << 14, n << 33, "./") for t, n in counts]
+    digests = [(t.schema, f"SELECT COUNT ( * ) FROM `{t.table}`", n, n << 34, n << 9) for t, n in counts]
+    scans = sorted(((t.schema, t.table, n << 10) for t, n in counts), key=lambda row: row[2] % (number + 3))
+    columns = ["file_name", "read_count", "bytes", "picoseconds", "datadir"]
+    yield answer("table_files", number, columns, files)
+    columns = ["schema_name", "digest_text", "executions", "picoseconds", "rows_examined"]
+    yield answer("count_statements", number, columns, digests)
+    yield answer("table_scans", number, ["object_schema", "object_name", "count_fetch"], scans)
+
+
+def answer(collector: str, number: int, columns: list[str], rows: list[tuple[Any, ...]]) -> Answer:
+    return Answer(collector, 1e9 + 10 * number, 0.001 * number, (Rows.of(columns, rows),))
+
+
+def others(last: Snapshot, number: int) -> Iterator[Answer]:
+    """The server's counters of a real server, all of which have moved."""
+    rows = [(name, value + number) for name, value in (last.status or {}).items()]
+    yield answer("status", number, ["variable_name", "value"], [(name, str(value)) for name, value in rows])
+    counters = [(name, value + number) for name, value in (last.innodb_metrics or {}).items()]
+    yield answer("innodb_metrics", number, ["name", "count"], counters)
+    cached = [(f"shop/orders_{n}", "PRIMARY", number * 10 + n) for n in range(BUSY_TABLES)]
+    if number % 3 == 0:
+        yield answer("cached_indexes", number, ["table_name", "index_name", "pages"], cached)
+
+
+def test_the_history_of_a_busy_server_is_small() -> None:
+    *_, last = replay(CAPTURES / "mysql-9.7" / "idle" / "recording.jsonl.gz")
+    assembler = Assembler(identify({"version": "9.7.4", "performance_schema": "ON"}), "watcher@%")
+    names = [Table("shop", f"orders_{n}") for n in range(BUSY_TABLES)]
+    history: list[Snapshot] = []
+    tracemalloc.start()
+    try:
+        for number in range(SNAPSHOTS):
+            for each in (*busy(names, number), *others(last, number)):
+                assembler.take(each)
+            history.append(assembler.snapshot(1e9 + 10 * number))
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    newest = history[-1]
+    sections = (newest.table_files, newest.count_statements, newest.table_scans)
+    assert [len(section or ()) for section in sections] == [BUSY_TABLES] * 3
+    assert len({(each.table_files or {})[names[5]].bytes for each in history}) == SNAPSHOTS
+    assert taken <= LARGEST_HISTORY, f"{taken / 2**20:.1f} MiB for {SNAPSHOTS} snapshots"

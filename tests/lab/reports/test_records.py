@@ -1,0 +1,134 @@
+"""What is kept of runs on real servers holds, is complete, and is what the pages and pictures show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.bench.everything import ALL as FIGURES
+from lab.campaign import NotShown, Part
+from lab.experiments import EXPERIMENTS
+from lab.experiments import report as experiments
+from lab.experiments.base import Check
+from lab.proofs import COUNTER_PROOFS, PROOFS, SHORT, parts, short_form
+from lab.proofs import report as proofs
+from lab.proofs.record import Effect, Fact, Measure
+from lab.proofs.unproved import UNPROVED
+from lab.reports import drawing, records
+from lab.watching import rules
+
+PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
+OFF = 0.002  # of a number in a picture: another machine may round otherwise
+
+
+def test_every_rule_is_proved_or_it_is_said_why_it_is_not() -> None:
+    assert sorted([*PROVED, *UNPROVED]) == sorted(rule.id for rule in rules())
+
+
+def test_every_proved_rule_has_a_proof_in_the_short_form_and_a_counter_proof() -> None:
+    proved = [part.subject for part in short_form() if part.name == part.server]
+    assert sorted(proved) == sorted(PROVED)
+    assert {part.server for part in short_form()} == set(SHORT)
+    assert [rule for rule in PROVED if rule not in {each.rule for each in COUNTER_PROOFS}] == []
+
+
+def test_parts_have_names_of_their_own() -> None:
+    names = [str(part) for part in all_parts()]
+    assert sorted(names) == sorted(set(names))
+
+
+def all_parts() -> Iterator[Part]:
+    yield from parts()
+    for each in EXPERIMENTS.values():
+        yield from each.parts
+
+
+@pytest.mark.parametrize("group", sorted({part.group for part in all_parts()}))
+def test_a_record_has_every_part_of_what_it_is_of(group: str) -> None:
+    record = records.load(group)
+    assert record is not None
+    assert sorted(record["parts"]) == sorted(part.name for part in all_parts() if part.group == group)
+    by_name = {part.name: part for part in all_parts() if part.group == group}
+    assert [name for name, part in record["parts"].items() if part["server"] != by_name[name].server] == []
+
+
+def test_there_is_no_record_of_anything_else() -> None:
+    kept = {str(path.relative_to(records.FOLDER).with_suffix("")) for path in records.FOLDER.rglob("*.json")}
+    assert kept - {f"bench-{name}" for name in FIGURES} == {part.group for part in all_parts()}
+
+
+@pytest.mark.parametrize("rule", PROVED)
+def test_a_proofs_record_keeps_the_bounds(rule: str) -> None:
+    record = proofs.found()[rule]
+    for proof in record.proofs.values():
+        proof.check()
+        assert proof.applied
+        assert proof.taken_back
+    assert all(counter.harm > 0.95 for _, counter in record.counters)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiments_record_shows_what_must_hold(name: str) -> None:
+    _, _, outcome = experiments.outcomes()[name]
+    assert outcome.checks
+    assert [check for check in outcome.checks if not check.holds] == []
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiments_picture_shows_its_numbers(name: str) -> None:
+    _, _, outcome = experiments.outcomes()[name]
+    drawn = flat(drawing.shown(experiments.PICTURES / f"{name}.svg"))
+    assert drawn == pytest.approx(flat(outcome.plot), rel=OFF, abs=2), "run: .venv/bin/python -m tools.docs"
+    assert (experiments.PICTURES / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def flat(data: object) -> list[float]:
+    """All numbers in order."""
+    if isinstance(data, dict):
+        return [number for key in sorted(data) for number in flat(data[key])]
+    if isinstance(data, list | tuple):
+        return [number for each in data for number in flat(each)]
+    return [float(data)] if isinstance(data, int | float) else []
+
+
+def test_the_pages_lead_to_what_is_there() -> None:
+    for path in (Path("docs/experiments.md"), Path("docs/proofs.md")):
+        page = (drawing.FOLDER.parents[1] / path).read_text(encoding="utf-8")
+        headings = {heading.lower() for heading in re.findall(r"^## (.*)$", page, re.MULTILINE)}
+        anchors = {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in headings}
+        assert [target for target in re.findall(r"\]\(#([^)]+)\)", page) if target not in anchors] == []
+
+
+def test_an_effect_is_off_by_a_part_of_what_was_measured() -> None:
+    effect = Effect(quantity="pages", unit="pages", now=110, predicted=10, before=100, after=20)
+    assert effect.error == pytest.approx(0.25)
+    with pytest.raises(NotShown, match="25% off"):
+        effect.check()
+    effect.model_copy(update={"unit": "seconds"}).check()
+    with pytest.raises(NotShown, match="was 100, and then 100"):
+        effect.model_copy(update={"after": 100}).check()
+
+
+def test_harm_and_evidence_that_is_wrong_are_no_proof() -> None:
+    Measure(what="pages read", unit="pages", before=0, after=0).check()
+    Measure(what="pages read", unit="pages", before=100, after=105).check()
+    for before, after in ((100, 106), (0, 1)):
+        with pytest.raises(NotShown, match="the advice harms"):
+            Measure(what="pages read", unit="pages", before=before, after=after).check()
+    took = Measure(what="time of a pass", unit="s", before=1.0, after=1.2, least=1.04)
+    took.check()
+    with pytest.raises(NotShown, match=r"was 1 s, and then 1\.2, 1\.06 at best"):
+        took.model_copy(update={"least": 1.06}).check()
+    Fact(name="table_pages", said=109, known=100).check()
+    with pytest.raises(NotShown, match="table_pages is 111 in the evidence, but 100"):
+        Fact(name="table_pages", said=111, known=100).check()
+
+
+def test_a_check_has_bounds() -> None:
+    assert Check("pages", 5, least=5, most=5).holds
+    assert not Check("pages", 5, least=6).holds
+    assert not Check("pages", 5, most=4).holds
+    assert Check("pages", 5, least=4, most=6).wanted == "4 to 6"

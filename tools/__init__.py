@@ -1,0 +1,1 @@
+"""What makes the documentation, dashboards, chart files and image."""

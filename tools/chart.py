@@ -1,0 +1,169 @@
+"""What the chart writes: docs/sidecars and the golden manifests of tests, which `python -m tools.chart` writes anew."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+
+from lab.packages.cache import REPOSITORY
+from tools import helm, made
+from tools.snippets import SNIPPETS, Snippet
+
+CHART = REPOSITORY / "charts" / "innodb-advisor"
+SIDECARS = REPOSITORY / "docs" / "sidecars"
+GOLDEN = REPOSITORY / "tests" / "charts" / "golden"
+OLDEST, OLDEST_NATIVE, NEWEST = "1.25.0", "1.29.0", "1.37.0"
+"""Kubernetes: what Chart.yaml asks for, what native sidecars need, and the newest whose schemas can be had."""
+_WIDTH = 110
+_SECRET = "innodb-advisor"  # noqa: S105 - its name
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: parent
+spec:
+  {KIND}:
+    - {{- include "innodb-advisor.sidecar" (index .Subcharts "innodb-advisor") | nindent 6 }}
+  volumes:
+    {{- include "innodb-advisor.volumes" (index .Subcharts "innodb-advisor") | trim | nindent 4 }}
+"""
+
+
+class Sidecar(NamedTuple):
+    """What a chart that depends on this one gets of it.
+
+    Attributes:
+        container: By the template innodb-advisor.sidecar.
+        volumes: By the template innodb-advisor.volumes.
+        others: The manifests that the chart itself writes beside them.
+    """
+
+    container: Mapping[str, Any]
+    volumes: Sequence[Mapping[str, Any]]
+    others: Sequence[Mapping[str, Any]]
+
+
+def template(
+    values: Mapping[str, Any], *more: str, release: str = "shop", namespace: str = "db", kubernetes: str = NEWEST
+) -> str:
+    """The manifests of a release, as helm would send them to a cluster.
+
+    Raises:
+        Unavailable: helm can't be had here.
+        Refused: The values are refused; the text says why.
+    """
+    where = ("--namespace", namespace, "--kube-version", kubernetes)
+    return helm.run("template", release, str(CHART), *where, *more, values=values)
+
+
+def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEWEST) -> list[Any]:
+    """The manifests of a chart that has this one as a dependency, and one template of its own.
+
+    Args:
+        values: Of the dependency.
+        template: What the parent writes; `index .Subcharts "innodb-advisor"` is what the dependency's templates need.
+        kubernetes: The version that is written for.
+
+    Raises:
+        Unavailable: helm can't be had here.
+        Refused: The values are refused; the text says why.
+    """
+    with tempfile.TemporaryDirectory(prefix="parent-") as name:
+        parent = Path(name)
+        shutil.copytree(CHART, parent / "charts" / CHART.name)
+        (parent / "templates").mkdir()
+        (parent / "templates" / "own.yaml").write_text(template, encoding="utf-8")
+        (parent / "Chart.yaml").write_text("apiVersion: v2\nname: parent\nversion: 0.0.0\n", encoding="utf-8")
+        written = helm.run("template", "shop", name, "--kube-version", kubernetes, values={CHART.name: values})
+    return [each for each in YAML(typ="safe", pure=True).load_all(written) if each]
+
+
+def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str = NEWEST) -> Sidecar:
+    """The sidecar, by way of a chart that depends on this one.
+
+    Raises:
+        Unavailable: helm can't be had here.
+        Refused: The values are refused; the text says why.
+    """
+    kind = "initContainers" if native else "containers"
+    own = {
+        **values,
+        "deployment": {"enabled": False},
+        "sidecar": {**values.get("sidecar", {}), "native": native},
+    }
+    written = of_parent(own, _POD.replace("{KIND}", kind), kubernetes=kubernetes)
+    [pod] = [each for each in written if each["kind"] == "Pod"]
+    others = [each for each in written if each is not pod]
+    return Sidecar(pod["spec"][kind][0], pod["spec"]["volumes"], others)
+
+
+def documents() -> dict[Path, str]:
+    """Every file that is made here, and what it must hold.
+
+    Raises:
+        Unavailable: helm can't be had here.
+    """
+    snippets = {SIDECARS / f"{each.name}.yaml": _text(each) for each in SNIPPETS}
+    return snippets | {
+        path.with_name(f"{path.name.partition('.')[0]}.yaml"): _golden(path) for path in GOLDEN.glob("*.values.yaml")
+    }
+
+
+def write() -> None:
+    """Bring all of it up to date."""
+    made.write(documents(), SIDECARS)
+
+
+def _golden(path: Path) -> str:
+    values = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    if "sidecar" not in values:
+        return template(values)
+    own = sidecar(values, native=True)
+    pod = {"initContainers": [own.container], "volumes": own.volumes}
+    return "---\n".join(_yaml(each) for each in (pod, *own.others))
+
+
+def _text(snippet: Snippet) -> str:
+    monitor = {"enabled": True, "selector": {"matchLabels": snippet.labels}}
+    values = {"existingSecret": _SECRET, "podMonitor": monitor}
+    own = sidecar(values, native=snippet.native)
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": _SECRET},
+        "stringData": {"password": "change-me"},
+    }
+    selecting = next(dict(each) for each in own.others if each["kind"] == "PodMonitor")
+    selecting["metadata"] = {"name": _SECRET}
+    parts = [
+        f"{_comment(snippet.head)}\n---\n# The account's password, in the namespace of the pods.\n{_yaml(secret)}",
+        f"{_comment(snippet.where)}\n{_yaml(snippet.place(own.container, own.volumes))}",
+        f"# For the Prometheus operator; give it the labels that your Prometheus selects.\n{_yaml(selecting)}",
+    ]
+    return "---\n".join(parts)
+
+
+def _comment(text: str) -> str:
+    """As comments: paragraphs are filled up, indented ones stay as they are."""
+    parts = (each if each.startswith(" ") else textwrap.fill(each, _WIDTH) for each in text.strip("\n").split("\n\n"))
+    return "\n".join(f"# {line}".rstrip() for line in "\n\n".join(parts).splitlines())
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    yaml = YAML(pure=True)
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.width = 120
+    out = io.StringIO()
+    yaml.dump(dict(document), out)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    write()

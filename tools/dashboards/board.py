@@ -1,0 +1,163 @@
+"""A dashboard, from its rows of panels: with the variables, links and annotations that all of them have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grafana_foundation_sdk.builders import dashboard as build
+from grafana_foundation_sdk.cog.builder import Builder
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import dashboard
+
+from tools.dashboards.panels import SOURCE, Panel
+from tools.dashboards.promql import of
+
+TAG = "innodb-advisor"
+EVERYTHING = ".+"
+"""What "All" stands for: of a fleet, the list of all names would be too long a query."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Panels under a heading."""
+
+    title: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True)
+class Board:
+    """A dashboard.
+
+    Attributes:
+        uid: By which links and imports know it: never another.
+        title: Its title.
+        about: What it shows, in a sentence or two.
+        rows: What is on it.
+        all_instances: Whether it opens on all instances; else on the first.
+    """
+
+    uid: str
+    title: str
+    about: str
+    rows: Sequence[Row]
+    all_instances: bool = False
+
+    def json(self) -> str:
+        """Its JSON model, as Grafana imports it; the same each time."""
+        return json.dumps(self._built(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+    def _built(self) -> dashboard.Dashboard:
+        made = (
+            build.Dashboard(self.title)
+            .uid(self.uid)
+            .description(self.about)
+            .tags([TAG])
+            .editable()
+            .tooltip(dashboard.DashboardCursorSync.CROSSHAIR)
+            .time("now-3h", "now")
+            .refresh("1m")
+            .timezone("browser")
+            .variables([*_variables(all_instances=self.all_instances)])
+            .annotations([*_annotations(shown=not self.all_instances)])
+            .link(
+                build.DashboardLink("innodb-advisor")
+                .type(dashboard.DashboardLinkType.DASHBOARDS)
+                .tags([TAG])
+                .icon("external link")
+                .include_vars(True)
+                .keep_time(True)
+            )
+        )
+        for row in self.rows:
+            made.with_row(build.Row(row.title))
+            for panel in row.panels:
+                made.with_panel(panel)
+        finished = made.build()
+        for number, each in enumerate(finished.panels or (), start=1):
+            each.id_val = number
+        return finished
+
+
+@dataclass(frozen=True)
+class _Event(Builder[dashboard.AnnotationQuery]):
+    """A mark on every panel at each moment for which a query has a value above 0."""
+
+    name: str
+    colour: str
+    expression: str
+    title: str
+    text: str
+    shown: bool = True
+
+    def build(self) -> dashboard.AnnotationQuery:
+        return _Marks(self)
+
+
+class _Marks(dashboard.AnnotationQuery):
+    """The SDK leaves out what the annotations of the Prometheus data source have of their own."""
+
+    def __init__(self, event: _Event) -> None:
+        super().__init__(event.name, SOURCE, event.shown, icon_color=event.colour, expr=event.expression)
+        self._formats = {"titleFormat": event.title, "textFormat": event.text}
+
+    def to_json(self) -> dict[str, object]:
+        return super().to_json() | self._formats
+
+
+def _variables(*, all_instances: bool) -> Iterator[Builder[dashboard.VariableModel]]:
+    yield build.DatasourceVariable("datasource").label("Data source").type("prometheus")
+    for name, of_what, every in (
+        ("job", "innodb_up", True),
+        ("instance", 'innodb_up{job=~"$job"}', all_instances),
+    ):
+        variable = (
+            build.QueryVariable(name)
+            .label(name.capitalize())
+            .query({"query": f"label_values({of_what}, {name})", "refId": name})
+            .datasource(SOURCE)
+            .refresh(dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED)
+            .sort(dashboard.VariableSort.ALPHABETICAL_ASC)
+            .multi(True)
+            .include_all(every)
+        )
+        yield variable.all_value(EVERYTHING)  # without All in the list, too: a link may bring it along
+
+
+def _annotations(*, shown: bool) -> Iterator[_Event]:
+    before = of("innodb_setting_info") + " offset $__rate_interval"
+    uptime = of("innodb_server_uptime_seconds")
+    yield _Event(
+        "Restarts",
+        "red",
+        # Up for less long than since it was last seen: started anew, however long it ran before. Crash recovery counts,
+        # so a large one may be up for long when it is first seen again. The second is what rounding takes.
+        f"{uptime} < 2 * $__interval_ms / 1000 or "
+        f"{uptime} < timestamp({uptime}) - 1 - last_over_time(timestamp({uptime})[1h:$__interval] offset $__interval)",
+        "The server was started",
+        "{{instance}}",
+        shown,
+    )
+    yield _Event(
+        "Settings",
+        "blue",
+        f"({of('innodb_setting_info')} unless {before}) and on (job, instance, name) ({before})",
+        "A setting was changed",
+        "{{instance}}: {{name}} = {{value}}",
+        shown,
+    )
+
+
+def queries(model: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The queries of a dashboard's panels, with the title of each panel."""
+    for panel in panels(model):
+        for target in panel.get("targets", ()):
+            yield panel["title"], target
+
+
+def panels(model: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The panels of a JSON model, without the rows' headings."""
+    yield from (panel for panel in model["panels"] if panel["type"] != "row")

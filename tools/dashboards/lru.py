@@ -1,0 +1,199 @@
+"""The dashboard of the buffer pool's LRU list."""
+
+from __future__ import annotations
+
+from tools.dashboards.board import Board, Row
+from tools.dashboards.panels import HALF, WHERE, WIDE, Query, graph, rows
+from tools.dashboards.promql import per_second, ratio, setting, settings, top, total
+
+_LISTED = total("innodb_buffer_pool_pages", where='sublist=~"young|old"')
+_OLD = total("innodb_buffer_pool_pages", where='sublist="old"')
+_TARGET = total("innodb_buffer_pool_old_target_pages")
+_MADE_YOUNG = per_second("innodb_buffer_pool_made_young_total")
+_NOT_MADE_YOUNG = per_second("innodb_buffer_pool_not_made_young_total")
+_READ = per_second("innodb_buffer_pool_pages_read_total")
+_GETS = per_second("innodb_buffer_pool_gets_total")
+_READ_AHEAD = per_second("innodb_buffer_pool_read_ahead_total")
+_UNUSED = per_second("innodb_buffer_pool_read_ahead_evicted_total")
+_OF_INDEX = ("schema", "table", "index")
+_NAMED = 'index!="__other__"'
+_LARGEST = top(25, total("innodb_index_pages", *_OF_INDEX, where=_NAMED))
+_RESIDENT = total("innodb_index_resident_pages", *_OF_INDEX, where=_NAMED)
+_INDEX = "{{instance}} {{schema}}.{{table}} {{index}}"
+
+_LIST = Row(
+    "The list",
+    (
+        graph(
+            "Pages by sublist",
+            "Pages in the young and the old sublist and on the free list. While free pages last nothing is evicted,"
+            " a scan of any table stays whole, and no page is made young. Look for free pages that run out: of a full"
+            " pool the page cleaner keeps at most innodb_lru_scan_depth free. From then on a table larger than the old"
+            " sublist is mostly read from disk at each scan.",
+            "short",
+            Query(total("innodb_buffer_pool_pages", "sublist"), "{{instance}} {{sublist}}"),
+            stacked=True,
+        ),
+        graph(
+            "Old sublist and its target",
+            "Length of the old sublist, and what innodb_old_blocks_pct steers it to. InnoDB moves the midpoint when it"
+            " is more than 20 pages off in an instance of the pool; a pool that fills sits at the target + 20. A table"
+            " that is scanned again and again and is larger than this is mostly read from disk each time; MariaDB,"
+            " whose page cleaner moves the midpoint, lets it in by and by.",
+            "short",
+            Query(_OLD, f"{WHERE} old"),
+            Query(_TARGET, f"{WHERE} target", dashed=True),
+        ),
+        graph(
+            "Midpoint",
+            "Share of the list that is old, beside innodb_old_blocks_pct. Below 512 pages a pool instance has no old"
+            " sublist. After a change of the setting the share follows as pages are read.",
+            "percentunit",
+            Query(ratio(_OLD, _LISTED), f"{WHERE} old"),
+            Query(ratio(_TARGET, _LISTED), f"{WHERE} target", dashed=True),
+            Query(
+                f"{setting('innodb_old_blocks_pct')} / 100",
+                f"{WHERE} innodb_old_blocks_pct",
+                dashed=True,
+            ),
+            most=1,
+        ),
+    ),
+)
+
+_PROMOTION = Row(
+    "Promotion",
+    (
+        graph(
+            "Made young, and not made young",
+            "Pages moved from the old sublist to the head, and accesses to old pages that moved nothing, because they"
+            " came within innodb_old_blocks_time of the first. The second counts accesses, not pages: a serial scan"
+            " touches each page more than once. Both stay still until the first eviction, and the parallel reader"
+            " never moves a page.",
+            "cps",
+            Query(_MADE_YOUNG, f"{WHERE} made young"),
+            Query(_NOT_MADE_YOUNG, f"{WHERE} not made young"),
+        ),
+        graph(
+            "Share of accesses to old pages that promote",
+            "Made young, of all accesses to old pages that were counted. Near 0 with many pages read: scans, whose"
+            " pages are dropped again. High, with many pages made young: what is read is used again, and either the hot"
+            " set is still coming in or innodb_old_blocks_time is 0 and scans push it out.",
+            "percentunit",
+            Query(ratio(_MADE_YOUNG, f"({_MADE_YOUNG} + {_NOT_MADE_YOUNG})"), WHERE),
+            most=1,
+        ),
+        rows(
+            "Settings of the list",
+            "As the server prints them. The blue marks on the other panels are changes.",
+            Query(
+                settings(
+                    "innodb_old_blocks_(pct|time)",
+                    "innodb_lru_scan_depth",
+                    "innodb_(random_read_ahead|read_ahead_threshold)",
+                    "innodb_buffer_pool_(size|instances)",
+                )
+            ),
+            columns=("instance", "name", "value"),
+            hidden=("job",),
+            width=8,
+        ),
+    ),
+)
+
+_READS = Row(
+    "Reads and writes",
+    (
+        graph(
+            "Pages read",
+            "Pages read from disk into the pool, read-ahead included, and pages created in it. Beside the scans and the"
+            " bytes by table on the dashboard of parallel reads this says who reads.",
+            "cps",
+            Query(_READ, f"{WHERE} read"),
+            Query(per_second("innodb_buffer_pool_pages_created_total"), f"{WHERE} created"),
+        ),
+        graph(
+            "Misses",
+            "Pages read from disk, of all logical reads. There is no value that is right: a scan that is read from disk"
+            " at each pass hides behind many lookups, and a high share of few reads costs nothing. Look for a change,"
+            " and at the pages read and the time they take.",
+            "percentunit",
+            Query(ratio(_READ, _GETS), WHERE),
+        ),
+        graph(
+            "Logical reads",
+            "Pages asked for, in the pool or not.",
+            "cps",
+            Query(_GETS, WHERE),
+        ),
+        graph(
+            "Read-ahead",
+            "Pages read before anything asked for them, and pages read ahead that were evicted without an access. The"
+            " second counts too few: evictions by the page cleaner are not in it, which on MariaDB from 10.6 on are"
+            " all of them.",
+            "cps",
+            Query(_READ_AHEAD, f"{WHERE} read ahead"),
+            Query(_UNUSED, f"{WHERE} evicted unused"),
+        ),
+        graph(
+            "Read-ahead that was in vain",
+            "Evicted unused, of what was read ahead; so much at least. The rule read-ahead-wasted looks from two fifths"
+            " on, where that is a tenth of all pages read too.",
+            "percentunit",
+            Query(ratio(_UNUSED, _READ_AHEAD), WHERE),
+        ),
+        graph(
+            "Modified pages",
+            "Dirty pages in the pool, and pages written from it in a second.",
+            "short",
+            Query(total("innodb_buffer_pool_modified_pages"), f"{WHERE} modified"),
+            Query(per_second("innodb_buffer_pool_pages_written_total"), f"{WHERE} written", unit="cps"),
+        ),
+    ),
+)
+
+_INDEXES = Row(
+    "Indexes",
+    (
+        graph(
+            "Resident pages by index",
+            "Leaf pages of the ten indexes that have most in the pool. A table that comes and goes here is read from"
+            " disk each time it comes. MySQL 8.0 and later; MariaDB has no such table.",
+            "short",
+            Query(top(10, _RESIDENT), _INDEX),
+            width=HALF,
+        ),
+        graph(
+            "Pages of an index in the sublists",
+            "Young and old pages of the ten indexes that have most in the pool. Only with --collect-lru-pages, which"
+            " walks the pool under its lock: see the documentation of the page-level detail first.",
+            "short",
+            Query(
+                top(10, total("innodb_index_lru_pages", *_OF_INDEX, "sublist", where=_NAMED)),
+                f"{_INDEX} {{{{sublist}}}}",
+            ),
+            width=HALF,
+        ),
+        rows(
+            "Residency of the largest indexes",
+            "The 25 largest indexes: pages by the persistent statistics, leaf pages in the pool, and the share. The"
+            " size has the pages above the leaves too, so that a whole index may read a little below 100 %; statistics"
+            " that are out of date put it above. MySQL 8.0 and later.",
+            Query(_LARGEST, "Pages"),
+            Query(f"{_RESIDENT} and on (job, instance, {', '.join(_OF_INDEX)}) {_LARGEST}", "Resident"),
+            Query(f"{_RESIDENT} / ({_LARGEST} > 0)", "Share", unit="percentunit"),
+            columns=("instance", *_OF_INDEX),
+            hidden=("job",),
+            sort="Pages",
+            width=WIDE,
+        ),
+    ),
+)
+
+BOARD = Board(
+    "innodb-advisor-lru",
+    "InnoDB: LRU list",
+    "What the buffer pool's LRU list does: young and old pages, the midpoint, promotion, reads and read-ahead, and"
+    " which indexes are in the pool.",
+    (_LIST, _PROMOTION, _READS, _INDEXES),
+)

@@ -1,0 +1,174 @@
+"""The parts of the documentation that are made from the code: `python -m tools.docs` writes them anew."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from advisor.advice import evaluation
+from advisor.advice import metrics as advisor_metrics
+from advisor.alerting import metrics as alerting_metrics
+from advisor.casetest import cases
+from advisor.observe.source import Replayed
+from advisor.observe.window import Window
+from advisor.render import text
+from advisor.rules import glossary, page
+from advisor.rules.check import Rule
+from exporter import knowledge, specs
+from exporter.collectors import COLLECTORS, LIGHT
+from exporter.recording import history_metrics
+from lab.bench import report as bench
+from lab.bench.everything import ALL as FIGURES
+from lab.experiments import report as experiments
+from lab.proofs import report as proofs
+from lab.watching import rules
+from tools import made
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = ROOT / "docs" / "rules"
+EXPERIMENTS = ROOT / "docs" / "experiments.md"
+PROOFS = ROOT / "docs" / "proofs.md"
+WRITING = ROOT / "docs" / "writing-rules.md"
+CAPTURES = ROOT / "tests" / "captures"
+CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
+_PART = re.compile(r"(<!-- (\w+): made by lab/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
+_MADE_FROM_RECORDS = "<!-- made by tools/docs.py from lab/records: python -m tools.docs -->\n\n"
+_MADE = "<!-- made by tools/docs.py from rules/: python -m tools.docs -->\n\n"
+
+
+def metrics_table() -> str:
+    """A markdown table of every metric."""
+    lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
+        for part in (specs, history_metrics, advisor_metrics, alerting_metrics)
+        for spec in part.SPECS.values()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def advice() -> str:
+    """What `innodb-advisor advise` prints for the capture of a repeated scan, as a block of text."""
+    output = io.StringIO()
+    window = Window.of(Replayed(CAPTURE).history, float("inf"))
+    text.print_advice(Console(file=output, width=110, highlight=False), evaluation.advise(rules(), window))
+    lines = [line.rstrip() for line in output.getvalue().splitlines()]
+    return "```\n" + "\n".join(lines) + "\n```\n"
+
+
+def rules_table(folder: str) -> str:
+    """A markdown table of the rules; ``folder`` is where their pages are, seen from the table."""
+    lines = ["| rule | severity | what it finds |", "| --- | --- | --- |"]
+    lines += [f"| [{each.id}]({folder}{each.id}.md) | {each.file.severity} | {each.file.title} |" for each in rules()]
+    return "\n".join(lines) + "\n"
+
+
+def names_tables() -> str:
+    """Every name that expressions may use."""
+    parts = []
+    for group in glossary.groups():
+        where = f", in rules with `for_each: {group.for_each}`" if group.for_each else ""
+        where = ", in rules with `choose`" if group.name == "choice" else where
+        parts.append(
+            f"**`{group.name}`**{where}: {group.about[0].lower()}{group.about[1:]}\n\n{glossary.table(group.names)}\n"
+        )
+    parts.append(
+        f"**`setting`**: global variables as the server prints them.\n\n{glossary.table(glossary.settings())}\n"
+    )
+    return "\n".join(parts)
+
+
+def sections_table() -> str:
+    """The sections that `needs` may name, and what an account needs for them."""
+    lines = ["| section | privilege |", "| --- | --- |"]
+    lines += [f"| `{each.name}` | {each.privilege or 'none'} |" for each in (*COLLECTORS, LIGHT)]
+    return "\n".join(lines) + "\n"
+
+
+def behaviours_table() -> str:
+    """What `applies.has` may name."""
+    lines = ["| behaviour | what it is |", "| --- | --- |"]
+    lines += [f"| `{name}` | {each.what} |" for name, each in sorted(knowledge.BEHAVIOURS.items())]
+    return "\n".join(lines) + "\n"
+
+
+def example(name: str) -> str:
+    """A file of docs/example-rules, as a block."""
+    return f"```yaml\n{(ROOT / 'docs' / 'example-rules' / name).read_text(encoding='utf-8')}```\n"
+
+
+_PARTS: dict[str, Callable[[], str]] = {
+    "metrics": metrics_table,
+    "advice": advice,
+    "rules": lambda: rules_table("docs/rules/"),
+    "names": names_tables,
+    "sections": sections_table,
+    "behaviours": behaviours_table,
+    "rule": lambda: example("reads-keep-missing.yaml"),
+    "cases": lambda: example("reads-keep-missing.cases.yaml"),
+}
+
+
+def with_parts(source: str) -> str:
+    """A text whose marked parts, from ``<!-- <name>: made by tools/docs.py -->`` on, are as the code makes them."""
+    return _PART.sub(lambda found: found[1] + _PARTS[found[2]]() + found[3], source)
+
+
+def documents() -> dict[Path, str]:
+    """Every file that is made here, as a whole or in parts, and what it must hold."""
+    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
+    found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
+    found[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
+    if (measured := bench.document(FIGURES)) is not None:
+        found[bench.PAGE] = measured
+    found[PAGES / "README.md"] = _index()
+    proved = proofs.found()
+    for each in rules():
+        found[PAGES / f"{each.id}.md"] = _MADE + _page(each, proved=each.id in proved)
+    return found
+
+
+def stale() -> list[Path]:
+    """Files that are not as they must be, or that no rule has any more."""
+    return made.stale(documents(), PAGES)
+
+
+def links(page: str) -> list[str]:
+    """The files that a page leads to, relative to it."""
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page)
+    return [each for each in targets if "://" not in each]
+
+
+def write() -> None:
+    """Bring all of it up to date."""
+    made.write(documents(), PAGES)
+    experiments.draw()
+
+
+def _index() -> str:
+    head = "# The rules\n\nOne page a rule, made from its file in [rules/](../../rules). How to write your own: "
+    return f"{_MADE}{head}[writing-rules.md](../writing-rules.md).\n\n{rules_table('')}"
+
+
+def _page(rule: Rule, *, proved: bool) -> str:
+    """A rule's page, with its cases and a link to the record of its proof."""
+    shown = page.markdown(rule, proofs=[_proof(case) for case in cases.load(rule)])
+    if not proved:
+        return shown
+    heading = "## How it was proved\n"
+    return shown.replace(heading, f"{heading}\nOn real servers, both ways: [the record](../proofs.md#{rule.id}).\n")
+
+
+def _proof(case: cases.Case) -> str:
+    capture = case.recording.resolve().parent.relative_to(CAPTURES)
+    altered = f" (altered: {case.altered.said})" if case.altered else ""
+    return f"{case.name}: [{capture}](../../tests/captures/{capture}/note.yaml){altered}"
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,93 @@
+"""helm, built once by Go's own client, and what the chart's tests and snippets need of it.
+
+Nothing of it needs a cluster: `helm template` and `helm lint` are told which Kubernetes to write for.
+`python -m tools.helm version` builds it, if that was not done yet; any other command of helm works as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.packages import cache, tool
+from lab.packages.cache import Unavailable
+
+VERSION = "v3.22.0"
+MODULE = "helm.sh/helm/v3/cmd/helm"
+BUILD_SECONDS, RUN_SECONDS = 1200, 60
+
+
+class Refused(Exception):
+    """helm ended with an error; the text is what it said."""
+
+
+def program() -> Path:
+    """Where helm is, which takes a few minutes the first time.
+
+    Raises:
+        Unavailable: Without Go, or when the modules can't be had.
+    """
+    return cache.kept(f"helm/{VERSION}", _build) / "helm"
+
+
+def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
+    """What helm prints.
+
+    Args:
+        arguments: Its command line.
+        values: Handed over as a file with `--values`.
+
+    Raises:
+        Unavailable: helm can't be had here.
+        Refused: It ended with an error.
+    """
+    helm = program()
+    with tempfile.TemporaryDirectory(prefix="helm-") as folder:
+        # Neither the user's cluster nor what helm keeps for the user has a say in what is written.
+        own = {f"HELM_{name}_HOME": f"{folder}/{name}" for name in ("CACHE", "CONFIG", "DATA")}
+        others = {name: value for name, value in os.environ.items() if not name.startswith(("HELM_", "KUBECONFIG"))}
+        more = []
+        if values is not None:
+            path = Path(folder) / "values.json"
+            path.write_text(json.dumps(values), encoding="utf-8")
+            more = ["--values", str(path)]
+        done = subprocess.run(
+            [str(helm), *arguments, *more],
+            env={**others, **own},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=RUN_SECONDS,
+            check=False,
+        )
+    if done.returncode:
+        raise Refused(done.stderr.strip() or done.stdout.strip())
+    return done.stdout
+
+
+def _build(folder: Path) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise Unavailable("helm is built with Go, which this machine lacks")
+    with tempfile.TemporaryDirectory(prefix="helm-", dir=folder) as work:
+        # Modules and objects are as large as a gigabyte and not wanted afterwards.
+        private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
+        flags = {"GOFLAGS": "-trimpath -buildvcs=false -modcacherw -ldflags=-s", "CGO_ENABLED": "0", "GOWORK": "off"}
+        install = [go, "install", f"{MODULE}@{VERSION}"]
+        tool.run(
+            f"helm {VERSION}", "go install", install, Path(work), seconds=BUILD_SECONDS, environment=private | flags
+        )
+
+
+if __name__ == "__main__":
+    try:
+        print(run(*sys.argv[1:]), end="")
+    except (Unavailable, Refused) as error:
+        sys.exit(str(error))
