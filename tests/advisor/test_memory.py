@@ -26,19 +26,21 @@ COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 _LOADING = """
 import json, sys
 from pathlib import Path
-from advisor import engine, footprint, rule
-from advisor.window import Window
-from exporter.recording import replay
+from advisor import footprint
+from advisor.advice import evaluation
+from advisor.observe.window import Window
+from advisor.rules import check
+from exporter.recording.file import replay
 
 def resident():
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     return {words[0]: int(words[1]) for words in lines if words[0] in ("RssAnon:", "RssFile:")}
 
 def judged():
-    return engine.advise(rules, Window(tuple(replay(Path(sys.argv[2]))))).model_dump_json()
+    return evaluation.advise(rules, Window(tuple(replay(Path(sys.argv[2]))))).model_dump_json()
 
 before = resident()
-rules = rule.load(Path(sys.argv[1]))
+rules = check.load(Path(sys.argv[1]))
 advice = judged()
 loaded = resident()
 footprint.give_back()
