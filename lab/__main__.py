@@ -6,11 +6,12 @@ import sys
 
 import click
 
-from lab.campaign import Campaign, Done, Part
+from lab.campaign import records
+from lab.campaign.campaign import Campaign
+from lab.campaign.part import Part, PartResult
+from lab.campaign.progress import Reporter
 from lab.experiments import EXPERIMENTS
 from lab.proofs import SHORT, parts, short_form
-from lab.reports import records
-from lab.reports.reporting import Reporter
 from lab.servers import NAMES, interrupt_on_signals
 from tools import docs
 
@@ -100,7 +101,7 @@ def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only
     return found
 
 
-def _complete(groups: dict[str, list[Part]], done: list[Done]) -> dict[str, list[Done]]:
+def _complete(groups: dict[str, list[Part]], done: list[PartResult]) -> dict[str, list[PartResult]]:
     """The groups of which every part is done."""
     by_part = {str(each.part): each for each in done}
     return {
@@ -110,7 +111,7 @@ def _complete(groups: dict[str, list[Part]], done: list[Done]) -> dict[str, list
     }
 
 
-def _broken(complete: dict[str, list[Done]]) -> dict[str, str]:
+def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:
     """Checks of experiments that do not hold."""
     found: dict[str, str] = {}
     for each in EXPERIMENTS.values():

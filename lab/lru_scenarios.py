@@ -50,7 +50,7 @@ TICKING_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Played:
+class PlayedScenario:
     """A scenario as it really was, and what was measured.
 
     Attributes:
@@ -66,7 +66,7 @@ class Played:
     passes: tuple[Pass, ...]
 
 
-_PLAYED = TypeAdapter(Played)
+_PLAYED = TypeAdapter(PlayedScenario)
 
 Reader = Callable[["pymysql.Connection[Any]", str, Scan], None]
 """Reads a table once: takes a session, the table's name and the step that it is a pass of."""
@@ -105,7 +105,9 @@ def table_name(name: str, pages: int) -> str:
     return f"{name}_{pages}"
 
 
-def play(server: Server, scenario: Scenario, reader: Reader = read, indexes: Mapping[str, int] | None = None) -> Played:
+def play(
+    server: Server, scenario: Scenario, reader: Reader = read, indexes: Mapping[str, int] | None = None
+) -> PlayedScenario:
     """Restart the server with an empty pool of the scenario's size and settings, and do its steps.
 
     Args:
@@ -165,7 +167,7 @@ class _Play:
         self.leaves = {name: self._leaf_pages(table) for name, table in tables.items()}
         self._settle()
 
-    def played(self) -> Played:
+    def played(self) -> PlayedScenario:
         with Load(self.server.connect) as load:
             if self.scenario.pool.free_high and self.server.name in MYSQL:
                 _rows(self.connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
@@ -173,7 +175,7 @@ class _Play:
                 time.sleep(TICKING_SECONDS)
             return self._played()
 
-    def _played(self) -> Played:
+    def _played(self) -> PlayedScenario:
         before = self._statistics()
         steps: list[Scan | Points | Set] = [Scan(scan=START, pages=before.listed, gap_seconds=10.0)]
         passes: list[Pass] = []
@@ -196,7 +198,9 @@ class _Play:
             if isinstance(step, Scan):
                 time.sleep(step.gap_seconds)
         pool = self.scenario.pool.model_copy(update={"pages": before.size} | self._free_list())
-        return Played(self.server.name, self.server.version, Scenario(pool=pool, steps=tuple(steps)), tuple(passes))
+        return PlayedScenario(
+            self.server.name, self.server.version, Scenario(pool=pool, steps=tuple(steps)), tuple(passes)
+        )
 
     def _single(self) -> Iterator[Scan | Points | Set]:
         """The steps, each pass one of its own."""
@@ -279,23 +283,23 @@ def _rows(connection: pymysql.Connection[Any], statement: str) -> tuple[tuple[An
         return tuple(cursor.fetchall())
 
 
-def save(played: Played, name: str) -> None:
+def save(played: PlayedScenario, name: str) -> None:
     """Keep what was measured beside the scenario, as NAME.measured.json."""
     text = json.dumps(dumped(played), indent=1)
     (FOLDER / f"{name}.measured.json").write_text(text + "\n", encoding="utf-8")
 
 
-def saved(name: str) -> Played:
+def saved(name: str) -> PlayedScenario:
     """What `save` kept."""
     return _PLAYED.validate_json((FOLDER / f"{name}.measured.json").read_text(encoding="utf-8"))
 
 
-def dumped(played: Played) -> dict[str, Any]:
+def dumped(played: PlayedScenario) -> dict[str, Any]:
     """As JSON can hold it."""
     return dict(_PLAYED.dump_python(played, mode="json", exclude_none=True))
 
 
-def restored(data: Mapping[str, Any]) -> Played:
+def restored(data: Mapping[str, Any]) -> PlayedScenario:
     """What `dumped` gave."""
     return _PLAYED.validate_json(json.dumps(data))
 

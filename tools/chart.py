@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ruamel.yaml import YAML
 
 from lab.packages.cache import REPOSITORY
-from tools import helm, made
+from tools import generated, helm
 from tools.snippets import SNIPPETS, Snippet
 
 CHART = REPOSITORY / "charts" / "innodb-advisor"
@@ -118,7 +118,7 @@ def documents() -> dict[Path, str]:
 
 def write() -> None:
     """Bring all of it up to date."""
-    made.write(documents(), SIDECARS)
+    generated.write(documents(), SIDECARS)
 
 
 def _golden(path: Path) -> str:

@@ -22,11 +22,11 @@ from exporter import knowledge, specs
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
 from lab.bench import report as bench
-from lab.bench.everything import ALL as FIGURES
+from lab.bench.catalog import FIGURES
 from lab.experiments import report as experiments
+from lab.observation import rules
 from lab.proofs import report as proofs
-from lab.watching import rules
-from tools import made
+from tools import generated
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -36,7 +36,7 @@ PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
-_PART = re.compile(r"(<!-- (\w+): made by lab/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- (\w+): made by tools/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 _MADE_FROM_RECORDS = "<!-- made by tools/docs.py from lab/records: python -m tools.docs -->\n\n"
 _MADE = "<!-- made by tools/docs.py from rules/: python -m tools.docs -->\n\n"
 
@@ -135,7 +135,7 @@ def documents() -> dict[Path, str]:
 
 def stale() -> list[Path]:
     """Files that are not as they must be, or that no rule has any more."""
-    return made.stale(documents(), PAGES)
+    return generated.stale(documents(), PAGES)
 
 
 def links(page: str) -> list[str]:
@@ -146,7 +146,7 @@ def links(page: str) -> list[str]:
 
 def write() -> None:
     """Bring all of it up to date."""
-    made.write(documents(), PAGES)
+    generated.write(documents(), PAGES)
     experiments.draw()
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.packages import cache, tool
+from lab.packages import cache, client
 from lab.packages.cache import Unavailable
 
 VERSION = "v3.22.0"
@@ -24,7 +24,7 @@ MODULE = "helm.sh/helm/v3/cmd/helm"
 BUILD_SECONDS, RUN_SECONDS = 1200, 60
 
 
-class Refused(Exception):
+class HelmFailed(Exception):
     """helm ended with an error; the text is what it said."""
 
 
@@ -68,7 +68,7 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
             check=False,
         )
     if done.returncode:
-        raise Refused(done.stderr.strip() or done.stdout.strip())
+        raise HelmFailed(done.stderr.strip() or done.stdout.strip())
     return done.stdout
 
 
@@ -81,7 +81,7 @@ def _build(folder: Path) -> None:
         private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
         flags = {"GOFLAGS": "-trimpath -buildvcs=false -modcacherw -ldflags=-s", "CGO_ENABLED": "0", "GOWORK": "off"}
         install = [go, "install", f"{MODULE}@{VERSION}"]
-        tool.run(
+        client.run(
             f"helm {VERSION}", "go install", install, Path(work), seconds=BUILD_SECONDS, environment=private | flags
         )
 
@@ -89,5 +89,5 @@ def _build(folder: Path) -> None:
 if __name__ == "__main__":
     try:
         print(run(*sys.argv[1:]), end="")
-    except (Unavailable, Refused) as error:
+    except (Unavailable, HelmFailed) as error:
         sys.exit(str(error))

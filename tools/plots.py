@@ -19,9 +19,9 @@ from advisor.models.lru.instance import FRAGMENTS, Instance
 from advisor.models.lru.popularity import groups
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Pool, Scan, Scenario
-from lab.lru_scenarios import Played, saved
-from lab.reports import drawing
-from lab.reports.drawing import BLUE, FOLDER, GREEN, INK, MEASURED, MODEL, ORANGE, thousands
+from lab.lru_scenarios import PlayedScenario, saved
+from lab.reports import pictures
+from lab.reports.pictures import BLUE, FOLDER, GREEN, INK, MEASURED, MODEL, ORANGE, thousands
 
 Data = dict[str, Any]
 """What a picture shows: lists of whole pages by name."""
@@ -99,7 +99,7 @@ def _read(passes: Iterable[Pass]) -> list[int]:
     return [round(each.pages_read) for each in passes]
 
 
-def _modelled(played: Played) -> list[int]:
+def _modelled(played: PlayedScenario) -> list[int]:
     """What the model says of the passes that were measured."""
     return _read(simulation.simulate(played.scenario).passes[1:])
 
@@ -207,7 +207,7 @@ def _pair(axes: Axes, data: Mapping[str, Any], name: str, label: str, colour: st
 
 
 def _label(axes: Axes, x: str, y: str) -> None:
-    drawing.label(axes, x, y)
+    pictures.label(axes, x, y)
     axes.set_ylim(bottom=-300)
     axes.xaxis.set_major_locator(MultipleLocator(1))
 
@@ -224,7 +224,7 @@ PICTURES: Mapping[str, tuple[Callable[[], Data], Callable[[Figure, Mapping[str, 
 def render(name: str, path: Path) -> None:
     """Draw a picture; the same numbers give the same file."""
     numbers, draw, size = PICTURES[name]
-    drawing.save(draw, numbers(), size, path)
+    pictures.save(draw, numbers(), size, path)
 
 
 def main() -> None:

@@ -9,9 +9,9 @@ import click
 from rich.console import Console
 
 from lab.bench import figures, record, report
-from lab.bench.everything import ALL
-from lab.bench.figures import Effort, Found
-from lab.reports.reporting import Reporter
+from lab.bench.catalog import FIGURES
+from lab.bench.figures import Effort, Measurement
+from lab.campaign.progress import Reporter
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
 BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
@@ -27,7 +27,7 @@ Examples:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLES)
-@click.option("--only", "names", multiple=True, type=click.Choice(list(ALL)), help="This figure; may be repeated.")
+@click.option("--only", "names", multiple=True, type=click.Choice(list(FIGURES)), help="This figure; may be repeated.")
 @click.option("--short", is_flag=True, help="Every figure with fewer rounds; no record. What CI runs.")
 @click.option("--list", "listing", is_flag=True, help="List the figures with their bounds, and measure none.")
 def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: FBT001 - click's flags
@@ -43,14 +43,14 @@ def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: F
 
     Exit status: 0 every bound is kept, 1 one is broken, 2 a server or the peer can't be had here, 130 interrupted.
     """
-    chosen = {name: figure for name, figure in ALL.items() if not names or name in names}
+    chosen = {name: figure for name, figure in FIGURES.items() if not names or name in names}
     if listing:
         _list(short=short)
         return
     interrupt_on_signals()
     console = Console(width=WIDTH, highlight=False)
     reporter = Reporter(sum(figure.seconds[short] for figure in chosen.values()))
-    found: dict[str, Found] = {}
+    found: dict[str, Measurement] = {}
     unavailable: dict[str, str] = {}
     try:
         with reporter:
@@ -58,7 +58,7 @@ def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: F
                 reporter.begin(name)
                 began = time.monotonic()
                 try:
-                    found[name], times = figures.measured(figure, Effort(short=short), reporter.say)
+                    found[name], times = figures.measure(figure, Effort(short=short), reporter.say)
                 except (Unavailable, StartError) as error:
                     unavailable[name] = str(error)
                     reporter.end(name, f"not measured: {error}")
@@ -74,19 +74,19 @@ def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: F
     except KeyboardInterrupt:
         reporter.note("\ninterrupted; nothing is left running")
         sys.exit(INTERRUPTED)
-    console.print(report.terminal({name: each.measured for name, each in found.items()}, ALL))
+    console.print(report.terminal({name: each.values for name, each in found.items()}, FIGURES))
     for each in found.values():
         for detail in each.details:
             console.print(detail)
     if found and not short:
-        report.write(ALL)
+        report.write(FIGURES)
         reporter.note("recorded in lab/records; docs/performance.md is made anew")
-    broken = [name for name, each in found.items() if ALL[name].broken(each)]
+    broken = [name for name, each in found.items() if FIGURES[name].broken(each)]
     sys.exit(BROKEN if broken else UNAVAILABLE if unavailable else 0)
 
 
 def _list(*, short: bool) -> None:
-    for name, figure in ALL.items():
+    for name, figure in FIGURES.items():
         click.echo(f"{name}: {figure.title}, about {figure.seconds[short]:.0f} s")
         for line in figure.lines.values():
             beside = f" beside {line.beside}" if line.beside else ""

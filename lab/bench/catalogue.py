@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from lab.bench import costs
-from lab.bench.catalogue_data import kept, started
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
+from lab.bench.many_tables import kept, started
 from lab.bench.pool_size import compare
 from lab.bench.rig import watched
 
@@ -24,7 +24,7 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """The two servers at the same time, scraped in turn."""
     many = MANY_SHORT if effort.short else MANY
     say(f"{many:,} tables (the first time they are made, in minutes; then kept)")
@@ -40,19 +40,19 @@ def measure(effort: Effort, say: Say) -> Found:
         spent = [meter.read() for meter in meters]
         reference, ours = compare(((small, one), (large, other)), effort.rounds(60, 12), say)
         scale = [PERIOD * 1000 / each.seconds for each in spent]
-        return Found(
+        return Measurement(
             {
-                "latency": Measured(
+                "latency": Values(
                     ours=tuple(each.latency_ms for each in ours), beside=tuple(each.latency_ms for each in reference)
                 ),
-                "samples": Measured(
+                "samples": Values(
                     ours=tuple(each.samples for each in ours), beside=tuple(each.samples for each in reference)
                 ),
-                "period": Measured(
+                "period": Values(
                     ours=(spent[1].asked.seconds * scale[1],), beside=(spent[0].asked.seconds * scale[0],)
                 ),
-                "period_cpu": Measured(ours=(spent[1].cpu * scale[1],), beside=(spent[0].cpu * scale[0],)),
-                "rss": Measured(ours=(other.rss_mib(),), beside=(one.rss_mib(),)),
+                "period_cpu": Values(ours=(spent[1].cpu * scale[1],), beside=(spent[0].cpu * scale[0],)),
+                "rss": Values(ours=(other.rss_mib(),), beside=(one.rss_mib(),)),
             },
             {"MySQL": large.version, "tables": f"{many:,}"},
         )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.bench.exporters import Asked, Exporter, asked_by, cpu_seconds
+from lab.bench.exporters import Exporter, ServerWork, cpu_seconds, server_work
 from lab.servers import Server
 
 AFTER = 0.25
@@ -14,7 +14,7 @@ AFTER = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Consumption:
     """In a stretch of time.
 
     Attributes:
@@ -27,7 +27,7 @@ class Spent:
     seconds: float
     cpu: float
     server_cpu: float
-    asked: Asked
+    asked: ServerWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class Meter:
 
     def __init__(self, server: Server, exporter: Exporter) -> None:
         self._server, self._exporter = server, exporter
-        self._asked = asked_by(server, exporter.name)
+        self._asked = server_work(server, exporter.name)
         self._cpu, self._server_cpu = exporter.cpu_seconds(), cpu_seconds(server.pid)
         self._began = time.monotonic()
 
-    def read(self) -> Spent:
+    def read(self) -> Consumption:
         """What was spent until now."""
         cpu, server_cpu = self._exporter.cpu_seconds() - self._cpu, cpu_seconds(self._server.pid) - self._server_cpu
         seconds = time.monotonic() - self._began
-        return Spent(seconds, cpu, server_cpu, asked_by(self._server, self._exporter.name).since(self._asked))
+        return Consumption(seconds, cpu, server_cpu, server_work(self._server, self._exporter.name).since(self._asked))
 
 
 def one(server: Server, exporter: Exporter) -> Cost:

@@ -16,10 +16,10 @@ from typing import Self
 
 from lab.demo import GRANTS as OWN_GRANTS
 from lab.packages import cache
-from lab.processes.serving import NotServing, serving
+from lab.processes.service import NotServing, run_service
 from lab.programs import mysqld_exporter
 from lab.servers import Server
-from lab.watching import asked, execute
+from lab.servers.sql import execute, query_number
 
 OURS, PEER = "innodb_advisor", "mysqld_exporter"
 """Also the names of their accounts, so that the server tells their statements apart."""
@@ -127,7 +127,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ServerWork:
     """What an account has asked of a server so far.
 
     Attributes:
@@ -140,25 +140,25 @@ class Asked:
     seconds: float
     connections: float
 
-    def since(self, before: Asked) -> Asked:
+    def since(self, before: ServerWork) -> ServerWork:
         """What was asked between two looks."""
-        return Asked(
+        return ServerWork(
             self.statements - before.statements,
             self.seconds - before.seconds,
             self.connections - before.connections,
         )
 
 
-def asked_by(server: Server, name: str) -> Asked:
+def server_work(server: Server, name: str) -> ServerWork:
     """What an exporter's account has asked so far, by the server's summaries of statements by account."""
     by_account = (
         "FROM performance_schema.events_statements_summary_by_account_by_event_name"
         f" WHERE USER = '{name}' AND EVENT_NAME LIKE 'statement/sql/%'"
     )
-    return Asked(
-        asked(server, f"SELECT COALESCE(SUM(COUNT_STAR), 0) {by_account}"),
-        asked(server, f"SELECT COALESCE(SUM(SUM_TIMER_WAIT), 0) {by_account}") / _PICOSECONDS,
-        asked(
+    return ServerWork(
+        query_number(server, f"SELECT COALESCE(SUM(COUNT_STAR), 0) {by_account}"),
+        query_number(server, f"SELECT COALESCE(SUM(SUM_TIMER_WAIT), 0) {by_account}") / _PICOSECONDS,
+        query_number(
             server,
             f"SELECT COALESCE(SUM(TOTAL_CONNECTIONS), 0) FROM performance_schema.accounts WHERE USER = '{name}'",
         ),
@@ -194,7 +194,7 @@ def sidecar(server: Server, folder: Path, *arguments: str, module: str = "adviso
     where = ["--dsn", f"mysql://{OURS}@{server.host}:{server.port}"]
     environment = {"PYTHONPATH": str(cache.REPOSITORY)}
     with (
-        serving("innodb-advisor serve", [*command, *where, *arguments], environment, log, _SERVING) as started,
+        run_service("innodb-advisor serve", [*command, *where, *arguments], environment, log, _SERVING) as started,
         Exporter(OURS, started.pid, started.port) as exporter,
     ):
         yield exporter

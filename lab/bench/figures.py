@@ -51,7 +51,7 @@ class Line:
     bound: Bound | None = None
 
 
-class Measured(BaseModel):
+class Values(BaseModel):
     """The values of a line.
 
     Attributes:
@@ -110,16 +110,16 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Measurement:
     """What a figure's measurement gave.
 
     Attributes:
-        measured: By the key of the line.
+        values: By the key of the line.
         versions: Of what took part, by name.
         details: Shown beneath the table.
     """
 
-    measured: Mapping[str, Measured]
+    values: Mapping[str, Values]
     versions: Mapping[str, str] = field(default_factory=dict)
     details: tuple[RenderableType, ...] = ()
 
@@ -141,19 +141,19 @@ class Figure:
     title: str
     about: str
     lines: Mapping[str, Line]
-    measure: Callable[[Effort, Say], Found]
+    measure: Callable[[Effort, Say], Measurement]
     seconds: tuple[float, float]
 
-    def broken(self, found: Found) -> list[str]:
+    def broken(self, found: Measurement) -> list[str]:
         """The lines whose bound is not kept, or that have no value."""
         return [
             key
             for key, line in self.lines.items()
-            if line.bound is not None and (key not in found.measured or not found.measured[key].kept(line.bound))
+            if line.bound is not None and (key not in found.values or not found.values[key].kept(line.bound))
         ]
 
 
-def measured(figure: Figure, effort: Effort, say: Say) -> tuple[Found, int]:
+def measure(figure: Figure, effort: Effort, say: Say) -> tuple[Measurement, int]:
     """A figure's values, and how often they were measured: once more, and longer, where a bound is broken at first."""
     found = figure.measure(effort, say)
     if not figure.broken(found):

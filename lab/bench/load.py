@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from lab.bench import exporters
 from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import rig
 from lab.programs import sysbench
 from lab.programs.sysbench import Result
@@ -30,7 +30,7 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """Stretches without a scrape, with the sidecar's and with the peer's, in turn."""
     with rig() as running:
         server = running.server
@@ -47,11 +47,11 @@ def measure(effort: Effort, say: Say) -> Found:
                     result = sysbench.run(server, TEST, threads=THREADS, seconds=seconds, tables=1, table_size=ROWS)
                 found[name].append(result)
 
-        def line(name: str, attribute: str) -> Measured:
+        def line(name: str, attribute: str) -> Values:
             ours, without = (tuple(getattr(each, attribute) for each in found[one]) for one in (name, ""))
-            return Measured(ours=ours, beside=without, paired=attribute == "transactions_per_second")
+            return Values(ours=ours, beside=without, paired=attribute == "transactions_per_second")
 
-        return Found(
+        return Measurement(
             {
                 "throughput": line(exporters.OURS, "transactions_per_second"),
                 "worst": line(exporters.OURS, "latency_max"),

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.bench import exporters, hurried
-from lab.bench.busy import busy
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import settle
+from lab.bench.scan_load import scan_load
 
 SCRAPES, SCRAPES_SHORT = 10_000, 1_000
 READINGS = 100
@@ -28,9 +28,9 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """Fill the history, then scrape as fast as it answers."""
-    with busy() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
+    with scan_load() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
         exporters.create_accounts(server)
         with exporters.sidecar(
             server, Path(folder), "--interval", f"{hurried.INTERVAL:g}s", module="lab.bench.hurried"
@@ -48,13 +48,13 @@ def measure(effort: Effort, say: Say) -> Found:
                 readings.append(ours.rss_mib())
                 if number % 10 == 0:
                     say(f"{number * scrapes // READINGS:,} of {scrapes:,} scrapes: {readings[-1]:.1f} MiB")
-        return Found(
+        return Measurement(
             {
-                "rss": Measured(ours=tuple(readings[-READINGS // 10 :])),
-                "growth": Measured(ours=(growth(readings),)),
-                "start": Measured(ours=(start,)),
-                "full": Measured(ours=(full,)),
-                "latency": Measured(ours=tuple(latencies)),
+                "rss": Values(ours=tuple(readings[-READINGS // 10 :])),
+                "growth": Values(ours=(growth(readings),)),
+                "start": Values(ours=(start,)),
+                "full": Values(ours=(full,)),
+                "latency": Values(ours=tuple(latencies)),
             },
             {"MySQL": server.version},
         )

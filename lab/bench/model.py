@@ -7,17 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 
-from lab.bench import worker
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Say
-from lab.bench.figures import Measured as Values
-from lab.bench.sweep import GIB, SWEEP, Configuration
-from lab.bench.worker import Measured
+from lab.bench import model_process
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
+from lab.bench.model_process import ModelCost
+from lab.bench.sweep import GIB, SWEEP, SweepSettings
 
 MOST_SECONDS, MOST_MIB, MOST_OFF = 1.0, 50.0, 3.0
 """The sweep's CPU and memory, and per cent by which the pages read may be off where there are point accesses too."""
 SCALE = 512  # 128 GiB become 16,384 pages
 COMPARED = tuple(
-    Configuration(gib, pct, ms)
+    SweepSettings(gib, pct, ms)
     for gib, pct, ms in ((128, 5, 1000.0), (128, 37, 1000.0), (192, 37, 100_000.0), (128, 80, 0.0), (128, 95, 1000.0))
 )
 DAY = 86_400.0  # seconds
@@ -29,18 +28,24 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """The sweep several times, and some configurations by the reference too."""
     sweeps = []
     for number in range(1, (runs := effort.rounds(5, 1)) + 1):
         say(f"sweep {number} of {runs}")
-        sweeps.append(worker.measured("served", SWEEP))
+        sweeps.append(model_process.model_cost("served", SWEEP))
     pairs = []
     for each in COMPARED[1:2] if effort.short else COMPARED:
         say(f"page by page: a pool of {each.pool_gib} GiB, {each.old_blocks_pct} %")
-        pairs.append((each, worker.measured("served", [each], SCALE), worker.measured("page-exact", [each], SCALE)))
+        pairs.append(
+            (
+                each,
+                model_process.model_cost("served", [each], SCALE),
+                model_process.model_cost("page-exact", [each], SCALE),
+            )
+        )
     worst = max(_off(ours, exact) for _, ours, exact in pairs)
-    return Found(
+    return Measurement(
         {
             "cpu": Values(ours=tuple(each.cpu_seconds for each in sweeps)),
             "memory": Values(ours=tuple(each.mib for each in sweeps)),
@@ -59,12 +64,12 @@ def measure(effort: Effort, say: Say) -> Found:
     )
 
 
-def _off(ours: Measured, exact: Measured) -> float:
+def _off(ours: ModelCost, exact: ModelCost) -> float:
     """By which part of the pages that the reference reads the served model is off."""
     return abs(ours.pages_read[0] / exact.pages_read[0] - 1)
 
 
-def _sweep_table(sweeps: Sequence[Measured], configurations: int) -> Table:
+def _sweep_table(sweeps: Sequence[ModelCost], configurations: int) -> Table:
     table = _table(
         f"The sweep: {configurations} configurations of a pool around 128 GiB,\n20 rounds of 5 scans and a hot set",
         "run", "CPU, s", "wall, s", "memory, MiB", "CPU a configuration, ms",
@@ -76,7 +81,7 @@ def _sweep_table(sweeps: Sequence[Measured], configurations: int) -> Table:
     return table
 
 
-def _comparison(pairs: Iterable[tuple[Configuration, Measured, Measured]]) -> Table:
+def _comparison(pairs: Iterable[tuple[SweepSettings, ModelCost, ModelCost]]) -> Table:
     table = _table(
         f"The same {SCALE} times smaller, beside the page-exact reference (in the tests)",
         "pool,\npages", "pct", "time,\nms", "served,\ns", "exact,\ns", "ratio", "served,\nMiB", "exact,\nMiB",
@@ -100,7 +105,7 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _extrapolated(exact: Sequence[Measured], configurations: Sequence[Configuration]) -> str:
+def _extrapolated(exact: Sequence[ModelCost], configurations: Sequence[SweepSettings]) -> str:
     """What the reference would take for the sweep itself: each of its pages costs what it cost here."""
     seconds = statistics.mean(each.cpu_seconds for each in exact) * SCALE
     each_page = statistics.mean(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from lab.bench import costs
-from lab.bench.costs import Cost, Meter, Spent
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.costs import Consumption, Cost, Meter
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import APART, Rig, rig
 from lab.programs import mysqld_exporter
 
@@ -39,13 +39,13 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """Both on one server, in turn."""
     with rig() as running:
         found = _scrapes(running, effort.rounds(60, 12), say)
         periods = _periods(running, effort.rounds(4, 1), say)
         values = {
-            key: Measured(
+            key: Values(
                 ours=tuple(getattr(each, attribute) for each in found[running.ours.name]),
                 beside=tuple(getattr(each, attribute) for each in found[running.peer.name]),
             )
@@ -57,9 +57,9 @@ def measure(effort: Effort, say: Say) -> Found:
             ("period_statements", lambda spent: spent.asked.statements),
         ):
             ours, theirs = (tuple(map(of, periods[each.name])) for each in running.both)
-            values[key] = Measured(ours=ours, beside=theirs)
-        values["rss"] = Measured(ours=(running.ours.rss_mib(),), beside=(running.peer.rss_mib(),))
-        return Found(values, {"MySQL": running.server.version, "mysqld_exporter": mysqld_exporter.version()})
+            values[key] = Values(ours=ours, beside=theirs)
+        values["rss"] = Values(ours=(running.ours.rss_mib(),), beside=(running.peer.rss_mib(),))
+        return Measurement(values, {"MySQL": running.server.version, "mysqld_exporter": mysqld_exporter.version()})
 
 
 def _scrapes(running: Rig, rounds: int, say: Say) -> dict[str, list[Cost]]:
@@ -70,9 +70,9 @@ def _scrapes(running: Rig, rounds: int, say: Say) -> dict[str, list[Cost]]:
     return found
 
 
-def _periods(running: Rig, rounds: int, say: Say) -> dict[str, list[Spent]]:
+def _periods(running: Rig, rounds: int, say: Say) -> dict[str, list[Consumption]]:
     """Periods with one scrape each, of both at the same time: they are idle for nearly all of it."""
-    found: dict[str, list[Spent]] = {each.name: [] for each in running.both}
+    found: dict[str, list[Consumption]] = {each.name: [] for each in running.both}
     for number in range(1, rounds + 1):
         say(f"{PERIOD:.0f} s with a scrape of each, {number} of {rounds}")
         began = time.monotonic()

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from lab import servers
 from lab.bench import costs
 from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import APART, SERVER, watched
 from lab.packages.cache import Unavailable
 from lab.servers import Server
-from lab.watching import asked, execute
+from lab.servers.sql import execute, query_number
 from lab.workloads import make_table
 
 SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
@@ -30,7 +30,7 @@ LINES = {
 PERIOD = 15.0
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """The two servers at the same time, scraped in turn."""
     large = LARGE_SHORT if effort.short else LARGE
     with _full(SMALL, say) as small, _full(large, say) as big, watched(small) as one, watched(big) as other:
@@ -39,7 +39,7 @@ def measure(effort: Effort, say: Say) -> Found:
         time.sleep(PERIOD)
         spent = [meter.read() for meter in meters]
         found = compare(((small, one), (big, other)), effort.rounds(60, 12), say)
-        return Found(
+        return Measurement(
             {
                 "latency": _beside([[each.latency_ms for each in costs_] for costs_ in found]),
                 "server": _beside([[each.server_ms for each in costs_] for costs_ in found]),
@@ -64,9 +64,9 @@ def compare(
     return found
 
 
-def _beside(values: Sequence[Sequence[float]]) -> Measured:
+def _beside(values: Sequence[Sequence[float]]) -> Values:
     """Of the small server and the large one."""
-    return Measured(ours=tuple(values[1]), beside=tuple(values[0]))
+    return Values(ours=tuple(values[1]), beside=tuple(values[0]))
 
 
 @contextlib.contextmanager
@@ -77,7 +77,7 @@ def _full(pool: str, say: Say) -> Iterator[Server]:
         execute(server, "ALTER INSTANCE DISABLE INNODB REDO_LOG")
         with server.connect() as connection:
             make_table(connection, "filler", PAGES[pool])
-        held = asked(server, "SELECT SUM(DATABASE_PAGES) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+        held = query_number(server, "SELECT SUM(DATABASE_PAGES) FROM information_schema.INNODB_BUFFER_POOL_STATS")
         if held < FULL * PAGES[pool]:
             raise Unavailable(f"the pool of {pool} holds {held:,.0f} pages only")
         yield server

@@ -6,11 +6,11 @@ import datetime as dt
 
 from pydantic import BaseModel
 
-from lab.bench.figures import Found, Measured
-from lab.reports import records
+from lab.bench.figures import Measurement, Values
+from lab.campaign import records
 
 
-class Record(BaseModel):
+class FigureRecord(BaseModel):
     """One figure's.
 
     Attributes:
@@ -25,32 +25,32 @@ class Record(BaseModel):
     machine: dict[str, float | str]
     versions: dict[str, str]
     times: int
-    lines: dict[str, Measured]
+    lines: dict[str, Values]
 
 
-def save(name: str, found: Found, times: int) -> None:
+def save(name: str, found: Measurement, times: int) -> None:
     """Keep it, in place of what there was."""
-    made = Record(
+    made = FigureRecord(
         date=dt.datetime.now(tz=dt.UTC).date().isoformat(),
         machine=records.machine(),
         versions=dict(found.versions),
         times=times,
-        lines={key: _rounded(each) for key, each in found.measured.items()},
+        lines={key: _rounded(each) for key, each in found.values.items()},
     )
     path = records.FOLDER / f"bench-{name}.json"
     path.write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
-def load(name: str) -> Record | None:
+def load(name: str) -> FigureRecord | None:
     """A figure's record; None while there is none."""
     found = records.load(f"bench-{name}")
-    return None if found is None else Record.model_validate(found)
+    return None if found is None else FigureRecord.model_validate(found)
 
 
-def _rounded(measured: Measured) -> Measured:
+def _rounded(measured: Values) -> Values:
     """Five digits are more than there is in it."""
 
     def short(values: tuple[float, ...]) -> tuple[float, ...]:
         return tuple(float(f"{value:.5g}") for value in values)
 
-    return Measured(ours=short(measured.ours), beside=short(measured.beside), paired=measured.paired)
+    return Values(ours=short(measured.ours), beside=short(measured.beside), paired=measured.paired)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from lab.bench import record
-from lab.bench.figures import Bound, Figure, Line, Measured, spread
-from lab.bench.record import Record
+from lab.bench.figures import Bound, Figure, Line, Values, spread
+from lab.bench.record import FigureRecord
 from lab.packages import cache
 from lab.reports import markdown
 
@@ -27,7 +27,7 @@ long, before it is called broken. `make bench ONLY=peer` measures one of them; t
 """
 
 
-def terminal(measured: Mapping[str, Mapping[str, Measured]], figures: Mapping[str, Figure]) -> Table:
+def terminal(measured: Mapping[str, Mapping[str, Values]], figures: Mapping[str, Figure]) -> Table:
     """The table of what was measured, by figure and key."""
     table = Table(title="What it costs", title_justify="left", title_style="bold")
     for number, title in enumerate(TITLES):
@@ -40,7 +40,7 @@ def terminal(measured: Mapping[str, Mapping[str, Measured]], figures: Mapping[st
     return table
 
 
-def rows(figure: Figure, measured: Mapping[str, Measured]) -> Iterator[tuple[str, ...]]:
+def rows(figure: Figure, measured: Mapping[str, Values]) -> Iterator[tuple[str, ...]]:
     """The cells of a figure's lines, as in `TITLES`."""
     for key, line in figure.lines.items():
         found = measured.get(key)
@@ -50,7 +50,7 @@ def rows(figure: Figure, measured: Mapping[str, Measured]) -> Iterator[tuple[str
             yield line.what, "not measured", "", "", bound(line.bound, line.unit), BROKEN
 
 
-def _row(line: Line, found: Measured) -> tuple[str, ...]:
+def _row(line: Line, found: Values) -> tuple[str, ...]:
     verdict = "" if line.bound is None else KEPT if found.kept(line.bound) else BROKEN
     return (
         line.what,
@@ -64,7 +64,7 @@ def _row(line: Line, found: Measured) -> tuple[str, ...]:
 
 def values(found: tuple[float, ...], unit: str) -> str:
     """The median, and the middle half where there are several."""
-    median = number(Measured(ours=found).value)
+    median = number(Values(ours=found).value)
     low, high = map(number, spread(found))
     told = f"{median} {unit}".strip()
     return told if low == high else f"{told} ({low}–{high})"
@@ -85,14 +85,14 @@ def number(value: float) -> str:
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def page(figures: Mapping[str, Figure], records: Mapping[str, Record]) -> str:
+def page(figures: Mapping[str, Figure], records: Mapping[str, FigureRecord]) -> str:
     """docs/performance.md, from the records there are."""
     return _HEAD + "\n".join(
         part for name, figure in figures.items() if name in records for part in _section(figure, records[name])
     )
 
 
-def _section(figure: Figure, record: Record) -> Iterator[str]:
+def _section(figure: Figure, record: FigureRecord) -> Iterator[str]:
     yield f"## {figure.title}\n"
     yield f"{figure.about}\n"
     yield markdown.table(TITLES, rows(figure, record.lines))

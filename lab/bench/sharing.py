@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lab.bench import costs
 from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import rig
 
 PERIOD = 5.0
@@ -25,7 +25,7 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """Stretches of each kind in turn, on one sidecar."""
     with rig() as running:
         ours = running.ours
@@ -36,7 +36,7 @@ def measure(effort: Effort, say: Say) -> Found:
         }
         stretches = effort.rounds(2, 1)
         seconds = 20.0 if effort.short else 60.0
-        found: dict[str, list[costs.Spent]] = {kind: [] for kind in kinds}
+        found: dict[str, list[costs.Consumption]] = {kind: [] for kind in kinds}
         for number in range(1, stretches + 1):
             for kind, askers in kinds.items():
                 say(f"{seconds:.0f} s, {kind}, {number} of {stretches}")
@@ -45,17 +45,17 @@ def measure(effort: Effort, say: Say) -> Found:
                 found[kind].append(meter.read())
         statements = {kind: _a_minute(spent, lambda each: each.asked.statements) for kind, spent in found.items()}
         server = {kind: _a_minute(spent, lambda each: each.asked.seconds * 1000) for kind, spent in found.items()}
-        return Found(
+        return Measurement(
             {
-                "statements": Measured(ours=statements["at once"], beside=statements["alone"]),
-                "server": Measured(ours=server["at once"], beside=server["alone"]),
-                "apart": Measured(ours=statements["apart"], beside=statements["alone"]),
+                "statements": Values(ours=statements["at once"], beside=statements["alone"]),
+                "server": Values(ours=server["at once"], beside=server["alone"]),
+                "apart": Values(ours=statements["apart"], beside=statements["alone"]),
             },
             {"MySQL": running.server.version},
         )
 
 
-def _a_minute(spent: Sequence[costs.Spent], of: Callable[[costs.Spent], float]) -> tuple[float, ...]:
+def _a_minute(spent: Sequence[costs.Consumption], of: Callable[[costs.Consumption], float]) -> tuple[float, ...]:
     return tuple(of(each) * 60 / each.seconds for each in spent)
 
 

@@ -19,7 +19,7 @@ INSTANCES = 8
 ROUNDS = 20
 
 
-class Configuration(NamedTuple):
+class SweepSettings(NamedTuple):
     """The settings that a sweep goes through."""
 
     pool_gib: int
@@ -27,10 +27,10 @@ class Configuration(NamedTuple):
     old_blocks_time_ms: float
 
 
-SWEEP = tuple(itertools.starmap(Configuration, itertools.product(POOLS, PCTS, TIMES)))
+SWEEP = tuple(itertools.starmap(SweepSettings, itertools.product(POOLS, PCTS, TIMES)))
 
 
-def scenario(configuration: Configuration, scale: int) -> Scenario:
+def scenario(configuration: SweepSettings, scale: int) -> Scenario:
     """The workload with these settings, all of it ``scale`` times smaller."""
 
     def pages(gib: int) -> int:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import httpx
 
-from lab.bench.busy import busy
 from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Found, Line, Measured, Say
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import watched
-from lab.processes.serving import PLAIN
+from lab.bench.scan_load import scan_load
+from lab.processes.service import PLAIN
 
 POOL = "128G"
 PCTS = (5, 15, 25, 37, 50, 60, 70, 80, 90, 95)
@@ -28,9 +28,9 @@ LINES = {
 }
 
 
-def measure(effort: Effort, say: Say) -> Found:
+def measure(effort: Effort, say: Say) -> Measurement:
     """Ask for a while without scrapes, scrape without questions, and then both at the same time."""
-    with busy() as server, watched(server, "--interval", "1s") as ours:
+    with scan_load() as server, watched(server, "--interval", "1s") as ours:
         say(f"{WATCH:.0f} s of watching")
         time.sleep(WATCH)
         seconds = float(effort.rounds(15, 6))
@@ -50,11 +50,11 @@ def measure(effort: Effort, say: Say) -> Found:
         finally:
             ended.set()
             asking.join()
-        return Found(
+        return Measurement(
             {
-                "answer": Measured(ours=tuple(alone), beside=tuple(answers)),
-                "scrape": Measured(ours=(max(busy_),)),
-                "median": Measured(ours=tuple(busy_), beside=tuple(quiet)),
+                "answer": Values(ours=tuple(alone), beside=tuple(answers)),
+                "scrape": Values(ours=(max(busy_),)),
+                "median": Values(ours=tuple(busy_), beside=tuple(quiet)),
             },
             {"MySQL": server.version},
         )

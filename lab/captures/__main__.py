@@ -8,8 +8,8 @@ import click
 from lab.captures import Capture, golden, kept
 from lab.captures.checks import NotShown
 from lab.captures.record import record
+from lab.captures.redaction import Leak
 from lab.captures.scenarios import CATALOG
-from lab.captures.scrub import Leak
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
 

@@ -15,9 +15,9 @@ from exporter.connection.target import Target
 from exporter.recording.file import replay
 from exporter.sampling.sampler import Sampler
 from lab import servers
-from lab.captures import Capture, golden, scrub
+from lab.captures import Capture, golden, redaction
 from lab.captures.checks import NotShown, Numbers
-from lab.captures.scenarios import SCENARIOS, Scenario, Step
+from lab.captures.scenarios import SCENARIOS, CaptureScenario, Step
 from lab.servers import Server
 
 
@@ -57,7 +57,7 @@ def _attempt(capture: Capture, attempt: int) -> Numbers:
                 asyncio.run(_watch(server, scenario, step, recording))
             version, options = server.version, server.options
         shown = scenario.checked_by(capture.server)(list(replay(recording)))
-        scrub.check(recording)
+        redaction.check(recording)
         capture.recording.parent.mkdir(parents=True, exist_ok=True)
         capture.recording.write_bytes(recording.read_bytes())
     note = {
@@ -71,7 +71,7 @@ def _attempt(capture: Capture, attempt: int) -> Numbers:
         "captured": began.isoformat(timespec="seconds"),
         "command": f"python -m lab.captures {capture}",
         "attempts": attempt,
-        "rewritten": scrub.SAID,
+        "rewritten": redaction.SAID,
         "shows": shown,
     }
     with capture.note.open("w", encoding="utf-8") as file:
@@ -80,9 +80,9 @@ def _attempt(capture: Capture, attempt: int) -> Numbers:
     return shown
 
 
-async def _watch(server: Server, scenario: Scenario, step: Step, recording: Path) -> None:
+async def _watch(server: Server, scenario: CaptureScenario, step: Step, recording: Path) -> None:
     target = Target(host=server.host, port=server.port, user=scenario.user)
-    with scrub.Scrubbed(recording, server) as recorder:
+    with redaction.RedactedRecorder(recording, server) as recorder:
         sampler = Sampler(target, interval=1.0, keep=recorder)
         try:
             await sampler.collect()

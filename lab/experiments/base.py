@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from lab.campaign import Data, Part
+from lab.campaign.part import Data, Part
 
 Cell = str | float | int | None
 
@@ -27,7 +27,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Check:
+class Expectation:
     """Something that must hold, as a ratio or a number of pages; never absolute seconds.
 
     Attributes:
@@ -55,7 +55,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Conclusion:
     """What an experiment's parts show together.
 
     Attributes:
@@ -67,7 +67,7 @@ class Outcome:
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    checks: tuple[Check, ...]
+    checks: tuple[Expectation, ...]
     differences: tuple[str, ...]
     plot: Data
 
@@ -90,6 +90,6 @@ class Experiment:
     title: str
     folder: Path
     parts: Sequence[Part]
-    conclude: Callable[[Mapping[str, Data]], Outcome]
+    conclude: Callable[[Mapping[str, Data]], Conclusion]
     draw: Callable[[Figure, Data], None]
     size: tuple[float, float] = (7.5, 4.2)

@@ -13,10 +13,10 @@ from matplotlib.ticker import MultipleLocator
 
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Scan, Set
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.experiments.base import Cell, Column
-from lab.lru_scenarios import Played, restored
-from lab.reports import drawing
+from lab.lru_scenarios import PlayedScenario, restored
+from lab.reports import pictures
 
 CACHED = 0.01
 """Of its table: a pass that reads fewer pages found it in the pool."""
@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Series:
+class PassSeries:
     """The passes over one table, one after the other.
 
     Attributes:
@@ -88,9 +88,9 @@ class Series:
         return next(found, len(read) + 1)
 
 
-def series(data: Data) -> dict[str, Series]:
+def series(data: Data) -> dict[str, PassSeries]:
     """The passes of a scenario that was played, by table, in the order of their first ones."""
-    played: Played = restored(data)
+    played: PlayedScenario = restored(data)
     steps = [step for step in played.scenario.flat() if not isinstance(step, Set)][1:]
     passes = zip(steps, played.passes, simulation.simulate(played.scenario).passes[1:], strict=True)
     found: dict[str, list[tuple[Scan, Pass, Pass]]] = {}
@@ -98,7 +98,7 @@ def series(data: Data) -> dict[str, Series]:
         assert isinstance(step, Scan)  # noqa: S101 - E2 and E3 scan
         found.setdefault(step.scan, []).append((step, measured, model))
     return {
-        name: Series(
+        name: PassSeries(
             pages=each[0][0].pages,
             seconds=tuple(step.seconds for step, _, _ in each),
             measured=tuple(measured for _, measured, _ in each),
@@ -108,13 +108,13 @@ def series(data: Data) -> dict[str, Series]:
     }
 
 
-def off(found: Mapping[str, Series]) -> float:
+def off(found: Mapping[str, PassSeries]) -> float:
     """Pages that the model reads too much or too little, pass by pass, as a share of all pages read."""
     wrong = sum(abs(a - b) for each in found.values() for a, b in zip(each.read, each.modelled, strict=True))
     return wrong / sum(sum(each.read) for each in found.values())
 
 
-def rows(found: Series, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
+def rows(found: PassSeries, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
     """Cells for `COLUMNS`: a row a pass; later ones in a row that are alike are one, with their medians."""
     groups: list[list[tuple[int, float | None, float, int, int]]] = []
     passes = zip_longest(published[: len(found.read)], found.seconds, found.read, found.modelled)
@@ -140,21 +140,21 @@ def _alike(one: tuple[Any, ...], other: tuple[Any, ...], pages: float) -> bool:
 def draw_pages(axes: Axes, name: str, colour: str, measured: Sequence[float], model: Sequence[float]) -> None:
     """Pages that each pass read, and the model's."""
     passes = range(1, len(measured) + 1)
-    axes.plot(passes, measured, color=colour, label=name, **drawing.MEASURED)
-    axes.plot(passes, model, color=colour, **drawing.MODEL)
+    axes.plot(passes, measured, color=colour, label=name, **pictures.MEASURED)
+    axes.plot(passes, model, color=colour, **pictures.MODEL)
 
 
 def draw_seconds(axes: Axes, name: str, colour: str, seconds: Sequence[float]) -> None:
     """What was published of each pass."""
-    axes.plot(range(1, len(seconds) + 1), seconds, color=colour, label=name, **drawing.PUBLISHED)
+    axes.plot(range(1, len(seconds) + 1), seconds, color=colour, label=name, **pictures.PUBLISHED)
 
 
 def finish(pages: Axes, seconds: Axes) -> None:
     """Axes, and which line is measured and which is the model's."""
-    pages.plot([], [], color=drawing.INK, label="measured", **drawing.MEASURED)
-    pages.plot([], [], color=drawing.INK, label="model", **drawing.MODEL)
-    drawing.label(pages, "pass", "pages read from disk")
-    drawing.label(seconds, "pass", "published, s")
+    pages.plot([], [], color=pictures.INK, label="measured", **pictures.MEASURED)
+    pages.plot([], [], color=pictures.INK, label="model", **pictures.MODEL)
+    pictures.label(pages, "pass", "pages read from disk")
+    pictures.label(seconds, "pass", "published, s")
     for axes in (pages, seconds):
         axes.xaxis.set_major_locator(MultipleLocator(1))
         axes.set_ylim(bottom=-0.03 * axes.get_ylim()[1])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lab.campaign import records
 from lab.experiments import EXPERIMENTS
-from lab.experiments.base import Cell, Check, Column, Experiment, Outcome
-from lab.reports import drawing, records
+from lab.experiments.base import Cell, Column, Conclusion, Expectation, Experiment
+from lab.reports import pictures
 from lab.reports.markdown import ran_on, table
 
-PICTURES = drawing.FOLDER / "experiments"
+PICTURES = pictures.FOLDER / "experiments"
 
 _HEAD = """\
 # The published experiments, on real servers here
@@ -23,7 +24,7 @@ says, in one table and one picture. What must hold is a ratio or a number of pag
 """
 
 
-def outcomes() -> dict[str, tuple[Experiment, Mapping[str, Any], Outcome]]:
+def outcomes() -> dict[str, tuple[Experiment, Mapping[str, Any], Conclusion]]:
     """The experiments that have a record, with it and what it shows."""
     found = {}
     for name, each in EXPERIMENTS.items():
@@ -48,7 +49,7 @@ def draw() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, (each, _, outcome) in outcomes().items():
         for suffix in (".svg", ".png"):
-            drawing.save(each.draw, outcome.plot, each.size, PICTURES / f"{name}{suffix}")
+            pictures.save(each.draw, outcome.plot, each.size, PICTURES / f"{name}{suffix}")
 
 
 def anchor(experiment: Experiment) -> str:
@@ -61,18 +62,18 @@ def _heading(experiment: Experiment) -> str:
     return f"{experiment.id}: {experiment.title}"
 
 
-def _held(checks: tuple[Check, ...]) -> str:
+def _held(checks: tuple[Expectation, ...]) -> str:
     failed = [check.what for check in checks if not check.holds]
     return f"NOT: {'; '.join(failed)}" if failed else f"all {len(checks)} checks"
 
 
-def _section(experiment: Experiment, record: Mapping[str, Any], outcome: Outcome) -> str:
+def _section(experiment: Experiment, record: Mapping[str, Any], outcome: Conclusion) -> str:
     return "\n".join(["", *_paragraphs(experiment, record, outcome)])
 
 
-def _paragraphs(experiment: Experiment, record: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+def _paragraphs(experiment: Experiment, record: Mapping[str, Any], outcome: Conclusion) -> Iterator[str]:
     _, _, about = (experiment.folder / "README.md").read_text(encoding="utf-8").partition("\n")
-    picture = f"{PICTURES.relative_to(drawing.FOLDER.parent)}/{experiment.id}"
+    picture = f"{PICTURES.relative_to(pictures.FOLDER.parent)}/{experiment.id}"
     yield f"## {_heading(experiment)}\n"
     yield f"{about.strip()}\n"
     yield f"![{experiment.title}: published, measured and the model's]({picture}.svg)\n"

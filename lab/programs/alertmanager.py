@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lab.packages import cache, debian
 from lab.packages.cache import Unavailable
-from lab.processes.serving import LISTENING, Running, serving, version_of
+from lab.processes.service import LISTENING, Service, run_service, version_of
 
 SUITES = ("bookworm", "sid")
 """0.25, and Debian's newest."""
@@ -37,7 +37,7 @@ def configuration(webhook: str, **route: object) -> str:
 
 
 @contextlib.contextmanager
-def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Running]:
+def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Service]:
     """Start one on the loopback address, without a cluster, and stop it at the end.
 
     Args:
@@ -61,7 +61,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         f"--web.listen-address={HOST}:{port}",
         "--cluster.listen-address=",
     )
-    with serving("Alertmanager", [*command(suite), *own, *more], {}, log, LISTENING) as started:
+    with run_service("Alertmanager", [*command(suite), *own, *more], {}, log, LISTENING) as started:
         yield started
 
 

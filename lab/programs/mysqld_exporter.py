@@ -9,7 +9,7 @@ import contextlib
 from pathlib import Path
 
 from lab.packages import debian
-from lab.processes.serving import LISTENING, Running, serving, version_of
+from lab.processes.service import LISTENING, Service, run_service, version_of
 from lab.servers import Server
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
@@ -27,7 +27,7 @@ def version() -> str:
     return version_of(_command())
 
 
-def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.AbstractContextManager[Running]:
+def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.AbstractContextManager[Service]:
     """Start it on a free port of the loopback address, and stop it at the end.
 
     Args:
@@ -44,7 +44,7 @@ def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.A
     options.write_text(f"[client]\nuser={user}\nhost={server.host}\nport={server.port}\n", encoding="utf-8")
     where = (f"--config.my-cnf={options}", "--web.listen-address=127.0.0.1:0")
     command = [*_command(), *where, *FLAGS, *more]
-    return serving("mysqld_exporter", command, {}, folder / "mysqld_exporter.log", LISTENING)
+    return run_service("mysqld_exporter", command, {}, folder / "mysqld_exporter.log", LISTENING)
 
 
 def _command() -> list[str]:

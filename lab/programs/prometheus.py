@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from lab.packages import debian
-from lab.processes.serving import LISTENING, PLAIN, NotServing, serving
+from lab.processes.service import LISTENING, PLAIN, NotServing, run_service
 from lab.programs import promtool
 
 PROGRAM = "usr/bin/prometheus"
@@ -23,7 +23,7 @@ READY_SECONDS = 30.0
 ASK_SECONDS = 30.0
 
 
-class QueryFailed(Exception):
+class PrometheusError(Exception):
     """Prometheus refuses a query or cannot do it; the text is its own."""
 
 
@@ -123,16 +123,16 @@ class Prometheus:
         """
         answer = httpx.post(f"{self.url}/-/reload", timeout=ASK_SECONDS, **PLAIN)
         if answer.is_error:
-            raise QueryFailed(answer.text.strip())
+            raise PrometheusError(answer.text.strip())
 
     def _get(self, what: str, parameters: Mapping[str, str] | None = None) -> Any:
         answer = httpx.get(f"{self.url}/api/v1/{what}", params=parameters, timeout=ASK_SECONDS, **PLAIN)
         try:
             said = answer.json()
         except ValueError:
-            raise QueryFailed(f"{answer.status_code}: {answer.text.strip()}") from None
+            raise PrometheusError(f"{answer.status_code}: {answer.text.strip()}") from None
         if said["status"] != "success":
-            raise QueryFailed(said["error"])
+            raise PrometheusError(said["error"])
         return said["data"]
 
 
@@ -199,7 +199,7 @@ def running(
             "--web.enable-lifecycle",
         )
         log = folder / "prometheus.log"
-        with serving("Prometheus", [*command, *flags], {}, log, LISTENING) as process:
+        with run_service("Prometheus", [*command, *flags], {}, log, LISTENING) as process:
             started = Prometheus(f"http://127.0.0.1:{process.port}", process.pid, configuration)
             _wait(started, log)
             yield started

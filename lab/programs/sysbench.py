@@ -16,7 +16,7 @@ from pathlib import Path
 from lab.packages import debian
 from lab.processes import child
 from lab.servers import Server
-from lab.watching import execute
+from lab.servers.sql import execute
 
 SUITE, PACKAGE = "bookworm", "sysbench"
 SCHEMA = "sbtest"  # sysbench's own default

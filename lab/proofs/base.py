@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from advisor.casetest.alterations import Altered
-from lab.campaign import Data, NotShown, Part
-from lab.proofs.record import Countered
+from lab.campaign.part import Data, NotShown, Part
+from lab.proofs.record import CounterProofRecord
 from lab.proofs.trial import Trial
 from lab.servers import Server
 
@@ -59,7 +59,7 @@ class CounterProof:
     rule: str
     server: str
     options: Mapping[str, str]
-    counter: Callable[[Trial], Countered]
+    counter: Callable[[Trial], CounterProofRecord]
     takes: float = 30.0
     short: bool = True
 

@@ -9,13 +9,15 @@ import pymysql
 
 from advisor.advice import evaluation
 from advisor.observe.window import Window
-from lab.campaign import Data
+from lab.campaign.part import Data
+from lab.measurement import reads
+from lab.observation import observed_window, rules
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_milliseconds
-from lab.proofs.record import Countered, Effect, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, MeasuredEffect
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import execute, reads, rules, watched
+from lab.servers.sql import execute
 from lab.workloads import look_up, make_table, scan
 
 _RULE = "blind-spot"
@@ -32,7 +34,7 @@ _PROBES = (
 
 
 def _window(server: Server, user: str) -> Window:
-    return watched(server, lambda: None, 1, user)
+    return observed_window(server, lambda: None, 1, user)
 
 
 def _blind(window: Window, sources: frozenset[str]) -> int:
@@ -71,7 +73,7 @@ class _Opened:
 
     def __init__(self, trial: Trial, user: str) -> None:
         self._trial, self._user = trial, user
-        self._effects: list[tuple[Effect, frozenset[str]]] = []
+        self._effects: list[tuple[MeasuredEffect, frozenset[str]]] = []
         self.blind: set[str] = set()
 
     def follow_all(self, **by_hand: str) -> int:
@@ -87,7 +89,7 @@ class _Opened:
             self._trial.follow(**by_hand)
         return len(cures)
 
-    def effects(self) -> list[Effect]:
+    def effects(self) -> list[MeasuredEffect]:
         """Blind rules before and after, a finding each."""
         window = _window(self._trial.server, self._user)
         self._trial.silent(window)
@@ -100,8 +102,8 @@ def _all_blind(window: Window) -> int:
     return _blind(window, shut)
 
 
-def _measures(before: float, after: float) -> list[Measure]:
-    return [Measure(what="pages read by a scan", unit="pages", before=before, after=after)]
+def _measures(before: float, after: float) -> list[Comparison]:
+    return [Comparison(what="pages read by a scan", unit="pages", before=before, after=after)]
 
 
 def _privileges(trial: Trial) -> Data:
@@ -120,19 +122,19 @@ def _privileges(trial: Trial) -> Data:
     instruments = opened.follow_all()  # which it can see only now
     effects = opened.effects()
     facts = [
-        Fact(name="grants that it asks for", said=grants, known=refused, within=0),
-        Fact(name="instruments that it then asks for", said=instruments, known=1, within=0),
-        Fact(name="rules that it calls blind", said=seen_first, known=blind, within=0),
+        EvidenceCheck(name="grants that it asks for", said=grants, known=refused, within=0),
+        EvidenceCheck(name="instruments that it then asks for", said=instruments, known=1, within=0),
+        EvidenceCheck(name="rules that it calls blind", said=seen_first, known=blind, within=0),
     ]
     after, still = _reads(server), _refused(server, _NOBODY)
-    facts.append(Fact(name="grants that it asks for in the end", said=0, known=still, within=0))
+    facts.append(EvidenceCheck(name="grants that it asks for in the end", said=0, known=still, within=0))
     trial.take_back()
     again = _all_blind(_window(server, _NOBODY))
     return trial.proved(
         condition=f"The sidecar's account has no privilege, and the instrument {_HANDLER} is off.",
         facts=[
             *facts,
-            Fact(name="the same after the rollback", said=seen_first, known=again, within=0),
+            EvidenceCheck(name="the same after the rollback", said=seen_first, known=again, within=0),
         ],
         effects=effects,
         measures=_measures(before, after),
@@ -158,8 +160,8 @@ def _switched_off(trial: Trial) -> Data:
     return trial.proved(
         condition="The server is started without an option for performance_schema, which is off by default.",
         facts=[
-            Fact(name="findings", said=found, known=1, within=0),
-            Fact(name="rules that it calls blind", said=len(opened.blind), known=blind, within=0),
+            EvidenceCheck(name="findings", said=found, known=1, within=0),
+            EvidenceCheck(name="rules that it calls blind", said=len(opened.blind), known=blind, within=0),
         ],
         effects=effects,
         measures=_measures(before, after),
@@ -186,7 +188,7 @@ def _back(server: Server) -> list[str]:
     return statements
 
 
-def _everything(trial: Trial) -> Countered:
+def _everything(trial: Trial) -> CounterProofRecord:
     """Every instrument and consumer, of which no rule needs most."""
     server = trial.server
     with server.connect() as connection:
@@ -199,19 +201,19 @@ def _everything(trial: Trial) -> Countered:
         for everything, statements in ((True, _ON), (False, off)):
             execute(server, *statements)
             took[everything].append(_lookups(server))
-    return Countered(
+    return CounterProofRecord(
         folklore="switch on every instrument and every consumer of performance_schema",
         source="instructions for the sys schema and for monitoring tools",
         condition="A server as it comes, whose sources are all open to the sidecar.",
         followed=_ON,
         measures=(
-            Measure(
+            Comparison(
                 what="CPU time of 2,000 point lookups, the least of 8 times",
                 unit="ms",
                 before=min(took[False]),
                 after=min(took[True]),
             ),
-            Measure(
+            Comparison(
                 what="CPU time of 2,000 point lookups, the median",
                 unit="ms",
                 before=statistics.median(took[False]),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from lab.campaign import Data, NotShown
+from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_unique
-from lab.proofs import inserting
+from lab.observation import snapshots
+from lab.proofs import insert_load
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.inserting import BUFFERED, COUNTED_READS, POOL, PREPARING, RARELY_MERGED, ROWS, UNBUFFERED, Spent
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.insert_load import BUFFERED, COUNTED_READS, POOL, PREPARING, RARELY_MERGED, ROWS, UNBUFFERED, RowCost
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, execute, snapshots
+from lab.servers.sql import execute, global_status, query_number
 from lab.workloads import SCHEMA
 
 ALL, NONE = ("SET GLOBAL innodb_change_buffering = 'all'",), ("SET GLOBAL innodb_change_buffering = 'none'",)
@@ -27,26 +28,28 @@ def unbuffered(trial: Trial) -> Data:
     """Every row that is inserted reads a leaf page for each of its entries."""
     server = trial.server
     trial.say("the table is made")
-    inserting.prepare(server)
-    inserting.insert(server, 300)
+    insert_load.prepare(server)
+    insert_load.insert(server, 300)
     # Nothing is inserted during the collections, whose parts would count different rows.
-    seen = snapshots(server, partial(inserting.insert, server, 600), 3)
+    seen = snapshots(server, partial(insert_load.insert, server, 600), 3)
     trial.fires(seen)
-    before = inserting.spend(server, 3_000)
+    before = insert_load.measure(server, 3_000)
     trial.follow()
     trial.say("the change buffer fills")
-    inserting.fill(server)
-    after = inserting.spend(server, 8_000)
-    trial.silent(inserting.watch(server, 600).snapshots)
+    insert_load.fill(server)
+    after = insert_load.measure(server, 8_000)
+    trial.silent(insert_load.observe(server, 600).snapshots)
     trial.take_back()
     said = trial.evidence
     rate = said("index_changes_per_second") / INDEXES
     return trial.proved(
         condition=f"Rows are inserted as fast as it goes into {TABLE}; innodb_change_buffering is none.",
         facts=(
-            Fact(name="pages read for a row", said=said("write_reads_per_second") / rate, known=before.pages),
-            Fact(name="rows that were inserted", said=rate * (seen[-1].at - seen[0].at), known=3 * 600),
-            Fact(name="pages of the pool", said=said("pool_pages"), known=_bytes(POOL) / inserting.PAGE_BYTES),
+            EvidenceCheck(name="pages read for a row", said=said("write_reads_per_second") / rate, known=before.pages),
+            EvidenceCheck(name="rows that were inserted", said=rate * (seen[-1].at - seen[0].at), known=3 * 600),
+            EvidenceCheck(
+                name="pages of the pool", said=said("pool_pages"), known=_bytes(POOL) / insert_load.PAGE_BYTES
+            ),
         ),
         effects=[
             trial.effect(
@@ -57,7 +60,7 @@ def unbuffered(trial: Trial) -> Data:
                 rate=rate,
             )
         ],
-        measures=inserting.compared("inserted rows", before, after),
+        measures=insert_load.comparisons("inserted rows", before, after),
         notes=(
             f"Of the {after.pages:.2f} pages that a row reads in the end {after.merges:.2f} are merges; the others are"
             " of pages that do not stay in so small a pool, the change buffer's own among them. innodb_io_capacity is"
@@ -72,27 +75,27 @@ def of_no_use(trial: Trial) -> Data:
     """Every row that is inserted is read by each of its keys at once: each change is merged alone."""
     server = trial.server
     trial.say("the table is made")
-    inserting.prepare(server)
-    inserting.read_back(server, 300)
-    seen = inserting.watch(server, 100, inserting.read_back)
+    insert_load.prepare(server)
+    insert_load.read_back(server, 300)
+    seen = insert_load.observe(server, 100, insert_load.read_back)
     trial.fires(seen.snapshots)
     rate = seen.rate
     trial.follow()
-    inserting.drain(server)
-    trial.silent(inserting.watch(server, 200, inserting.read_back).snapshots)
+    insert_load.drain(server)
+    trial.silent(insert_load.observe(server, 200, insert_load.read_back).snapshots)
     trial.say("the same rows, with and without")
-    on, off = inserting.alternating(server, (ALL, NONE), 200, inserting.read_back, rounds=10)
+    on, off = insert_load.alternating(server, (ALL, NONE), 200, insert_load.read_back, rounds=10)
     trial.take_back()
     return trial.proved(
         condition=f"Each row that is inserted into {TABLE}, is looked up by each of its keys at once.",
         facts=(
-            Fact(  # the two were not counted over the very same seconds, and the machine has other things to do
+            EvidenceCheck(  # not counted over the very same seconds, on a machine that does other work too
                 name="merges a second",
                 said=trial.evidence("merges_per_second"),
                 known=seen.spent.merges * rate,
                 within=0.2,
             ),
-            Fact(
+            EvidenceCheck(
                 name="operations a merge",
                 said=trial.evidence("operations_per_merge"),
                 known=seen.spent.operations / seen.spent.merges,
@@ -102,8 +105,10 @@ def of_no_use(trial: Trial) -> Data:
             trial.effect(on.merges, off.merges, quantity="merges for an inserted row", unit="merges per row", rate=rate)
         ],
         measures=(
-            *inserting.compared("rows that are inserted and read back", on, off, timed=False),
-            Measure(what="redo log written for them", unit="bytes per row", before=on.redo_bytes, after=off.redo_bytes),
+            *insert_load.comparisons("rows that are inserted and read back", on, off, timed=False),
+            Comparison(
+                what="redo log written for them", unit="bytes per row", before=on.redo_bytes, after=off.redo_bytes
+            ),
         ),
         notes=(
             "Medians of rounds with and without, in turns, by the rule's own statements. No time is compared: as many"
@@ -117,29 +122,29 @@ def unsafe(trial: Trial) -> Data:
     """MariaDB buffers changes that nothing merges before their page is read."""
     server = trial.server
     trial.say("the table is made")
-    inserting.prepare(server)
-    buffered = inserting.spend(server, 3_000)
-    trial.fires(snapshots(server, partial(inserting.insert, server, 200), 3))
-    held = int(inserting.status(server, "Innodb_ibuf_size")) & 0xFFFFFFFF  # above that MariaDB prints garbage
+    insert_load.prepare(server)
+    buffered = insert_load.measure(server, 3_000)
+    trial.fires(snapshots(server, partial(insert_load.insert, server, 200), 3))
+    held = int(global_status(server, "Innodb_ibuf_size")) & 0xFFFFFFFF  # above that MariaDB prints garbage
     server.restart()
-    left = inserting.buffer_pages(server)
-    before = inserting.spend(server, 3_000, inserting.look_up)
-    inserting.insert(server, 3_000)
+    left = insert_load.buffer_pages(server)
+    before = insert_load.measure(server, 3_000, insert_load.look_up)
+    insert_load.insert(server, 3_000)
     trial.follow()
-    _, seconds = inserting.shut_down_slowly(server, UNBUFFERED)
-    emptied = inserting.buffer_pages(server)
-    after = inserting.spend(server, 3_000, inserting.look_up)
-    unbuffered = inserting.spend(server, 1_000)
-    if (size := inserting.buffer_pages(server)) > 1:
+    _, seconds = insert_load.shut_down_slowly(server, UNBUFFERED)
+    emptied = insert_load.buffer_pages(server)
+    after = insert_load.measure(server, 3_000, insert_load.look_up)
+    unbuffered = insert_load.measure(server, 1_000)
+    if (size := insert_load.buffer_pages(server)) > 1:
         raise NotShown(f"the change buffer has {size} pages although changes are not buffered")
-    trial.silent(inserting.watch(server, 200).snapshots)
+    trial.silent(insert_load.observe(server, 200).snapshots)
     trial.take_back()
     effect = trial.effect(left, emptied, quantity="change buffer after a shutdown")
     return trial.proved(
         condition=f"innodb_change_buffering is all, and rows are inserted into {TABLE}.",
-        facts=(Fact(name="pages of the change buffer", said=effect.now, known=held),),
+        facts=(EvidenceCheck(name="pages of the change buffer", said=effect.now, known=held),),
         effects=[effect],
-        measures=inserting.compared("rows looked up by random keys", before, after, timed=False),
+        measures=insert_load.comparisons("rows looked up by random keys", before, after, timed=False),
         notes=(
             "That it corrupts data rests on the bug reports; it cannot be provoked. Before: after a shutdown as it is"
             f" by default, which leaves the changes there. The slow one took {seconds:.1f} s. A lookup reads several"
@@ -150,31 +155,31 @@ def unsafe(trial: Trial) -> Data:
     )
 
 
-def none_on_an_ssd(trial: Trial) -> Countered:
+def none_on_an_ssd(trial: Trial) -> CounterProofRecord:
     """Many more rows are read than written, and the storage is an SSD; yet a merge applies many changes."""
     server = trial.server
-    inserting.prepare(server)
+    insert_load.prepare(server)
     execute(
         server,
         f"CREATE TABLE {SCHEMA}.{LITTLE} (id INT PRIMARY KEY) SELECT id FROM {SCHEMA}.{EVENTS} LIMIT {LITTLE_ROWS}",
     )
-    inserting.fill(server)
+    insert_load.fill(server)
 
     def mostly_read(server: Server, rows: int) -> None:
-        inserting.insert(server, rows)
+        insert_load.insert(server, rows)
         for _ in range(LITTLE_READS * rows // 1_000):
-            asked(server, f"SELECT SUM(id) FROM {SCHEMA}.{LITTLE}")
+            query_number(server, f"SELECT SUM(id) FROM {SCHEMA}.{LITTLE}")
 
-    counts = [[inserting.status(server, f"Innodb_rows_{each}") for each in ("read", "inserted")]]
-    seen = inserting.watch(server, 1_000, mostly_read)
-    counts += [[inserting.status(server, f"Innodb_rows_{each}") for each in ("read", "inserted")]]
+    counts = [[global_status(server, f"Innodb_rows_{each}") for each in ("read", "inserted")]]
+    seen = insert_load.observe(server, 1_000, mostly_read)
+    counts += [[global_status(server, f"Innodb_rows_{each}") for each in ("read", "inserted")]]
     read, inserted = (after - before for before, after in zip(*counts, strict=True))
     shares = read / inserted
     if shares <= MOST_READ_PER_WRITTEN:
         raise NotShown(f"folklore is silent too: {shares:.0f} rows are read for each that is written")
     trial.silent(seen.snapshots)
     before, after = _followed(trial, NONE)
-    return Countered(
+    return CounterProofRecord(
         folklore=(
             f"MySQLTuner is for none where more than {MOST_READ_PER_WRITTEN} rows are read for each that is written,"
             " blogs and the manual of MySQL 8.4 where the storage is an SSD."
@@ -185,41 +190,41 @@ def none_on_an_ssd(trial: Trial) -> Countered:
             f" {seen.spent.operations / seen.spent.merges:.0f} changes."
         ),
         followed=NONE,
-        measures=inserting.compared("inserted rows", before, after),
+        measures=insert_load.comparisons("inserted rows", before, after),
     )
 
 
-def none_on_mysql(trial: Trial) -> Countered:
+def none_on_mysql(trial: Trial) -> CounterProofRecord:
     """MySQL has not the bugs of MariaDB's change buffer."""
     server = trial.server
-    inserting.prepare(server)
-    inserting.fill(server)
-    trial.silent(inserting.watch(server, 600).snapshots)
+    insert_load.prepare(server)
+    insert_load.fill(server)
+    trial.silent(insert_load.observe(server, 600).snapshots)
     before, after = _followed(trial, NONE)
-    return Countered(
+    return CounterProofRecord(
         folklore="The change buffer corrupts indexes: MariaDB turned it off and then removed it, so turn it off.",
         source="blogs on MDEV-27734 that make no difference between the two servers",
         condition=f"MySQL, where it is on by default; rows are inserted into {TABLE}.",
         followed=NONE,
-        measures=inserting.compared("inserted rows", before, after),
+        measures=insert_load.comparisons("inserted rows", before, after),
     )
 
 
-def all_on_a_hard_disk(trial: Trial) -> Countered:
+def all_on_a_hard_disk(trial: Trial) -> CounterProofRecord:
     """Nothing is saved where the pool holds the indexes, nor where they are unique."""
     server = trial.server
-    inserting.prepare(server, pool=PREPARING["innodb-buffer-pool-size"])
-    inserting.insert(server, 6_000)  # reads what there is
-    trial.silent(inserting.watch(server, 1_000).snapshots)
-    resident = inserting.alternating(server, (NONE, ALL), 1_500, inserting.insert)
+    insert_load.prepare(server, pool=PREPARING["innodb-buffer-pool-size"])
+    insert_load.insert(server, 6_000)  # reads what there is
+    trial.silent(insert_load.observe(server, 1_000).snapshots)
+    resident = insert_load.alternating(server, (NONE, ALL), 1_500, insert_load.insert)
     execute(server, *NONE)
     server.restart({"innodb-buffer-pool-size": POOL})
     with server.connect() as connection:
         make_unique(connection)
-    inserting.insert(server, 600)
-    trial.silent(inserting.watch(server, 300).snapshots)
-    unique = inserting.alternating(server, (NONE, ALL), 300, inserting.insert)
-    return Countered(
+    insert_load.insert(server, 600)
+    trial.silent(insert_load.observe(server, 300).snapshots)
+    unique = insert_load.alternating(server, (NONE, ALL), 300, insert_load.insert)
+    return CounterProofRecord(
         folklore="On a hard disk, set innodb_change_buffering to all; it is for SSDs that none is right.",
         source="the manual of MySQL 8.4, innodb-change-buffer, and blogs that quote it",
         condition=(
@@ -229,8 +234,8 @@ def all_on_a_hard_disk(trial: Trial) -> Countered:
         ),
         followed=ALL,
         measures=(
-            *inserting.compared("rows inserted into unique indexes", *unique),
-            *inserting.compared("rows inserted into indexes that the pool holds", *resident),
+            *insert_load.comparisons("rows inserted into unique indexes", *unique),
+            *insert_load.comparisons("rows inserted into indexes that the pool holds", *resident),
         ),
         notes=(
             "In vain: whatever is buffered, a page that is in the pool is changed at once, and a unique index has to be"
@@ -239,13 +244,13 @@ def all_on_a_hard_disk(trial: Trial) -> Countered:
     )
 
 
-def _followed(trial: Trial, statements: tuple[str, ...]) -> tuple[Spent, Spent]:
+def _followed(trial: Trial, statements: tuple[str, ...]) -> tuple[RowCost, RowCost]:
     """What inserted rows cost before folklore is followed, and after."""
     trial.say("folklore is followed")
-    before = inserting.spend(trial.server, 6_000)
+    before = insert_load.measure(trial.server, 6_000)
     execute(trial.server, *statements)
-    inserting.insert(trial.server, 1_000)
-    return before, inserting.spend(trial.server, 2_000)
+    insert_load.insert(trial.server, 1_000)
+    return before, insert_load.measure(trial.server, 2_000)
 
 
 def _bytes(size: str) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from advisor.casetest.alterations import Altered
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.captures.scenarios.change_buffer import INDEXES
-from lab.proofs import inserting
+from lab.measurement import pages_read
+from lab.proofs import insert_load
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.change_buffer import TABLE
-from lab.proofs.inserting import BUFFERED, COUNTED_READS, PREPARING, RARELY_MERGED
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.insert_load import BUFFERED, COUNTED_READS, PREPARING, RARELY_MERGED
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
-from lab.watching import asked, execute, pages_read
+from lab.servers.sql import execute, query_number
 
 BACKLOG_ROWS, BACKLOG_POOL, BACKLOG_MAX_SIZE = 250_000, "24M", 8
 HARD_DISK = Altered.model_validate({"machine": {"storage_configured": "hdd", "rotational": None}})
@@ -22,30 +23,32 @@ def small(trial: Trial) -> Data:
     """A buffer of 5 % of the pool, the default of MySQL 9.7, merges a handful of changes at a time."""
     server = trial.server
     trial.say("the table is made, and the change buffer filled")
-    inserting.prepare(server)
-    inserting.fill(server)
-    seen = inserting.watch(server, 600)
+    insert_load.prepare(server)
+    insert_load.fill(server)
+    seen = insert_load.observe(server, 600)
     trial.fires(seen.snapshots)
     rate = seen.rate
-    before = inserting.spend(server, 8_000)
+    before = insert_load.measure(server, 8_000)
     trial.follow()
     trial.say("the change buffer fills")
-    inserting.fill(server)
-    after = inserting.spend(server, 8_000)
-    trial.silent(inserting.watch(server, 2_000).snapshots)
+    insert_load.fill(server)
+    after = insert_load.measure(server, 8_000)
+    trial.silent(insert_load.observe(server, 2_000).snapshots)
     trial.take_back()
     said = trial.evidence
     return trial.proved(
         condition=f"Rows are inserted as fast as it goes into {TABLE}, of which the change buffer may have 5 %.",
         facts=(
             # The master thread merges in bursts, some of which only one of the two counts has seen.
-            Fact(name="merges a second", said=said("merges_per_second"), known=seen.spent.merges * rate, within=0.2),
-            Fact(
+            EvidenceCheck(
+                name="merges a second", said=said("merges_per_second"), known=seen.spent.merges * rate, within=0.2
+            ),
+            EvidenceCheck(
                 name="operations a merge",
                 said=said("operations_per_merge"),
                 known=seen.spent.operations / seen.spent.merges,
             ),
-            Fact(
+            EvidenceCheck(
                 name="operations a merge, by the model",
                 said=said("operations_per_merge_by_the_model"),
                 known=before.operations / before.merges,
@@ -57,7 +60,7 @@ def small(trial: Trial) -> Data:
                 before.merges, after.merges, quantity="merges for an inserted row", unit="merges per row", rate=rate
             )
         ],
-        measures=inserting.compared("inserted rows", before, after, timed=False),
+        measures=insert_load.comparisons("inserted rows", before, after, timed=False),
         notes=(
             f"A merge applied {before.operations / before.merges:.1f} changes, and then"
             f" {after.operations / after.merges:.1f}. innodb_io_capacity is 200, so that the master thread merges"
@@ -72,22 +75,22 @@ def backlog(trial: Trial) -> Data:
     """A slow shutdown has to read a page for each that has changes waiting."""
     server = trial.server
     trial.say("the table is made, and the change buffer filled")
-    inserting.prepare(server, BACKLOG_ROWS, BACKLOG_POOL)
-    inserting.fill(server)
-    seen = inserting.watch(server, 200)
-    before = inserting.shut_down_slowly(server)
+    insert_load.prepare(server, BACKLOG_ROWS, BACKLOG_POOL)
+    insert_load.fill(server)
+    seen = insert_load.observe(server, 200)
+    before = insert_load.shut_down_slowly(server)
     trial.fires(seen.snapshots)
-    pool = asked(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
-    inserting.fill(server)
+    pool = query_number(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+    insert_load.fill(server)
     trial.follow()
-    merged, read = inserting.counter(server, "ibuf_merges"), pages_read(server)
+    merged, read = insert_load.counter(server, "ibuf_merges"), pages_read(server)
     # An idle server merges as many pages a second, which would take a while at 200.
     execute(server, "SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 20000")
-    inserting.drain(server)
-    merged, read = inserting.counter(server, "ibuf_merges") - merged, pages_read(server) - read
-    trial.silent(inserting.watch(server, 200).snapshots)
+    insert_load.drain(server)
+    merged, read = insert_load.counter(server, "ibuf_merges") - merged, pages_read(server) - read
+    trial.silent(insert_load.observe(server, 200).snapshots)
     trial.say("and one after the advice")
-    after = inserting.shut_down_slowly(server)
+    after = insert_load.shut_down_slowly(server)
     trial.take_back()
     quantity = "pages read by a slow shutdown"
     return trial.proved(
@@ -101,15 +104,17 @@ def backlog(trial: Trial) -> Data:
             " speaks; on this machine they do not, and it is silent. The reads themselves are counted here."
         ),
         facts=(
-            Fact(name="pages of the change buffer", said=trial.evidence("ibuf_size_pages"), known=seen.buffer_pages),
-            Fact(
+            EvidenceCheck(
+                name="pages of the change buffer", said=trial.evidence("ibuf_size_pages"), known=seen.buffer_pages
+            ),
+            EvidenceCheck(
                 name="pages it may have",
                 said=trial.evidence("ibuf_max_size_pages"),
                 known=pool * BACKLOG_MAX_SIZE / 100,
             ),
         ),
         effects=[trial.effect(before[0], after[0], quantity=quantity)],
-        measures=(Measure(what=quantity, unit="pages", before=before[0], after=after[0]),),
+        measures=(Comparison(what=quantity, unit="pages", before=before[0], after=after[0]),),
         notes=(
             "What the process read is counted from the signal to its end; a slow shutdown reads some pages for other"
             " things as well, with the change buffer empty too. It"
@@ -120,15 +125,15 @@ def backlog(trial: Trial) -> Data:
     )
 
 
-def larger_for_single_merges(trial: Trial) -> Countered:
+def larger_for_single_merges(trial: Trial) -> CounterProofRecord:
     """Merges of one change each stay so, however large the buffer may be."""
     server = trial.server
-    inserting.prepare(server)
-    inserting.read_back(server, 300)
-    trial.silent(inserting.watch(server, 200, inserting.read_back).snapshots)
+    insert_load.prepare(server)
+    insert_load.read_back(server, 300)
+    trial.silent(insert_load.observe(server, 200, insert_load.read_back).snapshots)
     small, large = ((_AS_LARGE_AS.format(size),) for size in (5, 50))
-    before, after = inserting.alternating(server, (small, large), 200, inserting.read_back, rounds=12)
-    return Countered(
+    before, after = insert_load.alternating(server, (small, large), 200, insert_load.read_back, rounds=12)
+    return CounterProofRecord(
         folklore="Much is inserted and merged: raise innodb_change_buffer_max_size, up to 50.",
         source="the manual of MySQL, innodb_change_buffer_max_size, read without a look at what a merge applies",
         condition=(
@@ -136,12 +141,12 @@ def larger_for_single_merges(trial: Trial) -> Countered:
             f" {before.operations / before.merges:.2f} changes."
         ),
         followed=large,
-        measures=inserting.compared("rows that are inserted and read back", before, after, timed=False),
+        measures=insert_load.comparisons("rows that are inserted and read back", before, after, timed=False),
         notes="In vain. Medians of rounds with both sizes, in turns.",
     )
 
 
-def larger_than_a_quarter(trial: Trial) -> Countered:
+def larger_than_a_quarter(trial: Trial) -> CounterProofRecord:
     """Half of the pool for the change buffer saves no reads that a quarter does not save."""
     return _resized(
         trial,
@@ -152,7 +157,7 @@ def larger_than_a_quarter(trial: Trial) -> Countered:
     )
 
 
-def smaller_for_a_full_one(trial: Trial) -> Countered:
+def smaller_for_a_full_one(trial: Trial) -> CounterProofRecord:
     """At its maximum is where a change buffer saves most."""
     return _resized(
         trial,
@@ -166,23 +171,23 @@ def smaller_for_a_full_one(trial: Trial) -> Countered:
     )
 
 
-def _resized(trial: Trial, *, to: int, folklore: str, source: str, condition: str) -> Countered:
+def _resized(trial: Trial, *, to: int, folklore: str, source: str, condition: str) -> CounterProofRecord:
     server = trial.server
-    inserting.prepare(server)
-    inserting.fill(server)
-    trial.silent(inserting.watch(server, 1_500).snapshots)
-    before = inserting.spend(server, 8_000)
+    insert_load.prepare(server)
+    insert_load.fill(server)
+    trial.silent(insert_load.observe(server, 1_500).snapshots)
+    before = insert_load.measure(server, 8_000)
     followed = (_AS_LARGE_AS.format(to),)
     trial.say("folklore is followed")
     execute(server, *followed)
-    inserting.fill(server)
-    after = inserting.spend(server, 8_000)
-    return Countered(
+    insert_load.fill(server)
+    after = insert_load.measure(server, 8_000)
+    return CounterProofRecord(
         folklore=folklore,
         source=source,
         condition=condition,
         followed=followed,
-        measures=inserting.compared("inserted rows", before, after),
+        measures=insert_load.comparisons("inserted rows", before, after),
         notes=(
             f"A merge applied {before.operations / before.merges:.0f} changes, and then"
             f" {after.operations / after.merges:.0f}."

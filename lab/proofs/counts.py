@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from lab.campaign import Data, NotShown
+from lab.campaign.part import Data, NotShown
+from lab.measurement import pages_read
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_milliseconds
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, execute, pages_read, snapshots
+from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA, count, make_table
 
 _RULE = "count-has-no-small-index"
@@ -76,22 +78,22 @@ def _prove(trial: Trial) -> Data:
     trial.fires(snapshots(server, _counts(server, _TABLE), _COUNTS), schema=SCHEMA, table="or`ders")
     trial.follow()
     trial.silent(snapshots(server, _counts(server, _TABLE), _COUNTS))
-    size = asked(server, _INDEX_SIZE)
+    size = query_number(server, _INDEX_SIZE)
     after = _counted(server)
-    rows = asked(server, f"SELECT COUNT(*) FROM {SCHEMA}.{_TABLE}")
+    rows = query_number(server, f"SELECT COUNT(*) FROM {SCHEMA}.{_TABLE}")
     trial.take_back()
     return trial.proved(
         condition=f"A table of {rows:,.0f} rows, whose only index is its key, a BIGINT, was counted {_COUNTS} times.",
         facts=[
-            Fact(name="counts", said=trial.evidence("counts"), known=_COUNTS, within=0),
-            Fact(name="table_pages", said=trial.evidence("table_pages"), known=before.pages),
-            Fact(name="rows", said=trial.evidence("rows"), known=rows),
-            Fact(name="index_pages", said=trial.evidence("index_pages"), known=size, within=_INDEX_WITHIN),
+            EvidenceCheck(name="counts", said=trial.evidence("counts"), known=_COUNTS, within=0),
+            EvidenceCheck(name="table_pages", said=trial.evidence("table_pages"), known=before.pages),
+            EvidenceCheck(name="rows", said=trial.evidence("rows"), known=rows),
+            EvidenceCheck(name="index_pages", said=trial.evidence("index_pages"), known=size, within=_INDEX_WITHIN),
         ],
         effects=[trial.effect(before.pages, after.pages)],
         measures=[
-            Measure(what="pages read by one COUNT(*)", unit="pages", before=before.pages, after=after.pages),
-            Measure(
+            Comparison(what="pages read by one COUNT(*)", unit="pages", before=before.pages, after=after.pages),
+            Comparison(
                 what="CPU time of one COUNT(*) that reads nothing",
                 unit="ms",
                 before=before.cpu_milliseconds,
@@ -125,7 +127,7 @@ def _flush(server: Server, patience: float = 20.0) -> None:
     """
     execute(server, "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
     deadline = time.monotonic() + patience
-    while asked(server, f"{_STATUS} 'Innodb_buffer_pool_pages_dirty'"):
+    while query_number(server, f"{_STATUS} 'Innodb_buffer_pool_pages_dirty'"):
         if time.monotonic() > deadline:
             raise NotShown("the server does not write its dirty pages")
         time.sleep(0.05)
@@ -149,11 +151,11 @@ def _round(server: Server, chooser: random.Random) -> tuple[float, float]:
     """
     logged, written = (f"{_STATUS} '{name}'" for name in ("Innodb_redo_log_current_lsn", "Innodb_pages_written"))
     _flush(server)
-    before = asked(server, logged), asked(server, written)
+    before = query_number(server, logged), query_number(server, written)
     _insert_sessions(server, _COME, chooser)
     execute(server, f"DELETE FROM {SCHEMA}.sessions ORDER BY id LIMIT {_COME}")
     _flush(server)
-    return asked(server, logged) - before[0], asked(server, written) - before[1]
+    return query_number(server, logged) - before[0], query_number(server, written) - before[1]
 
 
 def _sessions(server: Server, chooser: random.Random, rounds: int = 3) -> _Sessions:
@@ -164,7 +166,7 @@ def _sessions(server: Server, chooser: random.Random, rounds: int = 3) -> _Sessi
     return _Sessions(logged, written, cpu)
 
 
-def _counter(trial: Trial) -> Countered:
+def _counter(trial: Trial) -> CounterProofRecord:
     server, chooser = trial.server, random.Random(1)
     execute(
         server,
@@ -179,18 +181,18 @@ def _counter(trial: Trial) -> Countered:
     execute(server, _ADDED)
     after = _sessions(server, chooser)
     made = f"{_COME:,} new sessions and as many that end"
-    return Countered(
+    return CounterProofRecord(
         folklore="give every table that is counted a small secondary index",
         source="answers to slow COUNT(*) since MySQL 5.0",
         condition=f"A small table, {_SESSIONS:,} sessions with random keys, was counted {_COUNTS} times. Sessions come"
         " and go all the time.",
         followed=(_ADDED,),
         measures=(
-            Measure(what=f"redo log of {made}", unit="bytes", before=before.logged_bytes, after=after.logged_bytes),
-            Measure(
+            Comparison(what=f"redo log of {made}", unit="bytes", before=before.logged_bytes, after=after.logged_bytes),
+            Comparison(
                 what=f"pages written by {made}", unit="pages", before=before.written_pages, after=after.written_pages
             ),
-            Measure(
+            Comparison(
                 what="CPU time of one COUNT(*)",
                 unit="ms",
                 before=before.cpu_milliseconds,

@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from exporter.snapshot import Snapshot
-from lab.campaign import Data, NotShown
+from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.index_builds import NOTES, make_notes
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_seconds
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, execute, snapshots
+from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA
 
 _STARVED, _CROWDED = "ddl-buffer-starved", "ddl-threads-over-cores"
@@ -62,15 +63,15 @@ def _build(server: Server, *settings: str) -> _Build:
     """An index like the one that the table has is built, in a session with these settings, and dropped again."""
     execute(server, _FORGET_MEMORY)
     counters = [_TEMP_FILES.format(name) for name in ("WRITE", "READ")]
-    before, cpu = [asked(server, sql) for sql in counters], cpu_seconds(server)
+    before, cpu = [query_number(server, sql) for sql in counters], cpu_seconds(server)
     with server.connect() as connection, connection.cursor() as cursor:
         for setting in settings:
             cursor.execute(f"SET SESSION {setting}")
         began = time.perf_counter()
         cursor.execute(f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text)")
         seconds = time.perf_counter() - began
-    written, read = (asked(server, sql) - was for sql, was in zip(counters, before, strict=True))
-    found = _Build(written, read, seconds, cpu_seconds(server) - cpu, asked(server, _MEMORY))
+    written, read = (query_number(server, sql) - was for sql, was in zip(counters, before, strict=True))
+    found = _Build(written, read, seconds, cpu_seconds(server) - cpu, query_number(server, _MEMORY))
     execute(server, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
     return found
 
@@ -102,7 +103,7 @@ def _make(trial: Trial, rows: int) -> None:
         make_notes(connection, rows, key="BIGINT")
 
 
-def _prove(condition: Callable[[Trial], str], known: Callable[[Trial], list[Fact]]) -> Callable[[Trial], Data]:
+def _prove(condition: Callable[[Trial], str], known: Callable[[Trial], list[EvidenceCheck]]) -> Callable[[Trial], Data]:
     """How both rules are proved: builds are seen, the settings changed, and the same is built again."""
 
     def prove(trial: Trial) -> Data:
@@ -119,9 +120,11 @@ def _prove(condition: Callable[[Trial], str], known: Callable[[Trial], list[Fact
         return trial.proved(
             condition=said,
             facts=[
-                Fact(name="alter_statements", said=trial.evidence("alter_statements"), known=_STATEMENTS, within=0),
-                Fact(name="index_bytes", said=trial.evidence("index_bytes"), known=_ROWS * _ENTRY_BYTES),
-                Fact(name="bytes written, from the effect", said=effect.now, known=was.written),
+                EvidenceCheck(
+                    name="alter_statements", said=trial.evidence("alter_statements"), known=_STATEMENTS, within=0
+                ),
+                EvidenceCheck(name="index_bytes", said=trial.evidence("index_bytes"), known=_ROWS * _ENTRY_BYTES),
+                EvidenceCheck(name="bytes written, from the effect", said=effect.now, known=was.written),
                 *facts,
             ],
             effects=[effect],
@@ -132,12 +135,12 @@ def _prove(condition: Callable[[Trial], str], known: Callable[[Trial], list[Fact
     return prove
 
 
-def _measures(before: _Build, after: _Build) -> tuple[Measure, ...]:
+def _measures(before: _Build, after: _Build) -> tuple[Comparison, ...]:
     return (
-        Measure(what="written to temporary files", unit="bytes", before=before.written, after=after.written),
-        Measure(what="read from temporary files", unit="bytes", before=before.read, after=after.read),
-        Measure(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
-        Measure(what="CPU time of a build", unit="s", before=before.cpu, after=after.cpu),
+        Comparison(what="written to temporary files", unit="bytes", before=before.written, after=after.written),
+        Comparison(what="read from temporary files", unit="bytes", before=before.read, after=after.read),
+        Comparison(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
+        Comparison(what="CPU time of a build", unit="s", before=before.cpu, after=after.cpu),
     )
 
 
@@ -166,12 +169,14 @@ def _starved(trial: Trial) -> str:
     )
 
 
-def _settings_known(*names: str) -> Callable[[Trial], list[Fact]]:
+def _settings_known(*names: str) -> Callable[[Trial], list[EvidenceCheck]]:
     """The evidence's settings, beside what the server says of them itself."""
 
-    def known(trial: Trial) -> list[Fact]:
+    def known(trial: Trial) -> list[EvidenceCheck]:
         return [
-            Fact(name=name, said=trial.evidence(name), known=asked(trial.server, f"SELECT @@{name}"), within=0)
+            EvidenceCheck(
+                name=name, said=trial.evidence(name), known=query_number(trial.server, f"SELECT @@{name}"), within=0
+            )
             for name in names
         ]
 
@@ -190,40 +195,40 @@ _GIBIBYTE = 1 << 30
 _THREADS = 64
 
 
-def _large_buffer(trial: Trial) -> Countered:
+def _large_buffer(trial: Trial) -> CounterProofRecord:
     """A buffer for an index that hardly needs one."""
     _make(trial, _FEW_ROWS)
     setting = f"innodb_ddl_buffer_size = {_GIBIBYTE}"
     trial.silent(_window(trial.server))
     before, after = _in_turn(trial.server, 5, [setting])
-    return Countered(
+    return CounterProofRecord(
         folklore="give index builds a buffer of 1 GiB",
         source="the settings that were compared for seed 003",
         condition=f"Indexes of {_FEW_ROWS:,} entries were built.",
         followed=(f"SET GLOBAL {setting}",),
         measures=(
-            Measure(what="memory of a build at its peak", unit="bytes", before=before.memory, after=after.memory),
-            Measure(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
+            Comparison(what="memory of a build at its peak", unit="bytes", before=before.memory, after=after.memory),
+            Comparison(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
         ),
         notes=f"A build wrote {before.written / 1e6:.0f} MB to temporary files, and then {after.written / 1e6:.0f} MB.",
     )
 
 
-def _many_threads(trial: Trial) -> Countered:
+def _many_threads(trial: Trial) -> CounterProofRecord:
     """More threads that merge than there is to merge at a time."""
     _make(trial, _ROWS)
     setting = f"innodb_ddl_threads = {_THREADS}"
     trial.silent(_window(trial.server))
     before, after = _in_turn(trial.server, 5, [setting])
-    return Countered(
+    return CounterProofRecord(
         folklore=f"more index build threads, as innodb_ddl_threads = {_THREADS}",
         source="the settings that were compared for seed 003",
         condition=f"Indexes of {_ROWS:,} entries were built by four reader threads and four build threads.",
         followed=(f"SET GLOBAL {setting}",),
         measures=(
-            Measure(what="written to temporary files", unit="bytes", before=before.written, after=after.written),
-            Measure(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
-            Measure(what="CPU time of a build", unit="s", before=before.cpu, after=after.cpu),
+            Comparison(what="written to temporary files", unit="bytes", before=before.written, after=after.written),
+            Comparison(what="time of a build", unit="s", before=before.seconds, after=after.seconds),
+            Comparison(what="CPU time of a build", unit="s", before=before.cpu, after=after.cpu),
         ),
     )
 

@@ -11,13 +11,15 @@ from functools import partial
 from typing import Self
 
 from exporter.snapshot import ConfiguredMachine, Snapshot
-from lab.campaign import Data, NotShown
+from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
+from lab.measurement import pages_read
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import MOST_OFF, Countered, Fact, Measure
+from lab.proofs.record import MOST_OFF, Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, execute, pages_read, snapshots
+from lab.servers.sql import execute, query_number
 from lab.workloads import Load, make_table, scan
 
 RULE = "io-capacity-not-for-ssd"
@@ -84,13 +86,13 @@ def capacity(trial: Trial) -> Data:
             f" {trial.evidence('innodb_io_capacity'):.0f} and a small redo log"
         ),
         facts=[
-            Fact(name="age of the checkpoint", said=trial.evidence("checkpoint_age"), known=before.age),
-            Fact(name="dirty pages", said=trial.evidence("dirty_pages"), known=before.dirty),
+            EvidenceCheck(name="age of the checkpoint", said=trial.evidence("checkpoint_age"), known=before.age),
+            EvidenceCheck(name="dirty pages", said=trial.evidence("dirty_pages"), known=before.dirty),
         ],
         effects=[effect],
         measures=[
-            Measure(what="read meanwhile", unit="pages", before=before.read, after=after.read),
-            Measure(what="a statement, as a mean", unit="s", before=before.seconds, after=after.seconds),
+            Comparison(what="read meanwhile", unit="pages", before=before.read, after=after.read),
+            Comparison(what="a statement, as a mean", unit="s", before=before.seconds, after=after.seconds),
         ],
         notes=(
             f"Dirty pages fell from {before.dirty:.0f} to {after.dirty:.0f}; the slowest"
@@ -102,7 +104,7 @@ def capacity(trial: Trial) -> Data:
     )
 
 
-def no_pressure(trial: Trial) -> Countered:
+def no_pressure(trial: Trial) -> CounterProofRecord:
     """Where flushing keeps up an SSD's capacity makes InnoDB write the same pages more often."""
     server = trial.server
     _make(server)
@@ -113,7 +115,7 @@ def no_pressure(trial: Trial) -> Countered:
     followed = tuple(f"SET GLOBAL innodb_io_capacity{which} = {value}" for which, value in FOLKLORE.items())
     execute(server, *followed)
     after = _written(trial, KEPT_UP_ROWS_A_SECOND)
-    return Countered(
+    return CounterProofRecord(
         folklore="The disk is an SSD: set innodb_io_capacity to what it can do.",
         source="widespread advice for SSDs, and MySQL's default from 8.4 on",
         condition=(
@@ -122,10 +124,10 @@ def no_pressure(trial: Trial) -> Countered:
         ),
         followed=followed,
         measures=(
-            Measure(
+            Comparison(
                 what="written per 1,000 rows updated", unit="pages", before=before.a_thousand, after=after.a_thousand
             ),
-            Measure(what="a statement, as a mean", unit="s", before=before.seconds, after=after.seconds),
+            Comparison(what="a statement, as a mean", unit="s", before=before.seconds, after=after.seconds),
         ),
         notes=f"There are {before.dirty:.0f} dirty pages, and then {after.dirty:.0f}.",
     )
@@ -205,7 +207,9 @@ class _Sampled:
 
 
 def _pages_written(server: Server) -> int:
-    return int(asked(server, "SELECT SUM(NUMBER_PAGES_WRITTEN) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
+    return int(
+        query_number(server, "SELECT SUM(NUMBER_PAGES_WRITTEN) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+    )
 
 
 _OPTIONS = {name: io.WRITTEN_POOL | io.HARD_DISK | io.LOGS[name] for name in ("mariadb-10.11", "mysql-9.7")}

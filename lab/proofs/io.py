@@ -7,13 +7,15 @@ import time
 from functools import partial
 
 from exporter.snapshot import Snapshot
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.captures.scenarios import io
+from lab.measurement import reads, seconds
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Countered, Effect, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, MeasuredEffect
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, execute, reads, seconds, snapshots
+from lab.servers.sql import execute, global_status, query_number
 from lab.workloads import make_table, scan
 
 RULE = "read-ahead-wasted"
@@ -50,13 +52,14 @@ def wasted(trial: Trial) -> Data:
     _ranges(server)
     window, counted = _ranges(server)
     first, read = counted, [counted["pages_read"]]
-    effects: list[Effect] = []
-    facts: list[Fact] = []
+    effects: list[MeasuredEffect] = []
+    facts: list[EvidenceCheck] = []
     thresholds = [_threshold(server)]
     while thresholds[-1]:  # a low one is set back to the default first; at that only 0 reads less
         trial.fires(window)
         facts = facts or [
-            Fact(name=name.replace("_", " "), said=trial.evidence(name), known=first[name]) for name in _COUNTERS
+            EvidenceCheck(name=name.replace("_", " "), said=trial.evidence(name), known=first[name])
+            for name in _COUNTERS
         ]
         trial.follow()
         thresholds.append(_threshold(server))
@@ -82,7 +85,7 @@ def wasted(trial: Trial) -> Data:
         ),
         facts=[
             *facts,
-            Fact(
+            EvidenceCheck(
                 name="pages in vain, and what is not read without read-ahead",
                 said=first["pages_evicted_without_access"],
                 known=read[0] - read[-1],
@@ -91,8 +94,8 @@ def wasted(trial: Trial) -> Data:
         ],
         effects=effects,
         measures=[
-            Measure(what="read by the same ranges", unit="pages", before=read[0], after=read[-1]),
-            Measure(
+            Comparison(what="read by the same ranges", unit="pages", before=read[0], after=read[-1]),
+            Comparison(
                 what=f"ranges of {CLIENTS} clients at once, the least disturbed of {ALTERNATIONS} runs each, in turn",
                 unit="s",
                 before=before,
@@ -107,7 +110,7 @@ def wasted(trial: Trial) -> Data:
     )
 
 
-def scanned(trial: Trial) -> Countered:
+def scanned(trial: Trial) -> CounterProofRecord:
     """What scans read ahead is of use: without it they wait for every page."""
     server = trial.server
     with server.connect() as connection:
@@ -120,18 +123,18 @@ def scanned(trial: Trial) -> Countered:
         for _ in range(SCANS):
             for each, took in times.items():
                 execute(server, f"SET GLOBAL {_THRESHOLD} = {each:.0f}")
-                before = _status(server, "Innodb_buffer_pool_reads")
+                before = global_status(server, "Innodb_buffer_pool_reads")
                 took.append(seconds(one, times=1))
-                waited[each] = _status(server, "Innodb_buffer_pool_reads") - before
+                waited[each] = global_status(server, "Innodb_buffer_pool_reads") - before
         read = reads(server, one)
-    return Countered(
+    return CounterProofRecord(
         folklore="Read-ahead is for hard disks: set innodb_read_ahead_threshold = 0 on an SSD.",
         source="widespread advice for SSDs",
         condition=f"full scans of a table of {PAGES} pages, several times the pool",
         followed=(f"SET GLOBAL {_THRESHOLD} = 0",),
         measures=(
-            Measure(what="reads that a scan waits for", unit="pages", before=waited[threshold], after=waited[0.0]),
-            Measure(what="a scan", unit="s", before=min(times[threshold]), after=min(times[0.0])),
+            Comparison(what="reads that a scan waits for", unit="pages", before=waited[threshold], after=waited[0.0]),
+            Comparison(what="a scan", unit="s", before=min(times[threshold]), after=min(times[0.0])),
         ),
         notes=f"A scan reads {read:.0f} pages either way.",
     )
@@ -139,17 +142,17 @@ def scanned(trial: Trial) -> Countered:
 
 def _ranges(server: Server) -> tuple[tuple[Snapshot, ...], dict[str, float]]:
     """The same ranges each time; what the sidecar sees, and what the server's status counts meanwhile."""
-    before = {name: _status(server, counter) for name, counter in _COUNTERS.items()}
+    before = {name: global_status(server, counter) for name, counter in _COUNTERS.items()}
     with server.connect() as connection:
-        taken = snapshots(server, partial(io.Ranges(PAGES), connection, RANGES), ROUNDS)
-    return taken, {name: _status(server, counter) - before[name] for name, counter in _COUNTERS.items()}
+        taken = snapshots(server, partial(io.RangeReads(PAGES), connection, RANGES), ROUNDS)
+    return taken, {name: global_status(server, counter) - before[name] for name, counter in _COUNTERS.items()}
 
 
 def _busy(server: Server) -> float:
     """Seconds of ranges that several clients read at once, the same ones each time."""
     connections = [server.connect() for _ in range(CLIENTS)]
     threads = [
-        threading.Thread(target=io.Ranges(PAGES, seed), args=(connection, CLIENTS_RANGES))
+        threading.Thread(target=io.RangeReads(PAGES, seed), args=(connection, CLIENTS_RANGES))
         for seed, connection in enumerate(connections)
     ]
     began = time.perf_counter()
@@ -164,13 +167,7 @@ def _busy(server: Server) -> float:
 
 
 def _threshold(server: Server) -> float:
-    return asked(server, f"SELECT @@{_THRESHOLD}")
-
-
-def _status(server: Server, name: str) -> float:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(f"SHOW GLOBAL STATUS LIKE '{name}'")
-        return float(cursor.fetchall()[0][1])
+    return query_number(server, f"SELECT @@{_THRESHOLD}")
 
 
 PROOFS = (

@@ -11,14 +11,16 @@ from functools import partial
 from pathlib import Path
 
 from exporter.snapshot import Snapshot
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.captures.scenarios import io
+from lab.measurement import reads, seconds
+from lab.observation import snapshots
 from lab.packages.cache import Unavailable
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, reads, seconds, snapshots
+from lab.servers.sql import query_number
 from lab.workloads import look_up, make_table, scan
 
 RULE = "double-buffering"
@@ -47,7 +49,7 @@ def direct(trial: Trial) -> Data:
     cold_read, cached = _scanned_cold(server)
     through = ", ".join(f"{name} = {server.options[name]}" for name in _SETTINGS if name in server.options)
     found = trial.fires(_warm_scans(server))
-    in_pool = asked(server, "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE_LRU")
+    in_pool = query_number(server, "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE_LRU")
     warm_read, took = reads(server, partial(_scan, server)), seconds(partial(_scan, server), SCANS)
     trial.follow()
     lines = [change.config for change in found.changes]  # what SET GLOBAL changed is to outlive the restart
@@ -60,11 +62,13 @@ def direct(trial: Trial) -> Data:
             f"scans of a table of {PAGES} pages that fits the pool, whose pages are read through the page cache"
             f" ({through})"
         ),
-        facts=[Fact(name="pages in the pool", said=trial.evidence("pages_in_the_pool"), known=in_pool)],
+        facts=[EvidenceCheck(name="pages in the pool", said=trial.evidence("pages_in_the_pool"), known=in_pool)],
         effects=[trial.effect(cached, cached_after, now=cached)],
         measures=[
-            Measure(what="read by the first scan after a start", unit="pages", before=cold_read, after=cold_read_after),
-            Measure(what="read by a later scan", unit="pages", before=warm_read, after=warm_read_after),
+            Comparison(
+                what="read by the first scan after a start", unit="pages", before=cold_read, after=cold_read_after
+            ),
+            Comparison(what="read by a later scan", unit="pages", before=warm_read, after=warm_read_after),
         ],
         notes=(
             "The rule does not know how many pages the page cache holds: what is now is what fincore counts. Both"
@@ -74,7 +78,7 @@ def direct(trial: Trial) -> Data:
     )
 
 
-def page_cache_serves(trial: Trial) -> Countered:
+def page_cache_serves(trial: Trial) -> CounterProofRecord:
     """Beside a pool that misses many pages O_DIRECT takes away what serves them."""
     server = trial.server
     _need_fincore()
@@ -88,7 +92,7 @@ def page_cache_serves(trial: Trial) -> Countered:
     _look_up(server)
     took_after, disk_after = _looked_up(server)
     read = reads(server, partial(_look_up, server))
-    return Countered(
+    return CounterProofRecord(
         folklore="Always set innodb_flush_method = O_DIRECT: the page cache is a waste of memory.",
         source="widespread advice on innodb_flush_method",
         condition=(
@@ -97,8 +101,8 @@ def page_cache_serves(trial: Trial) -> Countered:
         ),
         followed=tuple(f"{name.replace('-', '_')} = {value}" for name, value in _DIRECT.items()),
         measures=(
-            Measure(what=f"read from the disk by {LOOKUPS} lookups", unit="pages", before=disk, after=disk_after),
-            Measure(what=f"{LOOKUPS} lookups, as a median", unit="s", before=took, after=took_after),
+            Comparison(what=f"read from the disk by {LOOKUPS} lookups", unit="pages", before=disk, after=disk_after),
+            Comparison(what=f"{LOOKUPS} lookups, as a median", unit="s", before=took, after=took_after),
         ),
         notes=(
             f"{LOOKUPS} lookups miss the pool {read:.0f} times. The rule changes no setting here: it says to enlarge"

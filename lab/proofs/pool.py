@@ -6,15 +6,15 @@ import math
 import random
 from functools import partial
 
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.captures.scenarios.base import emptied
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, SCANNED, SMALLER, WATCHED, statistic, with_connection
-from lab.proofs.spending import A_ROUND, PAUSE, compared, followed, repeat, rested, spend, spend_watched
 from lab.proofs.trial import Trial
-from lab.servers import Server
-from lab.watching import asked, execute, snapshots
+from lab.proofs.work_cost import A_ROUND, PAUSE, comparisons, followed, measure, measure_observed, repeat, rested
+from lab.servers.sql import execute, global_status, query_number
 from lab.workloads import SCHEMA, look_up, look_up_pages, scan
 
 OTHER_PAGES, HOT_PAGES = 4_000, 5_000
@@ -40,9 +40,9 @@ def table_exceeds_pool(trial: Trial) -> Data:
     one_pass = with_connection(server, partial(scan, table=SCANNED))
     with emptied(server, {SCANNED: LARGER_PAGES, OTHER: OTHER_PAGES}):
         fill()
-        first = spend(server, one_pass, times=1)
+        first = measure(server, one_pass, times=1)
         pages = statistic(server, "POOL_SIZE")
-        window, before = spend_watched(server, one_pass, WATCHED)
+        window, before = measure_observed(server, one_pass, WATCHED)
         trial.fires(window, schema=SCHEMA, table=SCANNED)
         after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
     return trial.proved(
@@ -51,13 +51,13 @@ def table_exceeds_pool(trial: Trial) -> Data:
             f" {pages:,.0f} pages that another table had filled."
         ),
         facts=(
-            Fact(name="pages of the table", said=trial.evidence("table_pages"), known=first.pages),
-            Fact(name="pages of the pool", said=trial.evidence("pool_pages"), known=pages),
-            Fact(name="passes", said=trial.evidence("passes"), known=WATCHED),
-            Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
+            EvidenceCheck(name="pages of the table", said=trial.evidence("table_pages"), known=first.pages),
+            EvidenceCheck(name="pages of the pool", said=trial.evidence("pool_pages"), known=pages),
+            EvidenceCheck(name="passes", said=trial.evidence("passes"), known=WATCHED),
+            EvidenceCheck(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
         ),
         effects=[trial.effect(before.pages, after.pages)],
-        measures=compared("a pass", before, after),
+        measures=comparisons("a pass", before, after),
     )
 
 
@@ -70,7 +70,7 @@ def hot_set(trial: Trial) -> Data:
         touch_all()
         repeat(lookups, 2 * ROUNDS, LOOKED_UP_EVERY)  # until the list is as lookups make it
         pages, read = statistic(server, "POOL_SIZE"), statistic(server, "NUMBER_PAGES_READ")
-        window, before = spend_watched(server, lookups, ROUNDS, LOOKED_UP_EVERY)
+        window, before = measure_observed(server, lookups, ROUNDS, LOOKED_UP_EVERY)
         trial.fires(window)
         # As later lookups would, one by one. Twice, for the pool may still grow at first (seen on MariaDB 10.11).
         after = followed(trial, lookups, partial(repeat, touch_all, 2, pause=0.0), ROUNDS, LOOKED_UP_EVERY)
@@ -78,24 +78,24 @@ def hot_set(trial: Trial) -> Data:
     return trial.proved(
         condition=f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {pages:,.0f} pages.",
         facts=(
-            Fact(name="pages of the pool", said=trial.evidence("pool_pages"), known=pages),
-            Fact(
+            EvidenceCheck(name="pages of the pool", said=trial.evidence("pool_pages"), known=pages),
+            EvidenceCheck(
                 name="pages read since the start",
                 said=trial.evidence("pages_read_since_start"),
                 known=read + before.pages * ROUNDS,
             ),
-            Fact(
+            EvidenceCheck(
                 name=f"pages read by {LOOKUPS:,} lookups",
                 said=trial.evidence("pages_read_per_second") * round_seconds,
                 known=before.pages,
             ),
         ),
         effects=[trial.effect(before.pages, after.pages, quantity=A_ROUND, unit="pages", rate=1.0 / round_seconds)],
-        measures=compared(f"{LOOKUPS:,} lookups", before, after),
+        measures=comparisons(f"{LOOKUPS:,} lookups", before, after),
     )
 
 
-def data_exceed_the_pool(trial: Trial) -> Countered:
+def data_exceed_the_pool(trial: Trial) -> CounterProofRecord:
     """What is dumped now and then is larger than the pool; what is asked for all day fits it."""
     server, hot = trial.server, 400
     dump = with_connection(server, partial(scan, table=OTHER))
@@ -109,13 +109,13 @@ def data_exceed_the_pool(trial: Trial) -> Countered:
         dump()
         repeat(one_round, WATCHED)
         trial.silent(snapshots(server, rested(one_round), WATCHED))
-        before = spend(server, one_round)  # the sidecar's own reads are no part of it
-        pages, data = statistic(server, "POOL_SIZE"), asked(server, DATA_BYTES)
+        before = measure(server, one_round)  # the sidecar's own reads are no part of it
+        pages, data = statistic(server, "POOL_SIZE"), query_number(server, DATA_BYTES)
         statement = f"SET GLOBAL innodb_buffer_pool_size = {math.ceil(data / CHUNK) * CHUNK}"
         execute(server, statement)
         repeat(one_round, WATCHED)
-        after = spend(server, one_round)
-    return Countered(
+        after = measure(server, one_round)
+    return CounterProofRecord(
         folklore="the buffer pool must be as large as the data",
         source='MySQLTuner, "InnoDB buffer pool / data size"',
         condition=(
@@ -124,12 +124,12 @@ def data_exceed_the_pool(trial: Trial) -> Countered:
             f" on {hot} pages of another are looked up."
         ),
         followed=(statement,),
-        measures=(Measure(what="pages read by a round", unit="pages", before=before.pages, after=after.pages),),
+        measures=(Comparison(what="pages read by a round", unit="pages", before=before.pages, after=after.pages),),
         notes="A pool must hold what is asked for again, and no more.",
     )
 
 
-def hit_ratio(trial: Trial) -> Countered:
+def hit_ratio(trial: Trial) -> CounterProofRecord:
     """A hit ratio that is low because each page is asked for once."""
     server, each, rounds = trial.server, 1_500, 2 * WATCHED
     pages = list(range(each * rounds))
@@ -142,15 +142,15 @@ def hit_ratio(trial: Trial) -> Countered:
             look_up_pages(connection, OTHER, pages[first : first + each])
 
     with emptied(server, {OTHER: len(pages)}):
-        reads, requests = status(server, READS), status(server, REQUESTS)
-        window, before = spend_watched(server, go_on, WATCHED)
-        hits = 1 - (status(server, READS) - reads) / (status(server, REQUESTS) - requests)
+        reads, requests = global_status(server, READS), global_status(server, REQUESTS)
+        window, before = measure_observed(server, go_on, WATCHED)
+        hits = 1 - (global_status(server, READS) - reads) / (global_status(server, REQUESTS) - requests)
         trial.silent(window)
         pool_pages = statistic(server, "POOL_SIZE")
-        statement = f"SET GLOBAL innodb_buffer_pool_size = {2 * asked(server, POOL_BYTES):.0f}"
+        statement = f"SET GLOBAL innodb_buffer_pool_size = {2 * query_number(server, POOL_BYTES):.0f}"
         execute(server, statement)
-        after = spend(server, go_on, WATCHED)
-    return Countered(
+        after = measure(server, go_on, WATCHED)
+    return CounterProofRecord(
         folklore="a hit ratio under 99 % wants a larger buffer pool",
         source='MySQL Enterprise Monitor, "InnoDB Buffer Cache Has Sub-Optimal Hit Rate", and many others',
         condition=(
@@ -158,16 +158,9 @@ def hit_ratio(trial: Trial) -> Countered:
             f" {len(pages):,} pages by its key, {each:,} at a time and each of them once: the hit ratio is {hits:.0%}."
         ),
         followed=(statement,),
-        measures=(Measure(what=f"pages read for {each:,}", unit="pages", before=before.pages, after=after.pages),),
+        measures=(Comparison(what=f"pages read for {each:,}", unit="pages", before=before.pages, after=after.pages),),
         notes="What was never read before is in no pool, however large.",
     )
-
-
-def status(server: Server, name: str) -> float:
-    """One of the server's global counters."""
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(f"SHOW GLOBAL STATUS LIKE '{name}'")
-        return float(cursor.fetchall()[0][1])
 
 
 PROOFS: tuple[Proof, ...] = (

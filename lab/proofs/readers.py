@@ -7,15 +7,17 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
-from lab.campaign import Data, NotNow, NotShown
+from lab.campaign.part import Data, NotNow, NotShown
 from lab.captures.scenarios.base import nothing
 from lab.captures.scenarios.counts import make_scattered_table
+from lab.measurement import pages_read
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_seconds, machine_busy
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import execute, pages_read, snapshots
+from lab.servers.sql import execute
 from lab.workloads import count, make_table
 
 _RULE = "parallel-read-threads-too-few"
@@ -95,14 +97,14 @@ def _prove(trial: Trial) -> Data:
         )
     found = trial.fires(window)
     facts = [
-        Fact(name="counts", said=trial.evidence("counts"), known=_COUNTS, within=0),
-        Fact(name="innodb_parallel_read_threads", said=trial.evidence(_SETTING), known=few, within=0),
-        Fact(
+        EvidenceCheck(name="counts", said=trial.evidence("counts"), known=_COUNTS, within=0),
+        EvidenceCheck(name="innodb_parallel_read_threads", said=trial.evidence(_SETTING), known=few, within=0),
+        EvidenceCheck(
             name="seconds_per_count",
             said=trial.evidence("seconds_per_count"),
             known=statistics.mean(watched.seconds),
         ),
-        Fact(
+        EvidenceCheck(
             name="pages_read_per_count",
             said=trial.evidence("pages_read_per_count"),
             known=statistics.mean(watched.pages),
@@ -125,8 +127,8 @@ def _prove(trial: Trial) -> Data:
         facts=facts,
         effects=[trial.effect(seconds[few], seconds[many])],
         measures=[
-            Measure(what="pages read by one COUNT(*)", unit="pages", before=pages[few], after=pages[many]),
-            Measure(what="time of one COUNT(*)", unit="s", before=seconds[few], after=seconds[many]),
+            Comparison(what="pages read by one COUNT(*)", unit="pages", before=pages[few], after=pages[many]),
+            Comparison(what="time of one COUNT(*)", unit="s", before=seconds[few], after=seconds[many]),
         ],
         notes="Before and after are medians of counts with one number of threads and with the other in turn. How many"
         " reads at a time a disk serves is not known beforehand: the prediction takes the same time for each.",
@@ -136,7 +138,7 @@ def _prove(trial: Trial) -> Data:
 _DEFAULT, _FOLKLORE = 4, 32
 
 
-def _counter(trial: Trial) -> Countered:
+def _counter(trial: Trial) -> CounterProofRecord:
     server = trial.server
     with server.connect() as connection:
         make_table(connection, "orders", 4_500)
@@ -144,11 +146,11 @@ def _counter(trial: Trial) -> Countered:
     trial.silent(snapshots(server, lambda: _Counts(server).count("orders"), _COUNTS))
     took = _in_turn(server, "orders", (_DEFAULT, _FOLKLORE), 25)
 
-    def measured(what: str, unit: str, name: str, times: float = 1.0) -> Measure:
+    def measured(what: str, unit: str, name: str, times: float = 1.0) -> Comparison:
         before, after = (times * statistics.mean(getattr(took[each], name)) for each in (_DEFAULT, _FOLKLORE))
-        return Measure(what=what, unit=unit, before=before, after=after)
+        return Comparison(what=what, unit=unit, before=before, after=after)
 
-    return Countered(
+    return CounterProofRecord(
         folklore=f"set {_SETTING} to {_FOLKLORE}",
         source="the table of measured times in seed 000, where it was the fastest",
         condition=f"A table in the order of its keys, larger than the pool, was counted with {_DEFAULT} reader threads:"

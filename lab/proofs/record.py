@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from lab.campaign import NotShown
+from lab.campaign.part import NotShown
 
 MOST_OFF = 0.2
 """Of the measured effect: by how much a predicted one may miss it, where it is one of pages."""
@@ -16,7 +16,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Fact(_Frozen):
+class EvidenceCheck(_Frozen):
     """A number of the rule's evidence beside the same number as the lab knows or measures it."""
 
     name: str
@@ -30,7 +30,7 @@ class Fact(_Frozen):
             raise NotShown(f"{self.name} is {self.said:g} in the evidence, but {self.known:g}")
 
 
-class Effect(_Frozen):
+class MeasuredEffect(_Frozen):
     """What was predicted of a quantity, and what was measured. All in the same unit, less is better.
 
     Attributes:
@@ -62,7 +62,7 @@ class Effect(_Frozen):
             )
 
 
-class Measure(_Frozen):
+class Comparison(_Frozen):
     """Reads or time of the same work, before and after; less is better.
 
     Attributes:
@@ -90,7 +90,7 @@ class Measure(_Frozen):
             raise NotShown(f"the advice harms: {was}, and then {self.after:g}{at_best}")
 
 
-class Proved(_Frozen):
+class ProofRecord(_Frozen):
     """A proof's record.
 
     Attributes:
@@ -107,21 +107,21 @@ class Proved(_Frozen):
     condition: str
     altered: str = ""
     summary: str
-    facts: tuple[Fact, ...]
+    facts: tuple[EvidenceCheck, ...]
     applied: tuple[str, ...]
     taken_back: tuple[str, ...]
-    effects: tuple[Effect, ...]
-    measures: tuple[Measure, ...]
+    effects: tuple[MeasuredEffect, ...]
+    measures: tuple[Comparison, ...]
     notes: str = ""
 
     def check(self) -> None:
         """Raise `NotShown` where a bound is broken."""
-        bounded: tuple[Fact | Effect | Measure, ...] = (*self.facts, *self.effects, *self.measures)
+        bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison, ...] = (*self.facts, *self.effects, *self.measures)
         for each in bounded:
             each.check()
 
 
-class Countered(_Frozen):
+class CounterProofRecord(_Frozen):
     """A counter-proof's record: folklore would fire, the rule is silent, and this is what following folklore does.
 
     Attributes:
@@ -136,7 +136,7 @@ class Countered(_Frozen):
     source: str
     condition: str
     followed: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[Comparison, ...]
     notes: str = ""
 
     @property

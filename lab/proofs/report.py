@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from advisor.rules.check import Rule
+from lab.campaign import records
+from lab.observation import rules
 from lab.proofs import PROOFS
-from lab.proofs.record import MOST_HARM, MOST_OFF, Countered, Measure, Proved
-from lab.proofs.unproved import NOT_HAD, UNPROVED
-from lab.reports import records
+from lab.proofs.gaps import UNAVAILABLE_SERVERS, UNPROVED
+from lab.proofs.record import MOST_HARM, MOST_OFF, Comparison, CounterProofRecord, ProofRecord
 from lab.reports.markdown import ran_on, table
-from lab.watching import rules
 
 _HEAD = f"""\
 # The proofs
@@ -33,25 +33,25 @@ _NOT_PROVOKED = "what-no-server-here-can-provoke"
 _TITLES = ("rule", "proved on", "quantity", "before", "predicted", "after", "off", "where folklore would fire")
 
 
-class Record:
+class RuleRecord:
     """A rule's proofs and counter-proofs."""
 
     def __init__(self, rule: str, record: Mapping[str, Any]) -> None:
         data = records.data(record)
         self.raw = record
         servers = next(list(proof.options) for proof in PROOFS if proof.rule == rule)
-        self.proofs = {name: Proved.model_validate(data[name]) for name in servers}
+        self.proofs = {name: ProofRecord.model_validate(data[name]) for name in servers}
         self.counters = [
-            (part["server"], Countered.model_validate(part["data"]))
+            (part["server"], CounterProofRecord.model_validate(part["data"]))
             for name, part in record["parts"].items()
             if name not in self.proofs
         ]
 
 
-def found() -> dict[str, Record]:
+def found() -> dict[str, RuleRecord]:
     """The rules that have a record."""
     known = ((rule, records.load(f"proofs/{rule}")) for rule in dict.fromkeys(proof.rule for proof in PROOFS))
-    return {rule: Record(rule, record) for rule, record in known if record is not None}
+    return {rule: RuleRecord(rule, record) for rule, record in known if record is not None}
 
 
 def page() -> str:
@@ -65,7 +65,7 @@ def page() -> str:
 def _unproved() -> str:
     """What cannot be proved here, and what it rests on."""
     rows = [[f"`{rule}`", each.why, "; ".join(map(_source, each.rests_on))] for rule, each in UNPROVED.items()]
-    servers = [[name, _listed(applying)] for name, applying in NOT_HAD.items()]
+    servers = [[name, _listed(applying)] for name, applying in UNAVAILABLE_SERVERS.items()]
     return (
         "## What no server here can provoke\n\n"
         + table(["rule", "why", "its cases rest on"], rows)
@@ -88,7 +88,7 @@ def _listed(applying: tuple[str, ...]) -> str:
     return f"all but {', '.join(others)}" if len(others) < len(applying) else ", ".join(applying)
 
 
-def _row(rule: Rule, record: Record | None) -> list[str]:
+def _row(rule: Rule, record: RuleRecord | None) -> list[str]:
     if record is None:
         return [f"`{rule.id}`", f"[not provoked here](#{_NOT_PROVOKED})", *[""] * 6]
     name, first = next(iter(record.proofs.items()))
@@ -104,17 +104,17 @@ def _row(rule: Rule, record: Record | None) -> list[str]:
     return [f"[`{rule.id}`](#{rule.id})", where, *cells, "; ".join(_harm(counter) for _, counter in record.counters)]
 
 
-def _harm(counter: Countered) -> str:
+def _harm(counter: CounterProofRecord) -> str:
     worst = max(counter.measures, key=lambda each: each.ratio)
     harm = _times(worst) if worst.ratio > MOST_HARM else "in vain"
     return f"{counter.folklore.rstrip('.')}: {worst.what} {_number(worst.before)} → {_number(worst.after)} ({harm})"
 
 
-def _section(rule: Rule, record: Record) -> str:
+def _section(rule: Rule, record: RuleRecord) -> str:
     return "\n".join(["", *_paragraphs(rule, record)])
 
 
-def _paragraphs(rule: Rule, record: Record) -> Iterator[str]:
+def _paragraphs(rule: Rule, record: RuleRecord) -> Iterator[str]:
     yield f"## {rule.id}\n"
     yield f"{rule.file.title} ([its page](rules/{rule.id}.md)).\n"
     for server, proof in record.proofs.items():
@@ -124,7 +124,7 @@ def _paragraphs(rule: Rule, record: Record) -> Iterator[str]:
     yield f"{ran_on(record.raw)}\n"
 
 
-def _proof(server: str, part: Mapping[str, Any], proof: Proved) -> Iterator[str]:
+def _proof(server: str, part: Mapping[str, Any], proof: ProofRecord) -> Iterator[str]:
     yield f"**{server}.** {_sentence(proof.condition)}\n"
     if proof.altered:
         yield f"Altered: {_sentence(proof.altered)}\n"
@@ -142,7 +142,7 @@ def _proof(server: str, part: Mapping[str, Any], proof: Proved) -> Iterator[str]
     yield f"Silent afterwards, and taken back.{tries} {_sentence(proof.notes)}".rstrip() + "\n"
 
 
-def _counter(server: str, counter: Countered) -> Iterator[str]:
+def _counter(server: str, counter: CounterProofRecord) -> Iterator[str]:
     yield f"**Where folklore would fire, {server}.** {_sentence(counter.condition)}\n"
     yield f"Folklore: {counter.folklore.rstrip('.')} ({counter.source}).\n"
     yield "```sql\n" + "\n".join(_ended(each) for each in counter.followed) + "\n```\n"
@@ -162,7 +162,7 @@ def _sentence(text: str) -> str:
     return f"{capital}{text[1:].rstrip('.')}."
 
 
-def _times(measure: Measure) -> str:
+def _times(measure: Comparison) -> str:
     return "from none" if math.isinf(measure.ratio) else f"{measure.ratio:.3g} ×"
 
 

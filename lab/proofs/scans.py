@@ -10,16 +10,26 @@ from typing import Any
 import pymysql
 
 from advisor.observe.window import Window
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.captures.scenarios.base import Step, emptied
 from lab.captures.scenarios.counts import make_scattered_table
 from lab.captures.scenarios.scans import time_zero_keeps, time_zero_pollutes
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Countered, Fact, Measure
-from lab.proofs.spending import A_ROUND, PAUSE, Spent, compared, followed, option_lines, repeat, spend, spend_watched
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
+from lab.proofs.work_cost import (
+    A_ROUND,
+    PAUSE,
+    WorkCost,
+    comparisons,
+    followed,
+    measure,
+    measure_observed,
+    option_lines,
+    repeat,
+)
 from lab.servers import Server
-from lab.watching import asked, execute
+from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA, count, look_up, look_up_pages, scan
 
 SCANNED, OTHER, HOT = "orders", "archive", "items"
@@ -60,7 +70,7 @@ def with_connection(server: Server, work: Callable[[pymysql.Connection[Any]], No
 
 def statistic(server: Server, column: str) -> float:
     """Of all instances of the buffer pool together."""
-    return asked(server, f"SELECT SUM({column}) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+    return query_number(server, f"SELECT SUM({column}) FROM information_schema.INNODB_BUFFER_POOL_STATS")
 
 
 def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
@@ -69,8 +79,8 @@ def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
     with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES}) as connection:
         one_pass = partial(read, connection, SCANNED)
         scan(connection, OTHER)
-        first = spend(server, one_pass, times=1)
-        window, before = spend_watched(server, one_pass, WATCHED)
+        first = measure(server, one_pass, times=1)
+        window, before = measure_observed(server, one_pass, WATCHED)
         old = statistic(server, "OLD_DATABASE_PAGES")
         trial.fires(window, schema=SCHEMA, table=SCANNED)
         after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
@@ -81,13 +91,15 @@ def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
             f" {trial.evidence('pool_pages'):,.0f} pages that another table had filled."
         ),
         facts=(
-            Fact(name="pages of the table", said=trial.evidence("table_pages"), known=first.pages),
-            Fact(name="passes", said=trial.evidence(passes), known=WATCHED),
-            Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
-            Fact(name="pages that the old sublist aims at", said=trial.evidence("old_target_pages"), known=old),
+            EvidenceCheck(name="pages of the table", said=trial.evidence("table_pages"), known=first.pages),
+            EvidenceCheck(name="passes", said=trial.evidence(passes), known=WATCHED),
+            EvidenceCheck(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
+            EvidenceCheck(
+                name="pages that the old sublist aims at", said=trial.evidence("old_target_pages"), known=old
+            ),
         ),
         effects=[trial.effect(before.pages, after.pages)],
-        measures=compared("a pass", before, after),
+        measures=comparisons("a pass", before, after),
         notes="innodb_lru_scan_depth is scaled down with the pool, to 100.",
     )
 
@@ -97,11 +109,11 @@ def time_zero(trial: Trial) -> Data:
     server = trial.server
     with time_zero_pollutes(server) as one_round:
         young = statistic(server, "PAGES_MADE_YOUNG")
-        window, before = spend_watched(server, one_round, WATCHED, pause=0.0)
+        window, before = measure_observed(server, one_round, WATCHED, pause=0.0)
         young = statistic(server, "PAGES_MADE_YOUNG") - young
         trial.fires(window, schema=SCHEMA, table=OTHER)
-        one_pass = spend(server, with_connection(server, partial(scan, table=OTHER)), times=1)
-        hot = asked(server, LEAF_PAGES.format(HOT))
+        one_pass = measure(server, with_connection(server, partial(scan, table=OTHER)), times=1)
+        hot = query_number(server, LEAF_PAGES.format(HOT))
         after = followed(trial, one_round, partial(repeat, one_round, 2, pause=0.0), WATCHED, pause=0.0)
     return trial.proved(
         condition=(
@@ -109,19 +121,19 @@ def time_zero(trial: Trial) -> Data:
             f" and then lookups in a hot set of {hot:,.0f} pages, which would fit it."
         ),
         facts=(
-            Fact(name="pages of the table", said=trial.evidence("table_pages"), known=one_pass.pages),
-            Fact(name="passes", said=trial.evidence("serial_passes"), known=WATCHED),
-            Fact(name="pages made young", said=trial.evidence("made_young"), known=young),
-            Fact(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=one_pass.pages),
+            EvidenceCheck(name="pages of the table", said=trial.evidence("table_pages"), known=one_pass.pages),
+            EvidenceCheck(name="passes", said=trial.evidence("serial_passes"), known=WATCHED),
+            EvidenceCheck(name="pages made young", said=trial.evidence("made_young"), known=young),
+            EvidenceCheck(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=one_pass.pages),
         ),
         effects=[
             trial.effect(before.pages, after.pages, quantity=A_ROUND, unit="pages", rate=WATCHED / window.seconds)
         ],
-        measures=compared("a round", before, after),
+        measures=comparisons("a round", before, after),
     )
 
 
-def free_pages_hold_it(trial: Trial) -> Countered:
+def free_pages_hold_it(trial: Trial) -> CounterProofRecord:
     """A table larger than the old sublist that free pages hold, and a hot set that scans of another table spare."""
     server, dumped, hot = trial.server, 6_000, 600
     pages = 1_800
@@ -129,19 +141,19 @@ def free_pages_hold_it(trial: Trial) -> Countered:
     dump = with_connection(server, partial(scan, table=OTHER))
     lookups = with_connection(server, partial(look_up_pages, table=HOT, pages=range(hot)))
 
-    def passes() -> tuple[Window, Spent]:
+    def passes() -> tuple[Window, WorkCost]:
         lookups()
         one_pass()
-        return spend_watched(server, one_pass, WATCHED)
+        return measure_observed(server, one_pass, WATCHED)
 
-    def after_a_dump() -> Spent:
+    def after_a_dump() -> WorkCost:
         for _ in range(2):
             dump()
             lookups()
             time.sleep(PAUSE)
             lookups()
         dump()
-        return spend(server, lookups, times=1)
+        return measure(server, lookups, times=1)
 
     with emptied(server, {SCANNED: pages, OTHER: dumped, HOT: hot}):
         window, held = passes()
@@ -151,7 +163,7 @@ def free_pages_hold_it(trial: Trial) -> Countered:
     followed = {"innodb-old-blocks-pct": "95"}
     server.restart(followed)
     (_, held_too), lost = passes(), after_a_dump()
-    return Countered(
+    return CounterProofRecord(
         folklore="a table that is scanned again and again wants innodb_old_blocks_pct = 95",
         source=SEED_2,
         condition=(
@@ -161,8 +173,8 @@ def free_pages_hold_it(trial: Trial) -> Countered:
         ),
         followed=option_lines(followed),
         measures=(
-            Measure(what="pages read by a pass", unit="pages", before=held.pages, after=held_too.pages),
-            Measure(
+            Comparison(what="pages read by a pass", unit="pages", before=held.pages, after=held_too.pages),
+            Comparison(
                 what="pages of the hot set read anew after a dump", unit="pages", before=spared.pages, after=lost.pages
             ),
         ),
@@ -170,7 +182,7 @@ def free_pages_hold_it(trial: Trial) -> Countered:
     )
 
 
-def no_room(trial: Trial) -> Countered:
+def no_room(trial: Trial) -> CounterProofRecord:
     """More is read between two scans than the pool holds."""
     server, pages, times = trial.server, 9_000, 2_500
     one_pass = with_connection(server, partial(scan, table=SCANNED))
@@ -180,11 +192,11 @@ def no_room(trial: Trial) -> Countered:
         one_pass()
         lookups()
 
-    def rounds() -> tuple[Window, Spent, Spent]:
+    def rounds() -> tuple[Window, WorkCost, WorkCost]:
         one_round()
-        scanned = spend(server, one_pass, times=1)
+        scanned = measure(server, one_pass, times=1)
         lookups()
-        return *spend_watched(server, one_round, WATCHED), scanned
+        return *measure_observed(server, one_round, WATCHED), scanned
 
     statement = "SET GLOBAL innodb_old_blocks_pct = 80"
     with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES, HOT: pages}) as connection:
@@ -193,7 +205,7 @@ def no_room(trial: Trial) -> Countered:
         trial.silent(window)
         execute(server, statement)
         _, after, scanned_then = rounds()
-    return Countered(
+    return CounterProofRecord(
         folklore="a table that is read from disk at each scan wants a larger innodb_old_blocks_pct",
         source=SEED_2,
         condition=(
@@ -202,25 +214,25 @@ def no_room(trial: Trial) -> Countered:
         ),
         followed=(statement,),
         measures=(
-            Measure(what="pages read by a scan", unit="pages", before=scanned.pages, after=scanned_then.pages),
-            Measure(what="pages read by scan and lookups", unit="pages", before=before.pages, after=after.pages),
+            Comparison(what="pages read by a scan", unit="pages", before=scanned.pages, after=scanned_then.pages),
+            Comparison(what="pages read by scan and lookups", unit="pages", before=before.pages, after=after.pages),
         ),
     )
 
 
-def larger_than_the_pool(trial: Trial) -> Countered:
+def larger_than_the_pool(trial: Trial) -> CounterProofRecord:
     """A table that no old sublist can hold."""
     server = trial.server
     one_pass = with_connection(server, partial(scan, table=SCANNED))
     statement = "SET GLOBAL innodb_old_blocks_pct = 95"
     with emptied(server, {SCANNED: LARGER_PAGES}):
         one_pass()
-        window, before = spend_watched(server, one_pass, WATCHED)
+        window, before = measure_observed(server, one_pass, WATCHED)
         trial.silent(window)
         execute(server, statement)
         one_pass()
-        after = spend(server, one_pass)
-    return Countered(
+        after = measure(server, one_pass)
+    return CounterProofRecord(
         folklore="a table that is read from disk at each scan wants innodb_old_blocks_pct = 95",
         source=SEED_2,
         condition=(
@@ -228,26 +240,26 @@ def larger_than_the_pool(trial: Trial) -> Countered:
             f" {statistic(server, 'POOL_SIZE'):,.0f}."
         ),
         followed=(statement,),
-        measures=(Measure(what="pages read by a pass", unit="pages", before=before.pages, after=after.pages),),
+        measures=(Comparison(what="pages read by a pass", unit="pages", before=before.pages, after=after.pages),),
         notes="A larger pool, or to read less, is what helps: the rule scan-exceeds-buffer-pool says so.",
     )
 
 
-def zero_keeps_it(trial: Trial) -> Countered:
+def zero_keeps_it(trial: Trial) -> CounterProofRecord:
     """innodb_old_blocks_time = 0 lets a scanned table into the young sublist, and so keeps it cached."""
     server = trial.server
     one_pass = with_connection(server, partial(scan, table=SCANNED))
     followed = {"innodb-old-blocks-time": "1000"}
     with time_zero_keeps(server) as step:
         repeat(step, 3)
-        window, before = spend_watched(server, one_pass, WATCHED)
+        window, before = measure_observed(server, one_pass, WATCHED)
         trial.silent(window)
     server.restart(followed)
     with server.connect() as connection:
         scan(connection, OTHER)
     repeat(one_pass, 3)
-    after = spend(server, one_pass)
-    return Countered(
+    after = measure(server, one_pass)
+    return CounterProofRecord(
         folklore="innodb_old_blocks_time = 0 is never right, 1000 is",
         source="the manual, which has scan resistance in mind",
         condition=(
@@ -256,11 +268,11 @@ def zero_keeps_it(trial: Trial) -> Countered:
             " had filled."
         ),
         followed=option_lines(followed),
-        measures=compared("a pass", before, after),
+        measures=comparisons("a pass", before, after),
     )
 
 
-def one_reader_thread(trial: Trial) -> Countered:
+def one_reader_thread(trial: Trial) -> CounterProofRecord:
     """A table larger than the pool is counted: who reads it does not matter, how many read at a time does."""
     server, rows = trial.server, 42_000
     with server.connect() as connection:
@@ -269,12 +281,12 @@ def one_reader_thread(trial: Trial) -> Countered:
     statement = "SET GLOBAL innodb_parallel_read_threads = 1"
     for _ in range(2):
         one_count()
-    window, before = spend_watched(server, one_count, WATCHED)
+    window, before = measure_observed(server, one_count, WATCHED)
     trial.silent(window)
     execute(server, statement)
     one_count()
-    after = spend(server, one_count)
-    return Countered(
+    after = measure(server, one_count)
+    return CounterProofRecord(
         folklore="COUNT(*) wants innodb_parallel_read_threads = 1, so that it makes pages young",
         source="seed 001, case 3, and bug 99717",
         condition=(
@@ -282,7 +294,7 @@ def one_reader_thread(trial: Trial) -> Countered:
             f" came in no order of their keys, is counted every {PAUSE:g} seconds."
         ),
         followed=(statement,),
-        measures=compared("a count", before, after),
+        measures=comparisons("a count", before, after),
         notes="One thread waits for each page in turn, four wait for four at a time.",
     )
 

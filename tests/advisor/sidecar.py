@@ -16,7 +16,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 from ruamel.yaml import YAML
 
-from lab.processes.serving import PLAIN
+from lab.processes.service import PLAIN
 from tests.advisor.building import REPOSITORY, plain_rule
 
 OWN = (

@@ -16,7 +16,7 @@ from lab.packages.cache import Unavailable
 from tests.charts.crds import SCHEMAS
 from tests.unavailable import give_up
 from tools import chart
-from tools.helm import Refused
+from tools.helm import HelmFailed
 
 T = TypeVar("T")
 Manifest = Mapping[str, Any]
@@ -52,7 +52,7 @@ def refused(values: Mapping[str, Any], **where: str) -> str:
     """Why helm would write nothing for these values."""
     try:
         written(values, **where)
-    except Refused as error:
+    except HelmFailed as error:
         return str(error)
     raise AssertionError(f"{values} was taken")
 

@@ -16,7 +16,7 @@ from tests.charts.crds import SCHEMAS
 from tests.charts.manifests import documents, had, problems, read
 from tests.charts.restricted import violations
 from tools import chart
-from tools.helm import Refused
+from tools.helm import HelmFailed
 from tools.snippets import SNIPPETS, Snippet
 
 each_snippet = pytest.mark.parametrize("snippet", [pytest.param(each, id=each.name) for each in SNIPPETS])
@@ -87,7 +87,7 @@ def test_kubernetes_takes_the_pod(snippet: Snippet) -> None:
 def test_before_1_29_an_init_container_could_not_go_on_running() -> None:
     [native] = [each for each in SNIPPETS if each.native]
     assert problems(pod(native), "1.27.0")
-    with pytest.raises(Refused, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
+    with pytest.raises(HelmFailed, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
         had(lambda: chart.sidecar({}, native=True, kubernetes="1.28.0"))
     assert had(lambda: chart.sidecar({}, kubernetes="1.28.0")).container["name"] == "innodb-advisor"
 

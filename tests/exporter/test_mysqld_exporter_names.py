@@ -25,7 +25,7 @@ from exporter.server import Server as Identity
 from exporter.server import identify
 from exporter.snapshot import MetricKind, Snapshot
 from lab import workloads
-from lab.processes.serving import Running
+from lab.processes.service import Service
 from lab.programs import mysqld_exporter
 from lab.servers import Server, Unavailable
 from tests.unavailable import give_up, promtool_says
@@ -134,18 +134,18 @@ def series(exposed: str, parse: Callable[[str], Any] = parse_classic) -> Series:
     return found
 
 
-def scraping(peer: Running) -> Callable[[], str]:
+def scraping(peer: Service) -> Callable[[], str]:
     """Ask it for its metrics."""
     return lambda: httpx.get(f"http://127.0.0.1:{peer.port}/metrics", timeout=60).text
 
 
 @pytest.fixture(scope="module")
-def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server], Running]]:
+def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server], Service]]:
     """mysqld_exporter for a server, started once."""
-    started: dict[str, Running] = {}
+    started: dict[str, Service] = {}
     with ExitStack() as stack:
 
-        def peer(server: Server) -> Running:
+        def peer(server: Server) -> Service:
             if server.name not in started:
                 folder = tmp_path_factory.mktemp("peer")
                 try:
@@ -158,7 +158,7 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server
 
 
 @pytest.fixture
-def scrape(server: Server, peers: Callable[[Server], Running]) -> Callable[[], str]:
+def scrape(server: Server, peers: Callable[[Server], Service]) -> Callable[[], str]:
     """The peer's answer."""
     return scraping(peers(server))
 

@@ -15,8 +15,10 @@ from lab.packages import cache
 from lab.packages.cache import Unavailable
 from tests.image.containers import Container
 from tests.unavailable import give_up
-from tools import base_image, builders, image
-from tools.builders import Builder
+from tools.image import base as base_image
+from tools.image import build as image
+from tools.image import builders
+from tools.image.builders import Builder
 
 TAG = "innodb-advisor:test"
 INDEX_MARK = "host-of-no-index.invalid"

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from tests.advisor.sidecar import wait_for
-from tools.builders import Builder
+from tools.image.builders import Builder
 
 LIMIT = 64 * 2**20
 CONFINED = (

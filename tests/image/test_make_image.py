@@ -13,7 +13,7 @@ import pytest
 
 from lab.packages.cache import REPOSITORY
 from tests.image.conftest import Built
-from tools import image
+from tools.image import build as image
 
 INDEX = "https://somebody:secret@index.invalid/simple"
 

@@ -8,8 +8,8 @@ import pytest
 
 from advisor.advice import evaluation
 from advisor.contract.recommendation import Advice
+from lab.observation import observed_window, rules
 from lab.servers import Server
-from lab.watching import rules, watched
 
 Watch = Callable[[Server, Callable[[], None], int], Advice]
 
@@ -17,4 +17,4 @@ Watch = Callable[[Server, Callable[[], None], int], Advice]
 @pytest.fixture
 def watch() -> Watch:
     """Do a piece of work so many times, collecting before and after each; what the rules say of it."""
-    return lambda server, work, times: evaluation.advise(rules(), watched(server, work, times))
+    return lambda server, work, times: evaluation.advise(rules(), observed_window(server, work, times))

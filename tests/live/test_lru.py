@@ -13,7 +13,7 @@ import pytest
 
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Scenario
-from lab.lru_scenarios import Played, load, play
+from lab.lru_scenarios import PlayedScenario, load, play
 from lab.servers import Server, Unavailable, start
 from tests.advisor.models.lru import reference
 from tests.unavailable import give_up
@@ -77,25 +77,25 @@ def running() -> Iterator[Callable[[str], Server]]:
 
 
 @pytest.fixture(scope="module")
-def played(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> Played:
+def played(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> PlayedScenario:
     name, scenario = request.param
     return play(running(name), load(scenario))
 
 
 @pytest.fixture(scope="module")
-def plays(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> list[Played]:
+def plays(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> list[PlayedScenario]:
     """The same three times."""
     name, scenario = request.param
     return [play(running(name), load(scenario)) for _ in range(3)]
 
 
-def misses_beside(played: Played, predicted: Sequence[Pass]) -> float:
+def misses_beside(played: PlayedScenario, predicted: Sequence[Pass]) -> float:
     """Pages that the model reads too much or too little, pass by pass, as a share of the pages really read."""
     off = sum(abs(said.pages_read - was.pages_read) for said, was in zip(predicted, played.passes, strict=True))
     return off / sum(was.pages_read for was in played.passes)
 
 
-def old_beside(played: Played, predicted: Sequence[Pass]) -> float:
+def old_beside(played: PlayedScenario, predicted: Sequence[Pass]) -> float:
     """The most that the old sublists are off after a pass, as a share of the pool."""
     pairs = zip(predicted, played.passes, strict=True)
     return max(abs(said.old_pages - was.old_pages) for said, was in pairs) / played.scenario.pool.pages
@@ -103,7 +103,7 @@ def old_beside(played: Played, predicted: Sequence[Pass]) -> float:
 
 @each_model
 @of(SCANS)
-def test_scans_read_what_the_model_says(played: Played, model: Model) -> None:
+def test_scans_read_what_the_model_says(played: PlayedScenario, model: Model) -> None:
     predicted = model(played.scenario)[1:]
     assert misses_beside(played, predicted) < 0.005
     assert old_beside(played, predicted) < 0.005
@@ -111,7 +111,7 @@ def test_scans_read_what_the_model_says(played: Played, model: Model) -> None:
 
 @each_model
 @of(PARALLEL, "plays")
-def test_parallel_scans_read_what_the_model_says(plays: list[Played], model: Model) -> None:
+def test_parallel_scans_read_what_the_model_says(plays: list[PlayedScenario], model: Model) -> None:
     """
     Within 2 %: the threads share the table as they please, and so leave other pages of it behind each time.
 
@@ -125,7 +125,7 @@ def test_parallel_scans_read_what_the_model_says(plays: list[Played], model: Mod
 
 @each_model
 @of(INSTANCES)
-def test_scans_of_several_instances_read_what_the_model_says(played: Played, model: Model) -> None:
+def test_scans_of_several_instances_read_what_the_model_says(played: PlayedScenario, model: Model) -> None:
     predicted = model(played.scenario)[1:]
     assert misses_beside(played, predicted) < 0.02
     assert old_beside(played, predicted) < 0.02
@@ -133,7 +133,7 @@ def test_scans_of_several_instances_read_what_the_model_says(played: Played, mod
 
 @each_model
 @of(FREE_LIST)
-def test_a_free_list_carries_a_table_into_the_pool_step_by_step(played: Played, model: Model) -> None:
+def test_a_free_list_carries_a_table_into_the_pool_step_by_step(played: PlayedScenario, model: Model) -> None:
     predicted = model(played.scenario)[1:]
     pages = played.scenario.sizes()["big"]
     for said, was in zip(predicted, played.passes, strict=True):
@@ -168,7 +168,9 @@ def regimes(of: Sequence[Round]) -> list[bool]:
 
 @each_model
 @of(POINTS)
-def test_lookups_between_scans_lead_from_regime_to_regime_as_the_model_says(played: Played, model: Model) -> None:
+def test_lookups_between_scans_lead_from_regime_to_regime_as_the_model_says(
+    played: PlayedScenario, model: Model
+) -> None:
     was = rounds(played.scenario, played.passes)
     said = rounds(played.scenario, model(played.scenario)[1:])
     assert regimes(said) == regimes(was)

@@ -7,8 +7,9 @@ from functools import partial
 
 from advisor.contract.recommendation import Advice
 from lab.captures.scenarios.index_builds import make_notes, rebuild
+from lab.observation import by_rule
 from lab.servers import Server
-from lab.watching import asked, by_rule
+from lab.servers.sql import query_number
 from lab.workloads import SCHEMA, count, make_table, scan
 
 Start = Callable[..., Server]
@@ -16,7 +17,7 @@ Watch = Callable[[Server, Callable[[], None], int], Advice]
 
 
 def pages_read(server: Server, table: str) -> float:
-    return asked(
+    return query_number(
         server,
         "SELECT SUM(COUNT_READ) FROM performance_schema.file_summary_by_instance"
         f" WHERE FILE_NAME LIKE '%{SCHEMA}/{table}.ibd'",

@@ -19,8 +19,8 @@ from advisor.whatif.calibration import Fitted, fitted
 from advisor.whatif.model import what_if
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
+from lab.observation import observed_window
 from lab.servers import Server
-from lab.watching import watched
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 
 PAGES, HOT_PAGES = 2_719, 1_000
@@ -68,7 +68,7 @@ class Load:
 
     def watched(self, times: int) -> Window:
         """So many more, as the sidecar sees them."""
-        return watched(self.server, self.round, times)
+        return observed_window(self.server, self.round, times)
 
     def set(self, **settings: int) -> None:
         """SET GLOBAL."""

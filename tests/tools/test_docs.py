@@ -9,7 +9,7 @@ from advisor.rules import glossary
 from advisor.rules.configuration import Configuration, ServerMachine
 from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
 from advisor.rules.suppression import Suppression
-from lab.watching import rules
+from lab.observation import rules
 from tools import docs
 
 

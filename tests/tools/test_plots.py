@@ -11,10 +11,10 @@ from ruamel.yaml import YAML
 
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Scenario
-from lab.reports import drawing
+from lab.reports import pictures
 from tools import plots
 
-DOCUMENT = drawing.FOLDER.parent / "lru-model.md"
+DOCUMENT = pictures.FOLDER.parent / "lru-model.md"
 OFF = 2  # pages: another machine may round otherwise
 
 
@@ -27,7 +27,7 @@ def flat(data: Any) -> list[float]:
 
 @pytest.mark.parametrize("name", plots.PICTURES)
 def test_a_picture_shows_what_the_model_gives_now(name: str) -> None:
-    shown = flat(drawing.shown(drawing.FOLDER / f"{name}.svg"))
+    shown = flat(pictures.shown(pictures.FOLDER / f"{name}.svg"))
     assert shown == pytest.approx(flat(plots.PICTURES[name][0]()), abs=OFF), "run: .venv/bin/python -m tools.plots"
 
 
@@ -62,7 +62,7 @@ def test_the_table_takes_the_list_over_from_the_head() -> None:
 def test_the_document_shows_every_picture_and_nothing_from_elsewhere() -> None:
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", DOCUMENT.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(f"img/{name}.svg" for name in plots.PICTURES)
-    assert sorted(path.stem for path in drawing.FOLDER.glob("*.svg")) == sorted(plots.PICTURES)
+    assert sorted(path.stem for path in pictures.FOLDER.glob("*.svg")) == sorted(plots.PICTURES)
 
 
 def test_the_documents_example_is_what_the_model_says() -> None:

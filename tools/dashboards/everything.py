@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.reports.markdown import table
-from tools import made
+from tools import generated
 from tools.dashboards import advice, change_buffer, lru, parallel
 from tools.dashboards.board import Board, panels
 
@@ -31,12 +31,12 @@ def documents() -> dict[Path, str]:
 
 def stale() -> list[Path]:
     """Files that are not as they must be, or that no dashboard has any more."""
-    return made.stale(documents(), FOLDER)
+    return generated.stale(documents(), FOLDER)
 
 
 def write() -> None:
     """Bring all of it up to date."""
-    made.write(documents(), FOLDER)
+    generated.write(documents(), FOLDER)
 
 
 def models() -> dict[str, dict[str, Any]]:

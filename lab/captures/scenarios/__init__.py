@@ -2,9 +2,9 @@
 
 from lab.captures import Capture
 from lab.captures.scenarios import change_buffer, counts, index_builds, io, quiet, scans
-from lab.captures.scenarios.base import Scenario, Step
+from lab.captures.scenarios.base import CaptureScenario, Step
 
-__all__ = ["CATALOG", "SCENARIOS", "Scenario", "Step"]
+__all__ = ["CATALOG", "SCENARIOS", "CaptureScenario", "Step"]
 
 _ALL = (
     *quiet.SCENARIOS,

@@ -25,7 +25,7 @@ Step = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Scenario:
+class CaptureScenario:
     """A workload, and the servers that are watched under it.
 
     Attributes:
@@ -60,7 +60,7 @@ def nothing() -> None:
     """A step without work of its own."""
 
 
-def execute(connection: pymysql.Connection[Any], sql: str) -> None:
+def execute_on(connection: pymysql.Connection[Any], sql: str) -> None:
     """Run a statement for its effect."""
     with connection.cursor() as cursor:
         cursor.execute(sql)
@@ -84,7 +84,7 @@ def emptied(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Conne
     with server.connect() as connection:
         for table, pages in tables.items():
             make_table(connection, table, pages)
-        execute(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+        execute_on(connection, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart()
     with server.connect() as connection:
         yield connection

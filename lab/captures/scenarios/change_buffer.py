@@ -12,7 +12,7 @@ from typing import Any
 import pymysql
 
 from lab.captures import checks, checks_change_buffer
-from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, MYSQL, Scenario, Step, execute, nothing
+from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, MYSQL, CaptureScenario, Step, execute_on, nothing
 from lab.servers import Server
 from lab.workloads import SCHEMA, Load, insert_rows, make_indexed_table
 
@@ -92,20 +92,20 @@ def make_random_table(server: Server, rows: int, pool: str) -> None:
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, rows // 2, indexes=INDEXES)
         randoms = "FLOOR(RAND() * 2147483647), " * INDEXES
-        execute(
+        execute_on(
             connection,
             f"INSERT INTO {SCHEMA}.{EVENTS} SELECT id + {rows // 2}, {randoms} filler FROM {SCHEMA}.{EVENTS}",
         )
-        execute(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
-        execute(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+        execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
+        execute_on(connection, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart({"innodb-buffer-pool-size": pool})
 
 
 def make_unique(connection: pymysql.Connection[Any]) -> None:
     """Unique indexes in place of the table's others."""
     changes = ", ".join(f"DROP KEY k{n}, ADD UNIQUE KEY u{n} (k{n}, id, filler(24))" for n in range(1, INDEXES + 1))
-    execute(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {changes}")
-    execute(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
+    execute_on(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {changes}")
+    execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
 
 
 def look_up_keys(connection: pymysql.Connection[Any], times: int = 200) -> None:
@@ -133,33 +133,37 @@ def _inserting(server: Server, *, warm_up: float, read_back: bool) -> Iterator[S
 
 
 SCENARIOS = (
-    Scenario(
+    CaptureScenario(
         "change-buffer-merges",
         dict.fromkeys(MYSQL, LITTLE) | dict.fromkeys(("mariadb-10.11", "mariadb-10.5"), BUFFERED),
         insertion,
         partial(checks.merges, least=2.0),
     ),
-    Scenario("change-buffer-small", {"mysql-9.7": LITTLE}, settled_insertion, partial(checks.merges, most=9.0)),
-    Scenario(
+    CaptureScenario("change-buffer-small", {"mysql-9.7": LITTLE}, settled_insertion, partial(checks.merges, most=9.0)),
+    CaptureScenario(
         "change-buffer-larger",
         {"mysql-9.7": LITTLE | {"innodb-change-buffer-max-size": "25"}},
         settled_insertion,
         partial(checks.merges, least=4.0),
     ),
-    Scenario(
+    CaptureScenario(
         "change-buffer-single-merges",
         dict.fromkeys(MYSQL, LITTLE) | {"mariadb-10.11": BUFFERED},
         insertion_read_back,
         partial(checks.merges, most=1.2),
     ),
-    Scenario("change-buffer-off", dict.fromkeys(MYSQL, OFF), insertion, checks.no_merges),
-    Scenario(
+    CaptureScenario("change-buffer-off", dict.fromkeys(MYSQL, OFF), insertion, checks.no_merges),
+    CaptureScenario(
         "change-buffer-off-resident",
         {"mysql-9.7": DEFAULT_POOL | {"innodb-change-buffering": "none"}},
         insertion,
         checks_change_buffer.resident,
     ),
-    Scenario("change-buffer-off-unique", {"mysql-9.7": OFF}, insertion_of_unique, checks_change_buffer.read_for_unique),
-    Scenario("change-buffer-off-lookups", dict.fromkeys(MYSQL, OFF), lookups, checks_change_buffer.looked_up),
-    Scenario("change-buffer-growing", {"mysql-9.7": SLOWLY_MERGED}, paced_insertion, checks_change_buffer.growing),
+    CaptureScenario(
+        "change-buffer-off-unique", {"mysql-9.7": OFF}, insertion_of_unique, checks_change_buffer.read_for_unique
+    ),
+    CaptureScenario("change-buffer-off-lookups", dict.fromkeys(MYSQL, OFF), lookups, checks_change_buffer.looked_up),
+    CaptureScenario(
+        "change-buffer-growing", {"mysql-9.7": SLOWLY_MERGED}, paced_insertion, checks_change_buffer.growing
+    ),
 )

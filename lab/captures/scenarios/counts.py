@@ -12,7 +12,7 @@ import pymysql
 
 from exporter.snapshot import Table
 from lab.captures import checks, checks_parallel
-from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, OBSERVABLE, Scenario, Step, cold, execute
+from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, OBSERVABLE, CaptureScenario, Step, cold, execute_on
 from lab.captures.scenarios.scans import LARGER_POOL, OTHER, OTHER_PAGES, PASS_SECONDS, SCANNED, SCANNED_PAGES
 from lab.servers import Server
 from lab.workloads import SCHEMA, count, make_table, scan
@@ -31,8 +31,8 @@ def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: 
     Linear read-ahead finds nothing to read ahead there.
     """
     multiplier = 2_654_435_761  # odd, so that no key comes twice
-    execute(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-    execute(
+    execute_on(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    execute_on(
         connection,
         f"CREATE TABLE {SCHEMA}.{table} (id BIGINT NOT NULL PRIMARY KEY,"
         " filler VARCHAR(1400) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB",
@@ -40,8 +40,8 @@ def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: 
     for first in range(0, rows, 500):
         keys = ((n * multiplier) % _LARGEST_KEY for n in range(first + 1, min(first + 500, rows) + 1))
         values = ", ".join(f"({key}, REPEAT('x', 1400))" for key in keys)
-        execute(connection, f"INSERT INTO {SCHEMA}.{table} VALUES {values}")
-    execute(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
+        execute_on(connection, f"INSERT INTO {SCHEMA}.{table} VALUES {values}")
+    execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
 
 
 @contextmanager
@@ -65,8 +65,8 @@ def counting_by_index(server: Server) -> Iterator[Step]:
     """As counted-without-index, after ALTER TABLE shop.orders ADD INDEX count_rows (id)."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, COUNTED_PAGES)
-        execute(connection, f"ALTER TABLE {SCHEMA}.{COUNTED.table} ADD INDEX count_rows (id)")
-        execute(connection, f"ANALYZE TABLE {SCHEMA}.{COUNTED.table}")
+        execute_on(connection, f"ALTER TABLE {SCHEMA}.{COUNTED.table} ADD INDEX count_rows (id)")
+        execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{COUNTED.table}")
         yield partial(count, connection, COUNTED.table)
 
 
@@ -86,7 +86,7 @@ def parallel_count_followed(server: Server) -> Iterator[Step]:
     """As parallel-count, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
     with cold(server, {SCANNED: SCANNED_PAGES, OTHER: OTHER_PAGES}) as connection:
         scan(connection, OTHER)
-        execute(connection, "SET GLOBAL innodb_old_blocks_pct = 80")
+        execute_on(connection, "SET GLOBAL innodb_old_blocks_pct = 80")
         for _ in range(2):
             count(connection, SCANNED)
             time.sleep(PASS_SECONDS)
@@ -113,35 +113,35 @@ def counting_in_order(server: Server) -> Iterator[Step]:
 
 
 SCENARIOS = (
-    Scenario(
+    CaptureScenario(
         "counted-without-index",
         {"mysql-9.7": DEFAULT_POOL, "mysql-5.6": DEFAULT_POOL, "mariadb-10.11": OBSERVABLE},
         counting_without_index,
         partial(checks_parallel.counted, table=COUNTED),
         collections=5,
     ),
-    Scenario(
+    CaptureScenario(
         "counted-small-table",
         {"mysql-9.7": DEFAULT_POOL},
         counting_small_table,
         partial(checks_parallel.counted, table=COUNTED),
         collections=5,
     ),
-    Scenario(
+    CaptureScenario(
         "counted-by-index",
         {"mysql-9.7": DEFAULT_POOL},
         counting_by_index,
         partial(checks_parallel.counted, table=COUNTED, secondary="count_rows"),
         collections=5,
     ),
-    Scenario(
+    CaptureScenario(
         "counted-beside-index",
         {"mysql-9.7": DEFAULT_POOL},
         counting_beside_index,
         partial(checks_parallel.counted, table=COUNTED, secondary="k1", forced=True),
         collections=5,
     ),
-    Scenario(
+    CaptureScenario(
         "parallel-count-followed",
         {"mysql-9.7": LARGER_POOL | {"innodb-parallel-read-threads": "4"}},
         parallel_count_followed,
@@ -149,7 +149,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "cold-counts-in-no-order",
         {"mysql-9.7": LITTLE | {"innodb-parallel-read-threads": "1"}},
         counting_in_no_order,
@@ -158,7 +158,7 @@ SCENARIOS = (
         period=1.6,  # more than the ten seconds between two looks at the machine
         attempts=3,
     ),
-    Scenario(
+    CaptureScenario(
         "cold-counts-in-order",
         {"mysql-9.7": {"innodb-buffer-pool-size": "64M", "innodb-parallel-read-threads": "1"}},
         counting_in_order,

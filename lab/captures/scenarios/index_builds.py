@@ -13,7 +13,7 @@ import pymysql
 
 from exporter.snapshot import Index
 from lab.captures import checks, checks_parallel
-from lab.captures.scenarios.base import DEFAULT_POOL, Scenario, Step, execute, nothing
+from lab.captures.scenarios.base import DEFAULT_POOL, CaptureScenario, Step, execute_on, nothing
 from lab.servers import Server
 from lab.workloads import SCHEMA, make_indexed_table
 
@@ -28,31 +28,31 @@ def make_notes(connection: pymysql.Connection[Any], rows: int, *, key: str = "IN
 
     ``key`` is the type of its primary key.
     """
-    execute(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-    execute(
+    execute_on(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    execute_on(
         connection,
         f"CREATE TABLE {SCHEMA}.{NOTES} (id {key} NOT NULL PRIMARY KEY,"
         " text CHAR(250) CHARACTER SET latin1 NOT NULL, other INT NOT NULL) ENGINE=InnoDB",
     )
     random_text = "RPAD(LPAD(FLOOR(RAND() * 1000000000), 10, '0'), 250, 'x')"
-    execute(connection, f"INSERT INTO {SCHEMA}.{NOTES} SELECT 1, {random_text}, 0")
+    execute_on(connection, f"INSERT INTO {SCHEMA}.{NOTES} SELECT 1, {random_text}, 0")
     have = 1
     while have < rows:
         more = min(have, rows - have)
-        execute(
+        execute_on(
             connection,
             f"INSERT INTO {SCHEMA}.{NOTES} SELECT id + {have}, {random_text}, 0"
             f" FROM {SCHEMA}.{NOTES} WHERE id <= {more} ORDER BY id",
         )
         have += more
-    execute(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX {BY_TEXT.index} (text)")
-    execute(connection, f"ANALYZE TABLE {SCHEMA}.{NOTES}")
+    execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX {BY_TEXT.index} (text)")
+    execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{NOTES}")
 
 
 def rebuild(connection: pymysql.Connection[Any]) -> None:
     """Build an index like the one that the table has, and drop it again."""
-    execute(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text, other)")
-    execute(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
+    execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text, other)")
+    execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def index_build(server: Server) -> Iterator[Step]:
     """
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, 1_000_000, indexes=1)
-        execute(
+        execute_on(
             connection,
             "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'",
         )
@@ -90,7 +90,7 @@ def index_build(server: Server) -> Iterator[Step]:
 
     def build() -> None:
         with contextlib.suppress(pymysql.MySQLError), server.connect() as connection:
-            execute(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {added}")
+            execute_on(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {added}")
 
     builder = threading.Thread(target=build, daemon=True)
     steps = iter((nothing, builder.start))
@@ -107,23 +107,23 @@ _FOUR = DEFAULT_POOL | {"innodb-parallel-read-threads": "4", "innodb-ddl-threads
 _BUILT = partial(checks_parallel.built, index=BY_TEXT, least_pages=2_500)
 
 SCENARIOS = (
-    Scenario("index-build", {"mysql-9.7": {}}, index_build, checks.building, period=0.8),
-    Scenario("index-builds", {"mysql-9.7": _FOUR}, index_builds, _BUILT, collections=5),
-    Scenario(
+    CaptureScenario("index-build", {"mysql-9.7": {}}, index_build, checks.building, period=0.8),
+    CaptureScenario("index-builds", {"mysql-9.7": _FOUR}, index_builds, _BUILT, collections=5),
+    CaptureScenario(
         "index-builds-followed",
         {"mysql-9.7": _FOUR | {"innodb-ddl-buffer-size": "64M"}},
         index_builds,
         _BUILT,
         collections=5,
     ),
-    Scenario(
+    CaptureScenario(
         "index-builds-many-readers",
         {"mysql-9.7": DEFAULT_POOL | {"innodb-parallel-read-threads": "32", "innodb-ddl-threads": "32"}},
         index_builds,
         _BUILT,
         collections=5,
     ),
-    Scenario(
+    CaptureScenario(
         "small-index-builds",
         {"mysql-9.7": _FOUR},
         small_index_builds,

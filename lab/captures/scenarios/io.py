@@ -12,7 +12,7 @@ from typing import Any
 import pymysql
 
 from lab.captures import checks_io
-from lab.captures.scenarios.base import LITTLE, Scenario, Step, execute
+from lab.captures.scenarios.base import LITTLE, CaptureScenario, Step, execute_on
 from lab.servers import Server
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
 
@@ -72,12 +72,12 @@ def short_ranges(server: Server) -> Iterator[Step]:
     """
     with server.connect() as connection:
         make_table(connection, ORDERS, 6000)
-        ranges = Ranges(6000)
+        ranges = RangeReads(6000)
         ranges(connection)
         yield partial(ranges, connection)
 
 
-class Ranges:
+class RangeReads:
     """Reads of RANGE_PAGES pages in the order of the primary key, each at a random place of ORDERS."""
 
     def __init__(self, pages: int, seed: int = 1) -> None:
@@ -107,7 +107,7 @@ def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = (
             load.repeat(update, pause=0)
             time.sleep(warm_up)
         for statement in then:
-            execute(connection, statement)
+            execute_on(connection, statement)
         time.sleep(REST if then else 0.0)
         with Load(server.connect) as load:
             load.repeat(Paced(rate), pause=0)
@@ -124,7 +124,7 @@ def update(connection: pymysql.Connection[Any], rows: int = STATEMENT_ROWS) -> N
     """Update so many rows at random places of ORDERS in one statement."""
     chosen = ", ".join(str(random.randint(1, WRITTEN_PAGES * ROWS_PER_PAGE)) for _ in range(rows))
     letter = random.choice("abcdef")
-    execute(
+    execute_on(
         connection,
         f"UPDATE {SCHEMA}.{ORDERS} SET filler = CONCAT('{letter}', SUBSTR(filler, 2)) WHERE id IN ({chosen})",
     )
@@ -176,7 +176,7 @@ def little_written(server: Server) -> Iterator[Step]:
 
 
 SCENARIOS = (
-    Scenario(
+    CaptureScenario(
         "warm-pool",
         {"mysql-9.7": WARM_POOL, "mariadb-11.8": WARM_POOL}
         | {"mysql-5.6": WARM_POOL | {"innodb-buffer-pool-dump-at-shutdown": "OFF"}},
@@ -184,7 +184,7 @@ SCENARIOS = (
         checks_io.warm,
         collections=6,
     ),
-    Scenario(
+    CaptureScenario(
         "read-ahead-wasted",
         dict.fromkeys(
             ("mysql-9.7", "mysql-5.6", "mariadb-10.5", "mariadb-10.11"), LITTLE | {"innodb-read-ahead-threshold": "32"}
@@ -194,21 +194,21 @@ SCENARIOS = (
         collections=6,
         check_of={"mariadb-10.11": partial(checks_io.wasted, counted=False)},
     ),
-    Scenario(
+    CaptureScenario(
         "write-pressure",
         {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
         write_pressure,
         checks_io.flushing,
         collections=8,
     ),
-    Scenario(
+    CaptureScenario(
         "write-pressure-followed",
         {"mariadb-10.11": WRITTEN_POOL | LOGS["mariadb-10.11"]},
         write_pressure_followed,
         checks_io.flushing,
         collections=6,
     ),
-    Scenario(
+    CaptureScenario(
         "little-written",
         {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
         little_written,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from lab.captures import checks
-from lab.captures.scenarios.base import Scenario, Step, execute, nothing
+from lab.captures.scenarios.base import CaptureScenario, Step, execute_on, nothing
 from lab.servers import NAMES, Server
 
 UNPRIVILEGED = "nobody"
@@ -22,7 +22,7 @@ def idle(_server: Server) -> Iterator[Step]:
 def unprivileged(server: Server) -> Iterator[Step]:
     """None. The sidecar's account has no privilege at all (USAGE)."""
     with server.connect() as connection:
-        execute(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")
+        execute_on(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")
     yield nothing
 
 
@@ -38,8 +38,8 @@ def _own_defaults(server: str) -> Mapping[str, str]:
 
 
 SCENARIOS = (
-    Scenario("idle", {name: _own_defaults(name) for name in NAMES}, idle, checks.idle, collections=6),
-    Scenario(
+    CaptureScenario("idle", {name: _own_defaults(name) for name in NAMES}, idle, checks.idle, collections=6),
+    CaptureScenario(
         "unprivileged",
         {"mysql-9.7": {}, "mariadb-10.11": {"performance-schema": "ON"}},
         unprivileged,

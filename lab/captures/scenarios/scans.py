@@ -12,7 +12,17 @@ import pymysql
 
 from exporter.snapshot import Table
 from lab.captures import checks
-from lab.captures.scenarios.base import DEFAULT_POOL, MARIADB, MYSQL, OBSERVABLE, Scenario, Step, cold, emptied, execute
+from lab.captures.scenarios.base import (
+    DEFAULT_POOL,
+    MARIADB,
+    MYSQL,
+    OBSERVABLE,
+    CaptureScenario,
+    Step,
+    cold,
+    emptied,
+    execute_on,
+)
 from lab.servers import Server
 from lab.workloads import SCHEMA, count, look_up, scan
 
@@ -51,7 +61,7 @@ def repeated_scan(server: Server) -> Iterator[Step]:
 def repeated_scan_followed(server: Server) -> Iterator[Step]:
     """As repeated-scan, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
     with repeated_scan(server) as step, server.connect() as connection:
-        execute(connection, "SET GLOBAL innodb_old_blocks_pct = 80")
+        execute_on(connection, "SET GLOBAL innodb_old_blocks_pct = 80")
         for _ in range(2):
             step()
             time.sleep(PASS_SECONDS)
@@ -177,11 +187,11 @@ def _scans_and_lookups(connection: pymysql.Connection[Any], before: int) -> Iter
 
 def _set(server: Server, setting: str) -> None:
     with server.connect() as connection:
-        execute(connection, f"SET GLOBAL {setting}")
+        execute_on(connection, f"SET GLOBAL {setting}")
 
 
 SCENARIOS = (
-    Scenario(
+    CaptureScenario(
         "repeated-scan",
         {"mysql-9.7": LARGER_POOL, "mysql-5.6": DEFAULT_POOL} | dict.fromkeys(MARIADB, OBSERVABLE),
         repeated_scan,
@@ -191,7 +201,7 @@ SCENARIOS = (
         # From 10.6 on the page cleaner refills the free list, and the table takes the pool over pass by pass.
         check_of=dict.fromkeys(MARIADB, partial(checks.read_at_first, table=SCANNED_TABLE)),
     ),
-    Scenario(
+    CaptureScenario(
         "repeated-scan-followed",
         dict.fromkeys(MYSQL, DEFAULT_POOL),
         repeated_scan_followed,
@@ -199,7 +209,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "scan-fits-free-pages",
         {"mysql-9.7": DEFAULT_POOL},
         scan_fits_free_pages,
@@ -207,7 +217,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "small-table-scan",
         {"mysql-9.7": DEFAULT_POOL},
         small_table_scan,
@@ -215,7 +225,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "parallel-count",
         {"mysql-9.7": LARGER_POOL | {"innodb-parallel-read-threads": "4"}},
         parallel_count,
@@ -226,7 +236,7 @@ SCENARIOS = (
         # table stay: seen in one of four captures, with passes that read as little as a third of it.
         attempts=3,
     ),
-    Scenario(
+    CaptureScenario(
         "scan-exceeds-pool",
         IN_STEPS,
         scan_exceeds_pool,
@@ -234,7 +244,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "count-exceeds-pool",
         {"mysql-9.7": IN_STEPS["mysql-9.7"] | {"innodb-parallel-read-threads": "4"}},
         count_exceeds_pool,
@@ -242,7 +252,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "scan-exceeds-pool-followed",
         {"mysql-9.7": IN_STEPS["mysql-9.7"]},
         scan_exceeds_pool_followed,
@@ -250,7 +260,7 @@ SCENARIOS = (
         collections=6,
         period=PASS_SECONDS,
     ),
-    Scenario(
+    CaptureScenario(
         "time-zero-pollutes",
         dict.fromkeys(MYSQL, PROMOTING),
         time_zero_pollutes,
@@ -258,7 +268,7 @@ SCENARIOS = (
         collections=6,
         period=2.4,
     ),
-    Scenario(
+    CaptureScenario(
         "time-zero-pollutes-followed",
         {"mysql-9.7": PROMOTING},
         time_zero_pollutes_followed,
@@ -266,7 +276,7 @@ SCENARIOS = (
         collections=6,
         period=2.4,
     ),
-    Scenario(
+    CaptureScenario(
         "time-zero-keeps",
         {"mysql-9.7": PROMOTING},
         time_zero_keeps,
@@ -274,7 +284,7 @@ SCENARIOS = (
         collections=7,
         period=1.0,
     ),
-    Scenario(
+    CaptureScenario(
         "hot-set-exceeds-pool",
         IN_STEPS,
         hot_set_exceeds_pool,
@@ -282,7 +292,7 @@ SCENARIOS = (
         collections=6,
         period=1.0,
     ),
-    Scenario(
+    CaptureScenario(
         "hot-set-exceeds-pool-followed",
         {"mysql-9.7": IN_STEPS["mysql-9.7"]},
         hot_set_exceeds_pool_followed,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.models.parallel_read import ParallelRead
-from lab.campaign import Data
-from lab.experiments.base import Cell, Check, Column, Outcome
+from lab.campaign.part import Data
+from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e1.experiment import GROWN, ORDERED, PARALLEL, ROWS, SERIAL, THREADS
 
 PUBLISHED = {1: 33.07, 2: 19.65, 4: 13.16, 8: 8.81, 16: 7.43, 32: 7.16}
@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountCost:
     """The counts of one table by one number of threads: medians of what `experiment.counted` returns."""
 
     threads: int
@@ -67,7 +67,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Series:
+class CountSeries:
     """The counts of one table by all numbers of threads.
 
     Attributes:
@@ -79,7 +79,7 @@ class Series:
 
     leaf_pages: float
     subtrees: int
-    by_threads: Mapping[int, Counts]
+    by_threads: Mapping[int, CountCost]
     cores: int
 
     @property
@@ -114,12 +114,12 @@ def published_model() -> ParallelRead:
     return ParallelRead(one, 1.0, waits, PUBLISHED_CORES)
 
 
-def conclude(parts: Mapping[str, Data]) -> Outcome:
+def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """One row a server, table and number of threads."""
     grown, ordered, serial = (
         _series(parts[part], table) for part, table in ((PARALLEL, GROWN), (PARALLEL, ORDERED), (SERIAL, GROWN))
     )
-    return Outcome(
+    return Conclusion(
         columns=COLUMNS,
         rows=(
             *(_row(grown, PLACES[GROWN], each) for each in THREADS),
@@ -141,13 +141,15 @@ def conclude(parts: Mapping[str, Data]) -> Outcome:
     )
 
 
-def _series(part: Data, table: str) -> Series:
+def _series(part: Data, table: str) -> CountSeries:
     found = part["tables"][table]
     by_threads = {
-        int(threads): Counts(int(threads), **{name: statistics.median(one[name] for one in runs) for name in runs[0]})
+        int(threads): CountCost(
+            int(threads), **{name: statistics.median(one[name] for one in runs) for name in runs[0]}
+        )
         for threads, runs in found["counts"].items()
     }
-    return Series(found["leaf_pages"], found["subtrees"], by_threads, part["cores"])
+    return CountSeries(found["leaf_pages"], found["subtrees"], by_threads, part["cores"])
 
 
 def _published_foretold(threads: int) -> float:
@@ -155,7 +157,7 @@ def _published_foretold(threads: int) -> float:
     return model.seconds / model.seconds_with(threads)
 
 
-def _row(series: Series, place: str, threads: int) -> tuple[Cell, ...]:
+def _row(series: CountSeries, place: str, threads: int) -> tuple[Cell, ...]:
     counts = series.by_threads[threads]
     published: tuple[Cell, ...] = (None, None, None)
     if place == PLACES[GROWN]:
@@ -173,56 +175,56 @@ def _row(series: Series, place: str, threads: int) -> tuple[Cell, ...]:
     )
 
 
-def _serial_row(serial: Series) -> tuple[Cell, ...]:
+def _serial_row(serial: CountSeries) -> tuple[Cell, ...]:
     one = serial.by_threads[1]
     return (SERIAL, PLACES[GROWN], 1, PUBLISHED_SERIAL, None, None, one.seconds, None, None, None, *_counters(one))
 
 
-def _counters(counts: Counts) -> tuple[Cell, ...]:
+def _counters(counts: CountCost) -> tuple[Cell, ...]:
     return counts.pages, counts.waited_for, counts.wait_seconds, counts.cpu_seconds
 
 
-def _checks(grown: Series, ordered: Series, serial: Series) -> tuple[Check, ...]:
+def _checks(grown: CountSeries, ordered: CountSeries, serial: CountSeries) -> tuple[Expectation, ...]:
     counts = list(grown.by_threads.values())
     every = [each.pages / series.leaf_pages for series in (grown, ordered) for each in series.by_threads.values()]
     off = [_published_foretold(each) / PUBLISHED[1] * PUBLISHED[each] for each in THREADS]
     return (
-        Check("pages read by a count beside the table's, fewest", min(every), least=0.95),
-        Check("pages read by a count beside the table's, most", max(every), most=1.05),
-        Check(
+        Expectation("pages read by a count beside the table's, fewest", min(every), least=0.95),
+        Expectation("pages read by a count beside the table's, most", max(every), most=1.05),
+        Expectation(
             f"pages read by {SERIAL} beside those of {PARALLEL} with one thread",
             serial.by_threads[1].pages / grown.by_threads[1].pages,
             least=0.95,
             most=1.05,
         ),
-        Check(
+        Expectation(
             "threads made for a count beside those allowed, fewest",
             min(each.threads_made / each.threads for each in counts if each.threads > 1),
             least=1.0,
             most=1.0,
         ),
-        Check(
+        Expectation(
             "pages as they came: share that one thread waits for",
             grown.by_threads[1].waited_for / grown.by_threads[1].pages,
             least=0.95,
         ),
-        Check(
+        Expectation(
             "pages in key order: share that one thread waits for",
             ordered.by_threads[1].waited_for / ordered.by_threads[1].pages,
             most=0.1,
         ),
-        Check(
+        Expectation(
             f"pages as they came: speed-up with {ADVISED} threads (published: {PUBLISHED[1] / PUBLISHED[ADVISED]:.2f})",
             grown.speed_up(ADVISED),
             least=1.5,
         ),
-        Check(
+        Expectation(
             f"speed-up with {ADVISED} threads, pages as they came beside pages in key order",
             grown.speed_up(ADVISED) / ordered.speed_up(ADVISED),
             least=1.0,  # what is no wait for a read is shared among the cores there too
         ),
         *(
-            Check(
+            Expectation(
                 f"pages as they came, {each} threads: the model's speed-up with reads as slow as they were beside ours",
                 grown.foretold_with_its_waits(each) / grown.speed_up(each),
                 least=1.0 - WITHIN,
@@ -231,12 +233,12 @@ def _checks(grown: Series, ordered: Series, serial: Series) -> tuple[Check, ...]
             for each in THREADS
             if 1 < each <= ADVISED
         ),
-        Check(
+        Expectation(
             "the model's speed-up beside the published one, lowest of all numbers of threads",
             min(off),
             least=1.0 - WITHIN,
         ),
-        Check(
+        Expectation(
             "the model's speed-up beside the published one, highest of all numbers of threads",
             max(off),
             most=1.0 + WITHIN,
@@ -244,7 +246,7 @@ def _checks(grown: Series, ordered: Series, serial: Series) -> tuple[Check, ...]
     )
 
 
-def _differences(grown: Series, ordered: Series, serial: Series) -> Iterator[str]:
+def _differences(grown: CountSeries, ordered: CountSeries, serial: CountSeries) -> Iterator[str]:
     most = max(THREADS)
     one, last = grown.by_threads[1], grown.by_threads[most]
     for each in (ADVISED, most):

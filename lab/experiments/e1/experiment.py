@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from lab.campaign import Data, Part
+from lab.campaign.part import Data, Part
 from lab.servers import Server
-from lab.watching import asked, execute
+from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA
 
 Say = Callable[[str], None]
@@ -72,7 +72,7 @@ def copy_in_order(server: Server) -> None:
 
 def leaf_pages(server: Server, table: str) -> float:
     """Of its clustered index."""
-    return asked(
+    return query_number(
         server,
         f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{SCHEMA}'"
         f" AND table_name = '{table}' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
@@ -107,12 +107,12 @@ def counted(server: Server, table: str, threads: int) -> dict[str, float]:
             cursor.execute(f"SET SESSION innodb_parallel_read_threads = {threads}")
         cursor.execute(f"SELECT id FROM {SCHEMA}.{table} WHERE id = 1")
         cursor.fetchall()
-        before, threads_before = _counters(server, table), asked(server, _THREAD)
+        before, threads_before = _counters(server, table), query_number(server, _THREAD)
         began = time.perf_counter()
         cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")
         cursor.fetchall()
         took = time.perf_counter() - began
-    threads_made = asked(server, _THREAD) - threads_before - 1  # the one that asks is new too
+    threads_made = query_number(server, _THREAD) - threads_before - 1  # the one that asks is new too
     after = _counters(server, table)
     spent = {name: round(after[name] - before[name], 4) for name in after}
     return {"seconds": round(took, 4), "threads_made": threads_made, "load": os.getloadavg()[0]} | spent
@@ -124,7 +124,7 @@ def _counters(server: Server, table: str) -> dict[str, float]:
         status = dict(cursor.fetchall())
     found = {name: float(status[variable]) for name, variable in _COUNTERS.items()}
     found["cpu_seconds"] = _cpu_seconds(server.pid)
-    found["wait_seconds"] = asked(
+    found["wait_seconds"] = query_number(
         server,
         "SELECT SUM(SUM_TIMER_READ) / 1e12 FROM performance_schema.file_summary_by_instance"
         f" WHERE FILE_NAME LIKE '%{SCHEMA}/{table}.ibd'",

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from lab.campaign import Data
-from lab.reports.drawing import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, PUBLISHED, label, thousands
+from lab.campaign.part import Data
+from lab.reports.pictures import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, PUBLISHED, label, thousands
 
 
 def draw(figure: Figure, data: Data) -> None:

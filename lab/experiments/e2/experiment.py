@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.models.lru.scenario import Fetch, Pool, Scan, Scenario
-from lab.campaign import Data, Part
+from lab.campaign.part import Data, Part
 from lab.experiments import passes
-from lab.experiments.base import Cell, Check, Column, Outcome
+from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e2.published import LONG, LONG_UK, MYSQL_5_7_LONG_UK, SECONDS, SHORT
 from lab.experiments.e2.statements import above_zero, by_one, by_one_slowed, by_threads
-from lab.experiments.passes import Series
+from lab.experiments.passes import PassSeries
 from lab.lru_scenarios import CLEANER_SECONDS, Reader, dumped, play, table_name
+from lab.measurement import reads, seconds
 from lab.servers import Server
-from lab.watching import reads, seconds
 from lab.workloads import count
 
 SERVER = "mysql-9.7"
@@ -38,7 +38,7 @@ SMALL = Pool(pages=POOL, old_blocks_time_ms=OLD_BLOCKS_MS)
 
 
 @dataclass(frozen=True)
-class Case:
+class PublishedCase:
     """One way to count the tables.
 
     Attributes:
@@ -88,10 +88,10 @@ WRONG: Mapping[Fetch, float] = {"normal": 0.005, "scan": 0.05}
 """The most that the model, which goes in page order, may be off at full speed, as a share of the pages read."""
 
 USUAL, OTHER = (SHORT, LONG, LONG_UK), (SHORT, LONG_UK, LONG)
-PARALLEL = Case("1", "4 threads", USUAL, by_threads, fetch="scan")
-OTHER_ORDER = Case("2", "4 threads, other order", OTHER, by_threads, fetch="scan")
-ONE = Case("3", "1 thread, full speed", USUAL, by_one)
-SLOWED = Case(
+PARALLEL = PublishedCase("1", "4 threads", USUAL, by_threads, fetch="scan")
+OTHER_ORDER = PublishedCase("2", "4 threads, other order", OTHER, by_threads, fetch="scan")
+ONE = PublishedCase("3", "1 thread, full speed", USUAL, by_one)
+SLOWED = PublishedCase(
     "3",
     "1 thread, slowed",
     USUAL,
@@ -99,8 +99,8 @@ SLOWED = Case(
     pool=Pool(pages=POOL, free_high=FREE_HIGH, refill_seconds=CLEANER_SECONDS),
     slow_seconds=SLOW_SECONDS,
 )
-WHERE = Case("4", "WHERE id > 0, full speed", USUAL, above_zero)
-ALL_FITS = Case(
+WHERE = PublishedCase("4", "WHERE id > 0, full speed", USUAL, above_zero)
+ALL_FITS = PublishedCase(
     "5",
     "4 threads, all fits",
     USUAL,
@@ -112,7 +112,7 @@ CASES = (PARALLEL, OTHER_ORDER, ONE, SLOWED, WHERE, ALL_FITS)
 """In the order of the table."""
 
 
-def _measure(*cases: Case) -> Callable[[Server, Callable[[str], None]], Data]:
+def _measure(*cases: PublishedCase) -> Callable[[Server, Callable[[str], None]], Data]:
     def run(server: Server, say: Callable[[str], None]) -> Data:
         found = {}
         for case in cases:
@@ -141,14 +141,14 @@ PARTS = (
 
 
 @dataclass(frozen=True)
-class Counted:
+class PassCounters:
     """What a case showed: passes by table, and the plain COUNT(*) of the table with a secondary index after them."""
 
-    tables: Mapping[str, Series]
+    tables: Mapping[str, PassSeries]
     plain: Data
 
     @property
-    def last(self) -> Series:
+    def last(self) -> PassSeries:
         """The table that was counted last."""
         return list(self.tables.values())[-2]
 
@@ -159,11 +159,11 @@ class Counted:
         return probe.measured[1].made_young / probe.pages
 
 
-def conclude(parts: Mapping[str, Data]) -> Outcome:
+def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """What each pass read, beside the model and the published seconds."""
     data = {name: each for part in parts.values() for name, each in part.items()}
-    found = {case: Counted(passes.series(data[case.name]["played"]), data[case.name]["plain"]) for case in CASES}
-    return Outcome(
+    found = {case: PassCounters(passes.series(data[case.name]["played"]), data[case.name]["plain"]) for case in CASES}
+    return Conclusion(
         columns=(Column("case"), Column("table"), *passes.COLUMNS),
         rows=tuple(_rows(found)),
         checks=tuple(_checks(found)),
@@ -172,7 +172,7 @@ def conclude(parts: Mapping[str, Data]) -> Outcome:
     )
 
 
-Found = Mapping[Case, Counted]
+Found = Mapping[PublishedCase, PassCounters]
 
 
 def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
@@ -187,27 +187,33 @@ def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
             yield case.name, f"{LONG_UK}, plain COUNT(*)", "after", None, plain["seconds"], plain["pages"], None
 
 
-def _checks(found: Found) -> Iterator[Check]:
+def _checks(found: Found) -> Iterator[Expectation]:
     for case in (PARALLEL, OTHER_ORDER, ONE, WHERE, ALL_FITS):
         wrong = passes.off(found[case].tables)
-        yield Check(f"{case.name}: pages off the model, share of those read", wrong, most=WRONG[case.fetch])
+        yield Expectation(f"{case.name}: pages off the model, share of those read", wrong, most=WRONG[case.fetch])
     for case in (PARALLEL, OTHER_ORDER, ONE, WHERE):
         least = found[case].last.least_later
-        yield Check(f"{case.name}: least that a later pass reads of the last table, share of it", least, least=0.5)
+        yield Expectation(
+            f"{case.name}: least that a later pass reads of the last table, share of it", least, least=0.5
+        )
     most = found[ALL_FITS].last.most_later
-    yield Check(f"{ALL_FITS.name}: most that a later pass reads of the last table, share of it", most, most=0.01)
+    yield Expectation(f"{ALL_FITS.name}: most that a later pass reads of the last table, share of it", most, most=0.01)
     last = found[SLOWED].last
-    yield Check(f"{SLOWED.name}: the pass that finds the last table cached", last.cached_at, least=3, most=PASSES)
+    yield Expectation(f"{SLOWED.name}: the pass that finds the last table cached", last.cached_at, least=3, most=PASSES)
     late = last.cached_at - last.says_cached_at
-    yield Check(f"{SLOWED.name}: passes until then, more than the model's", late, least=-1, most=1)
+    yield Expectation(f"{SLOWED.name}: passes until then, more than the model's", late, least=-1, most=1)
     most = max(counted.tables[table].most_later for case, counted in found.items() for table in case.order[:2])
-    yield Check("all cases: most that a later pass reads of the first two tables, share of one", most, most=0.01)
+    yield Expectation("all cases: most that a later pass reads of the first two tables, share of one", most, most=0.01)
     for case in (PARALLEL, OTHER_ORDER):
-        yield Check(f"{case.name}: promoted by a second count, share of the table", found[case].promoted, most=0.05)
+        yield Expectation(
+            f"{case.name}: promoted by a second count, share of the table", found[case].promoted, most=0.05
+        )
     for case in (ONE, WHERE):
-        yield Check(f"{case.name}: promoted by a second count, share of the table", found[case].promoted, least=0.95)
+        yield Expectation(
+            f"{case.name}: promoted by a second count, share of the table", found[case].promoted, least=0.95
+        )
     most = max(counted.plain["pages"] for counted in found.values()) / PAGES[LONG_UK]
-    yield Check(f"all cases: plain COUNT(*) of {LONG_UK}, share of its clustered index", most, most=0.1)
+    yield Expectation(f"all cases: plain COUNT(*) of {LONG_UK}, share of its clustered index", most, most=0.1)
 
 
 def _differences(found: Found) -> Iterator[str]:

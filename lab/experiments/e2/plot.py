@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.experiments.passes import draw_pages, draw_seconds, finish
-from lab.reports.drawing import BLUE, GREEN, INK, ORANGE, PINK
+from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
 
 COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)
 """Of the cases, 1 to 5."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.models.lru.scenario import Scan, Scenario
-from lab.campaign import Data, Part
+from lab.campaign.part import Data, Part
 from lab.experiments import passes
-from lab.experiments.base import Cell, Check, Column, Outcome
-from lab.experiments.passes import Series
+from lab.experiments.base import Cell, Column, Conclusion, Expectation
+from lab.experiments.passes import PassSeries
 from lab.lru_scenarios import CLEANER_SECONDS, MYSQL, dumped, load, play
 from lab.servers import Server
 
@@ -28,7 +28,7 @@ QUIET_SECONDS, QUIET_PASSES = 5.0, 3
 
 
 @dataclass(frozen=True)
-class Run:
+class ScanRun:
     """One way to do it.
 
     Attributes:
@@ -51,10 +51,10 @@ class Run:
         return f"{self.name}, pct {self.pct}"
 
 
-FULL_SPEED, WIDE = Run("full speed", 37), Run("full speed", 95)
-QUIET = Run("slow, nothing written", 37, seconds=QUIET_SECONDS, number=QUIET_PASSES)
-WRITTEN = Run("full speed, writes", 37, written=True)
-SLOWED = Run("slow, writes", 37, written=True, seconds=SLOW_SECONDS)
+FULL_SPEED, WIDE = ScanRun("full speed", 37), ScanRun("full speed", 95)
+QUIET = ScanRun("slow, nothing written", 37, seconds=QUIET_SECONDS, number=QUIET_PASSES)
+WRITTEN = ScanRun("full speed, writes", 37, written=True)
+SLOWED = ScanRun("slow, writes", 37, written=True, seconds=SLOW_SECONDS)
 
 RUNS = {
     "mysql-5.6": (FULL_SPEED, QUIET, WRITTEN, SLOWED, WIDE),
@@ -66,7 +66,7 @@ STEPS = {"mysql-5.6": SLOWED, "mysql-9.7": SLOWED, "mariadb-10.11": FULL_SPEED}
 TAKES = {"mysql-5.6": 190.0, "mysql-9.7": 170.0, "mariadb-10.11": 30.0}
 
 
-def scenario(server: str, run: Run) -> Scenario:
+def scenario(server: str, run: ScanRun) -> Scenario:
     """What is played: MySQL's page cleaner goes by the clock, and sleeps while nothing is written."""
     found = load(SCENARIOS[run.pct])
     others, table = found.steps
@@ -95,12 +95,12 @@ def _measure(name: str) -> Callable[[Server, Callable[[str], None]], Data]:
 PARTS = tuple(Part(GROUP, name, name, {}, _measure(name), TAKES[name]) for name in RUNS)
 
 
-def conclude(parts: Mapping[str, Data]) -> Outcome:
+def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """What the passes read on each server, beside the model and the published seconds."""
     found = {
         (server, run): passes.series(parts[server][run.key])[TABLE] for server, runs in RUNS.items() for run in runs
     }
-    return Outcome(
+    return Conclusion(
         columns=(Column("server"), Column("reads"), Column("pct"), *passes.COLUMNS),
         rows=tuple(_rows(found)),
         checks=tuple(_checks(found)),
@@ -109,7 +109,7 @@ def conclude(parts: Mapping[str, Data]) -> Outcome:
     )
 
 
-Found = Mapping[tuple[str, Run], Series]
+Found = Mapping[tuple[str, ScanRun], PassSeries]
 
 
 def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
@@ -120,20 +120,22 @@ def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
             yield server, run.name, run.pct, *row
 
 
-def _checks(found: Found) -> Iterator[Check]:
+def _checks(found: Found) -> Iterator[Expectation]:
     for (server, run), each in found.items():
         name = f"{server}, {run.name}, pct {run.pct}"
         if STEPS[server] == run:
             worst = max(abs(a - b) for a, b in zip(each.read, each.modelled, strict=True)) / each.pages
-            yield Check(f"{name}: pages off the model, the worst pass, share of the table", worst, most=0.05)
+            yield Expectation(f"{name}: pages off the model, the worst pass, share of the table", worst, most=0.05)
             late = each.cached_at - each.says_cached_at
-            yield Check(f"{name}: passes until it is cached, more than the model's", late, least=-1, most=1)
-            yield Check(f"{name}: the pass that finds it cached", each.cached_at, least=3, most=run.number)
+            yield Expectation(f"{name}: passes until it is cached, more than the model's", late, least=-1, most=1)
+            yield Expectation(f"{name}: the pass that finds it cached", each.cached_at, least=3, most=run.number)
         elif run == WIDE:
-            yield Check(f"{name}: the pass that finds it cached", each.cached_at, least=2, most=2)
+            yield Expectation(f"{name}: the pass that finds it cached", each.cached_at, least=2, most=2)
         elif not run.written:
-            yield Check(f"{name}: pages off the model, share of those read", passes.off({TABLE: each}), most=0.005)
-            yield Check(f"{name}: least read by a later pass, share of the table", each.least_later, least=0.5)
+            yield Expectation(
+                f"{name}: pages off the model, share of those read", passes.off({TABLE: each}), most=0.005
+            )
+            yield Expectation(f"{name}: least read by a later pass, share of the table", each.least_later, least=0.5)
 
 
 def _differences(found: Found) -> Iterator[str]:
@@ -176,7 +178,7 @@ def _share() -> float:
     return found.sizes()[TABLE] / found.pool.pages
 
 
-def _in_turn(each: Series, *, model: bool = False) -> str:
+def _in_turn(each: PassSeries, *, model: bool = False) -> str:
     return ", ".join(f"{pages:,}" for pages in (each.modelled if model else each.read))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from lab.campaign import Data
+from lab.campaign.part import Data
 from lab.experiments.passes import draw_pages, draw_seconds, finish
-from lab.reports.drawing import BLUE, GREEN, ORANGE, PINK
+from lab.reports.pictures import BLUE, GREEN, ORANGE, PINK
 
 
 def draw(figure: Figure, data: Data) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.models import ddl
-from lab.campaign import Data
-from lab.experiments.base import Cell, Check, Column, Outcome
-from lab.experiments.e4.experiment import PARALLEL, PUBLISHED, PUBLISHED_ROWS, ROWS, SERIAL, SETTINGS, Setting
+from lab.campaign.part import Data
+from lab.experiments.base import Cell, Column, Conclusion, Expectation
+from lab.experiments.e4.experiment import PARALLEL, PUBLISHED, PUBLISHED_ROWS, ROWS, SERIAL, SETTINGS, BuildSetting
 
 PUBLISHED_SERIAL, PUBLISHED_PARALLEL = 97.48, 42.87
 """Seconds, seed 003's own: MySQL 8.0.13, and 8.0.27 with 1000 MiB, eight and eight threads."""
-FIRST = Setting(1_048_576, 4, 4)
+FIRST = BuildSetting(1_048_576, 4, 4)
 """The smallest buffer, which all are compared with."""
-ALIKE = Setting(1_048_576_000, 8, 8)
+ALIKE = BuildSetting(1_048_576_000, 8, 8)
 """That of seed 003's own build."""
-LARGE, LARGEST = Setting(1_048_576_000, 4, 4), Setting(2_097_152_000, 4, 4)
+LARGE, LARGEST = BuildSetting(1_048_576_000, 4, 4), BuildSetting(2_097_152_000, 4, 4)
 """Four and four threads, as the first, with 1000 and with 2000 MiB."""
 WITHIN = 0.2
 """Of what was measured: by how much the model may miss it."""
@@ -44,7 +44,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildCost:
     """The builds with one setting: medians, but for what is written.
 
     Attributes:
@@ -71,31 +71,31 @@ class Grid:
         build: As the model takes it.
     """
 
-    built: Mapping[Setting, Built]
+    built: Mapping[BuildSetting, BuildCost]
     build: ddl.IndexBuild
 
-    def foretold(self, setting: Setting) -> float:
+    def foretold(self, setting: BuildSetting) -> float:
         """Bytes that the model says are written to temporary files."""
         return ddl.written_bytes(self.build, setting.buffer, setting.read_threads)
 
-    def passes(self, setting: Setting) -> int:
+    def passes(self, setting: BuildSetting) -> int:
         """As the model says."""
         return ddl.merge_passes(self.build, setting.buffer, setting.read_threads)
 
-    def off(self, setting: Setting) -> float:
+    def off(self, setting: BuildSetting) -> float:
         """What the model says beside what was measured."""
         return self.foretold(setting) / self.built[setting].written
 
-    def times_as_fast(self, setting: Setting) -> float:
+    def times_as_fast(self, setting: BuildSetting) -> float:
         """As the first."""
         return self.built[FIRST].seconds / self.built[setting].seconds
 
-    def less_written(self, setting: Setting, other: Setting) -> float:
+    def less_written(self, setting: BuildSetting, other: BuildSetting) -> float:
         """What the other one writes beside what this one does."""
         return self.built[other].written / self.built[setting].written
 
 
-def conclude(parts: Mapping[str, Data]) -> Outcome:
+def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """One row a setting, and one for the release without parallel builds."""
     part = parts[PARALLEL]
     grid = Grid(
@@ -109,7 +109,7 @@ def conclude(parts: Mapping[str, Data]) -> Outcome:
         ),
     )
     serial = _built(parts[SERIAL]["builds"][SERIAL])
-    return Outcome(
+    return Conclusion(
         columns=COLUMNS,
         rows=(*(_row(grid, each) for each in SETTINGS), _serial_row(serial)),
         checks=_checks(grid, serial),
@@ -126,9 +126,9 @@ def conclude(parts: Mapping[str, Data]) -> Outcome:
     )
 
 
-def _built(builds: Sequence[Mapping[str, float]]) -> Built:
+def _built(builds: Sequence[Mapping[str, float]]) -> BuildCost:
     median = {name: statistics.median(each[name] for each in builds) for name in builds[0]}
-    return Built(
+    return BuildCost(
         seconds=median["seconds"],
         written=min(each["written_bytes"] for each in builds),
         most_written=max(each["written_bytes"] for each in builds),
@@ -137,7 +137,7 @@ def _built(builds: Sequence[Mapping[str, float]]) -> Built:
     )
 
 
-def _row(grid: Grid, setting: Setting) -> tuple[Cell, ...]:
+def _row(grid: Grid, setting: BuildSetting) -> tuple[Cell, ...]:
     built = grid.built[setting]
     return (
         PARALLEL,
@@ -157,7 +157,7 @@ def _row(grid: Grid, setting: Setting) -> tuple[Cell, ...]:
     )
 
 
-def _serial_row(serial: Built) -> tuple[Cell, ...]:
+def _serial_row(serial: BuildCost) -> tuple[Cell, ...]:
     unknown = (None,) * 6
     return (
         SERIAL,
@@ -172,38 +172,40 @@ def _serial_row(serial: Built) -> tuple[Cell, ...]:
     )
 
 
-def _checks(grid: Grid, serial: Built) -> tuple[Check, ...]:
+def _checks(grid: Grid, serial: BuildCost) -> tuple[Expectation, ...]:
     offs = [grid.off(each) for each in SETTINGS]
     large = _with_large_buffer()
     times = [grid.built[each].seconds for each in large]
     published = [PUBLISHED[each] for each in large]
     return (
-        Check("bytes written, the model's beside ours, lowest", min(offs), least=1.0 - WITHIN),
-        Check("bytes written, the model's beside ours, highest", max(offs), most=1.0 + WITHIN),
-        Check(
+        Expectation("bytes written, the model's beside ours, lowest", min(offs), least=1.0 - WITHIN),
+        Expectation("bytes written, the model's beside ours, highest", max(offs), most=1.0 + WITHIN),
+        Expectation(
             f"bytes written with {_mib(FIRST)} beside those with {_mib(LARGE)}",
             grid.less_written(LARGE, FIRST),
             least=2.0,
         ),
-        Check(
+        Expectation(
             f"bytes written with {_mib(LARGE)} beside those with {_mib(LARGEST)}",
             grid.less_written(LARGEST, LARGE),
             least=1.2,
         ),
-        Check(
+        Expectation(
             f"time with {_mib(FIRST)} beside that with {_mib(LARGE)}"
             f" (published: {PUBLISHED[FIRST] / PUBLISHED[LARGE]:.2f})",
             grid.times_as_fast(LARGE),
             least=1.3,
         ),
-        Check(
+        Expectation(
             f"the same beside what threads alone change, slowest to fastest with {_mib(LARGE)}"
             f" (published: {max(published) / min(published):.2f})",
             grid.times_as_fast(LARGE) / (max(times) / min(times)),
             least=1.0,
         ),
-        Check("pages read by a build, most", max(each.pages_read for each in grid.built.values()), most=0.01 * ROWS),
-        Check(
+        Expectation(
+            "pages read by a build, most", max(each.pages_read for each in grid.built.values()), most=0.01 * ROWS
+        ),
+        Expectation(
             f"bytes written by {SERIAL} beside those with {_mib(ALIKE)}, {ALIKE.read_threads} threads",
             serial.written / grid.built[ALIKE].written,
             least=2.0,
@@ -211,17 +213,17 @@ def _checks(grid: Grid, serial: Built) -> tuple[Check, ...]:
     )
 
 
-def _with_large_buffer() -> list[Setting]:
+def _with_large_buffer() -> list[BuildSetting]:
     """All that differ from `LARGE` by their threads only."""
     return [each for each in SETTINGS if each.published_buffer == LARGE.published_buffer]
 
 
-def _mib(setting: Setting) -> str:
+def _mib(setting: BuildSetting) -> str:
     """The published buffer, in words."""
     return f"{setting.published_buffer / MIB:,.0f} MiB"
 
 
-def _differences(grid: Grid, serial: Built) -> Iterator[str]:
+def _differences(grid: Grid, serial: BuildCost) -> Iterator[str]:
     first, large = grid.built[FIRST], grid.built[LARGE]
     gained, published = grid.times_as_fast(LARGE), PUBLISHED[FIRST] / PUBLISHED[LARGE]
     if gained < published / 1.1:
@@ -258,5 +260,5 @@ def _differences(grid: Grid, serial: Built) -> Iterator[str]:
     )
 
 
-def _named(setting: Setting) -> str:
+def _named(setting: BuildSetting) -> str:
     return f"{_mib(setting)}, {setting.ddl_threads} and {setting.read_threads} threads"

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lab.campaign import Data, Part
+from lab.campaign.part import Data, Part
+from lab.measurement import pages_read
 from lab.programs import sysbench
 from lab.servers import Server
-from lab.watching import asked, execute, pages_read
+from lab.servers.sql import execute, query_number
 
 Say = Callable[[str], None]
 Variables = Mapping[str, int]
@@ -23,7 +24,7 @@ OPTIONS = {"innodb-buffer-pool-size": "512M", "innodb-doublewrite": "OFF"}  # it
 
 
 @dataclass(frozen=True)
-class Setting:
+class BuildSetting:
     """What a build is done with.
 
     Attributes:
@@ -60,17 +61,17 @@ def scaled(published: int) -> int:
 
 
 PUBLISHED = {
-    Setting(1_048_576, 4, 4): 540.6838,
-    Setting(104_857_600, 8, 8): 248.3601,
-    Setting(1_048_576_000, 4, 4): 192.2435,
-    Setting(1_048_576_000, 8, 8): 189.1862,
-    Setting(1_048_576_000, 12, 4): 188.7854,
-    Setting(1_048_576_000, 4, 12): 185.9497,
-    Setting(1_048_576_000, 16, 8): 184.1161,
-    Setting(1_048_576_000, 16, 16): 187.4079,
-    Setting(2_097_152_000, 4, 4): 163.6280,
-    Setting(2_097_152_000, 8, 8): 164.6516,
-    Setting(2_097_152_000, 1, 1): 202.0,
+    BuildSetting(1_048_576, 4, 4): 540.6838,
+    BuildSetting(104_857_600, 8, 8): 248.3601,
+    BuildSetting(1_048_576_000, 4, 4): 192.2435,
+    BuildSetting(1_048_576_000, 8, 8): 189.1862,
+    BuildSetting(1_048_576_000, 12, 4): 188.7854,
+    BuildSetting(1_048_576_000, 4, 12): 185.9497,
+    BuildSetting(1_048_576_000, 16, 8): 184.1161,
+    BuildSetting(1_048_576_000, 16, 16): 187.4079,
+    BuildSetting(2_097_152_000, 4, 4): 163.6280,
+    BuildSetting(2_097_152_000, 8, 8): 164.6516,
+    BuildSetting(2_097_152_000, 1, 1): 202.0,
 }
 """Seconds: the InnoDB team's table in seed 003. Of the last the text says "one thread", taken for both, and "about"."""
 SETTINGS = tuple(PUBLISHED)
@@ -99,7 +100,7 @@ def built(server: Server, variables: Variables) -> dict[str, float]:
 
 def _counters(server: Server) -> dict[str, float]:
     def temporary(what: str) -> float:
-        return asked(
+        return query_number(
             server,
             f"SELECT {what} FROM performance_schema.file_summary_by_event_name"
             " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_temp_file'",
@@ -127,7 +128,7 @@ def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data
 
 def _leaf_pages(server: Server) -> float:
     """Of the table's clustered index."""
-    return asked(
+    return query_number(
         server,
         f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{sysbench.SCHEMA}'"
         " AND table_name = 'sbtest1' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
@@ -136,10 +137,10 @@ def _leaf_pages(server: Server) -> float:
 
 def _entry_bytes(server: Server) -> float:
     """Of an entry's columns: c and the primary key, an INT."""
-    return 4.0 + asked(server, f"SELECT AVG(LENGTH(c)) FROM {TABLE}")
+    return 4.0 + query_number(server, f"SELECT AVG(LENGTH(c)) FROM {TABLE}")
 
 
-def _parts(settings: Sequence[Setting]) -> tuple[Part, ...]:
+def _parts(settings: Sequence[BuildSetting]) -> tuple[Part, ...]:
     return (
         Part(
             "experiments/E4",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from lab.campaign import Data
-from lab.reports.drawing import BLUE, INK, ORANGE, thousands
+from lab.campaign.part import Data
+from lab.reports.pictures import BLUE, INK, ORANGE, thousands
 
 _HEIGHT = 0.36  # of a bar; two a setting
 

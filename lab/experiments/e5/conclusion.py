@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from advisor.models.change_buffer import Buffer, Changes, Steady, steady
-from lab.campaign import Data
-from lab.experiments.base import Cell, Check, Column, Outcome
+from lab.campaign.part import Data
+from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e5.experiment import FITS, RANDOM, SETTINGS, TOO_LARGE
 
 PUBLISHED = {"none": 858.01, "all": 866.13}
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Setting:
+class LoadResult:
     """The runs of a load under one setting: sums, and the median of the speeds.
 
     Attributes:
@@ -99,7 +99,7 @@ class Regime:
 
     name: str
     published: Mapping[str, float] | None
-    by_setting: Mapping[str, Setting]
+    by_setting: Mapping[str, LoadResult]
     faster: float
     changes_each: float
     leaf_pages: float
@@ -133,14 +133,14 @@ class Regime:
         return None if model is None else model.reads_per_second * found.seconds / found.transactions
 
 
-def conclude(parts: Mapping[str, Data]) -> Outcome:
+def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """One row a load and setting."""
     typed = _regime(parts[FITS], "typed", "fits: as published, its first 10,000 rows", 4.0, PUBLISHED)
     whole = _regime(parts[FITS], "whole", "fits: all of its rows", 4.0)
     inserts = _regime(parts[TOO_LARGE], "oltp_insert", "does not fit: oltp_insert, one index", 1.0)
     random = _regime(parts[RANDOM], "insert_rows", "does not fit: rows with three random keys", 3.0)
     regimes = (typed, whole, inserts, random)
-    return Outcome(
+    return Conclusion(
         columns=COLUMNS,
         rows=tuple(_row(regime, setting) for regime in regimes for setting in SETTINGS),
         checks=tuple(_checks(typed, whole, inserts, random)),
@@ -179,11 +179,11 @@ def _speed(run: Mapping[str, float]) -> float:
     return run["transactions"] / run["seconds"]
 
 
-def _setting(runs: list[Mapping[str, float]]) -> Setting:
+def _setting(runs: list[Mapping[str, float]]) -> LoadResult:
     def total(name: str) -> float:
         return sum(run.get(name, 0.0) for run in runs)
 
-    return Setting(
+    return LoadResult(
         per_second=statistics.median(_speed(run) for run in runs),
         seconds=total("seconds"),
         transactions=total("transactions"),
@@ -227,26 +227,26 @@ def _row(regime: Regime, setting: str) -> tuple[Cell, ...]:
     )
 
 
-def _checks(typed: Regime, whole: Regime, inserts: Regime, random: Regime) -> Iterator[Check]:
+def _checks(typed: Regime, whole: Regime, inserts: Regime, random: Regime) -> Iterator[Expectation]:
     for regime in (typed, whole):
-        yield Check(f"{regime.name}: speed, all / none", regime.faster, 0.7, 1.4)
+        yield Expectation(f"{regime.name}: speed, all / none", regime.faster, 0.7, 1.4)
     for setting in SETTINGS:
         pages = whole.by_setting[setting].pages_a_transaction
-        yield Check(f"{whole.name}: pages read a transaction with {setting}", pages, most=RESIDENT)
+        yield Expectation(f"{whole.name}: pages read a transaction with {setting}", pages, most=RESIDENT)
     none, merged = (typed.by_setting[setting] for setting in SETTINGS)
-    yield Check(f"{typed.name}: pages read, none / all", none.pages_read / max(merged.pages_read, 1.0), 0.8, 1.25)
-    yield Check(f"{typed.name}: pages merged with all", merged.merges, least=1)
-    yield Check(f"{typed.name}: operations a merge", merged.operations_a_merge or 0.0, 1.0, 1.3)
+    yield Expectation(f"{typed.name}: pages read, none / all", none.pages_read / max(merged.pages_read, 1.0), 0.8, 1.25)
+    yield Expectation(f"{typed.name}: pages merged with all", merged.merges, least=1)
+    yield Expectation(f"{typed.name}: operations a merge", merged.operations_a_merge or 0.0, 1.0, 1.3)
     for regime in (inserts, random):
-        yield Check(f"{regime.name}: pages read a transaction, none / all", regime.fewer_pages(), least=3.0)
-        yield Check(f"{regime.name}: speed, all / none", regime.faster, least=1.2)
+        yield Expectation(f"{regime.name}: pages read a transaction, none / all", regime.fewer_pages(), least=3.0)
+        yield Expectation(f"{regime.name}: speed, all / none", regime.faster, least=1.2)
         model = regime.model("all")
         if model is not None:
             ratio = (regime.by_setting["all"].operations_a_merge or 0.0) / model.operations_per_merge
-            yield Check(f"{regime.name}: operations a merge, measured / model", ratio, 0.7, 1.4)
+            yield Expectation(f"{regime.name}: operations a merge, measured / model", ratio, 0.7, 1.4)
         for setting in SETTINGS:
             pages = regime.by_setting[setting].pages_a_transaction / (regime.foretold_pages(setting) or 1.0)
-            yield Check(f"{regime.name}: pages read with {setting}, measured / model", pages, 0.7, MORE_PAGES)
+            yield Expectation(f"{regime.name}: pages read with {setting}, measured / model", pages, 0.7, MORE_PAGES)
 
 
 def _differences(typed: Regime, whole: Regime, inserts: Regime, random: Regime, built: float) -> Iterator[str]:

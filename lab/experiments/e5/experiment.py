@@ -14,11 +14,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lab.campaign import Data, NotShown, Part
+from lab.campaign.part import Data, NotShown, Part
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
+from lab.measurement import pages_read
 from lab.programs import sysbench
 from lab.servers import Server
-from lab.watching import asked, execute, pages_read
+from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA, insert_rows
 
 SETTINGS = ("none", "all")
@@ -163,13 +164,13 @@ def _reads(server: Server) -> dict[str, float]:
     """Reads of the undo tablespaces, and of the system tablespace, where the change buffer is."""
     files = "performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE"
     return {
-        name: asked(server, f"SELECT COALESCE(SUM(COUNT_READ), 0) FROM {files} '%/{file}'")
+        name: query_number(server, f"SELECT COALESCE(SUM(COUNT_READ), 0) FROM {files} '%/{file}'")
         for name, file in (("undo_reads", "undo_00_"), ("system_reads", "ibdata1"))
     }
 
 
 def _metric(server: Server, name: str) -> float:
-    return asked(server, f"SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
+    return query_number(server, f"SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
 
 
 def _switch(server: Server, setting: str) -> None:
@@ -194,7 +195,7 @@ def _leaf_pages(server: Server, schema: str) -> dict[str, int]:
 
 def _cached(server: Server, index: str) -> float:
     """Leaf pages of an index that are in the pool."""
-    return asked(
+    return query_number(
         server,
         "SELECT COALESCE(SUM(N_CACHED_PAGES), 0) FROM information_schema.INNODB_CACHED_INDEXES"
         f" JOIN information_schema.INNODB_INDEXES USING (INDEX_ID) WHERE NAME = '{index}'",
@@ -207,10 +208,10 @@ def _found(
     """A part's numbers; ``named`` is how the names of the indexes begin whose keys come in random order."""
     return {
         "runs": runs,
-        "pool_pages": asked(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS"),
-        "page_bytes": asked(server, "SELECT @@innodb_page_size"),
-        "max_size_pct": asked(server, "SELECT @@innodb_change_buffer_max_size"),
-        "io_capacity": asked(server, "SELECT @@innodb_io_capacity"),
+        "pool_pages": query_number(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS"),
+        "page_bytes": query_number(server, "SELECT @@innodb_page_size"),
+        "max_size_pct": query_number(server, "SELECT @@innodb_change_buffer_max_size"),
+        "io_capacity": query_number(server, "SELECT @@innodb_io_capacity"),
         "leaf_pages": indexes,
         "random_leaf_pages": sum(pages for name, pages in indexes.items() if name.startswith(named)),
         "entry_bytes": entry_bytes,

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from lab.campaign import Data
-from lab.reports.drawing import BLUE, INK, ORANGE, PINK, label, thousands
+from lab.campaign.part import Data
+from lab.reports.pictures import BLUE, INK, ORANGE, PINK, label, thousands
 
 COLOURS = {"none": ORANGE, "all": BLUE}
 _WIDTH = 0.38

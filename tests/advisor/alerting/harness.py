@@ -14,7 +14,7 @@ import httpx
 
 from lab.packages.cache import Unavailable
 from lab.processes.ports import free_port
-from lab.processes.serving import Running
+from lab.processes.service import Service
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
@@ -28,7 +28,7 @@ RESEND, LONG_RESEND = 3, 8
 
 
 @contextlib.contextmanager
-def alertmanager_or_skip(suite: str, *arguments: Any, **options: Any) -> Iterator[Running]:
+def alertmanager_or_skip(suite: str, *arguments: Any, **options: Any) -> Iterator[Service]:
     with ExitStack() as stack:
         try:
             started = stack.enter_context(alertmanager.running(suite, *arguments, **options))

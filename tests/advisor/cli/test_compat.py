@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
 from lab.servers import Server
-from lab.watching import asked
+from lab.servers.sql import query_number
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
 from tests.advisor.sidecar import Sidecar, values, wait_for
@@ -26,7 +26,7 @@ def names(sidecar: Sidecar, **options: Any) -> set[str]:
 
 def kinds_asked(server: Server) -> float:
     """How often the server was asked what INNODB_METRICS' counters are."""
-    return asked(
+    return query_number(
         server,
         "SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_statements_summary_by_digest"
         " WHERE DIGEST_TEXT LIKE 'SELECT NAME AS%SUBSYSTEM%INNODB_METRICS%'",

@@ -18,7 +18,7 @@ from advisor.http.guard import AT_ONCE, LONGEST_BODY, Guard
 from advisor.http.web_configuration_in_force import Web
 from advisor.observe.source import Replayed
 from advisor.rules.rulebook import Rulebook
-from lab.processes.serving import PLAIN
+from lab.processes.service import PLAIN
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.http.secured import write
 from tests.advisor.sidecar import Sidecar, problem

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.processes.serving import NotServing
-from lab.programs.prometheus import NEWEST, OLDEST, QueryFailed, running
+from lab.processes.service import NotServing
+from lab.programs.prometheus import NEWEST, OLDEST, PrometheusError, running
 from tests.unavailable import or_give_up
 
 each_suite = pytest.mark.parametrize("suite", [OLDEST, NEWEST])
@@ -20,7 +20,7 @@ def test_it_answers_queries_and_says_what_is_wrong_with_one(suite: str, tmp_path
         [series] = started.query_range("time()", 1000, 1020, 10)
         assert series.values == [(1000, 1000), (1010, 1010), (1020, 1020)]
         assert started.query("no_such_metric") == []
-        with pytest.raises(QueryFailed, match="unclosed left parenthesis"):
+        with pytest.raises(PrometheusError, match="unclosed left parenthesis"):
             started.query("sum(")
     assert not Path(f"/proc/{started.pid}").exists()
 
@@ -43,5 +43,5 @@ def test_a_rule_file_may_change_while_it_runs(tmp_path: Path) -> None:
         started.reload()
         assert [rule["name"] for rule in started.rules()] == ["d:e:f"]
         rules.write_text("groups: [{")
-        with pytest.raises(QueryFailed):
+        with pytest.raises(PrometheusError):
             started.reload()

@@ -8,7 +8,7 @@ import pytest
 from lab.packages.cache import Unavailable
 from lab.programs import sysbench
 from lab.servers import Server
-from lab.watching import asked, execute
+from lab.servers.sql import execute, query_number
 from tests.advisor.sidecar import PATIENCE
 from tests.unavailable import give_up
 
@@ -76,9 +76,9 @@ def test_a_report_that_lacks_a_number_is_an_error() -> None:
 
 
 def test_tables_are_made_and_written_as_the_options_say(prepared: Server) -> None:
-    assert asked(prepared, f"SELECT COUNT(*) FROM {SCHEMA}.sbtest1") == ROWS
+    assert query_number(prepared, f"SELECT COUNT(*) FROM {SCHEMA}.sbtest1") == ROWS
     indexes = f"SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = '{SCHEMA}'"
-    assert asked(prepared, f"{indexes} AND NON_UNIQUE = 1") == asked(prepared, indexes) == 2
+    assert query_number(prepared, f"{indexes} AND NON_UNIQUE = 1") == query_number(prepared, indexes) == 2
 
     before = inserts(prepared)
     found = sysbench.run(
@@ -111,6 +111,6 @@ def test_nothing_runs_on_after_a_run_that_took_too_long(prepared: Server, monkey
         sysbench.run(prepared, "oltp_write_only", seconds=5, schema=SCHEMA, table_size=ROWS)
     writing = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{SCHEMA}'"
     deadline = time.monotonic() + PATIENCE
-    while asked(prepared, writing) and time.monotonic() < deadline:
+    while query_number(prepared, writing) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert asked(prepared, writing) == 0
+    assert query_number(prepared, writing) == 0

@@ -27,7 +27,7 @@ class NotServing(Exception):
 
 
 @dataclass(frozen=True)
-class Running:
+class Service:
     """One that serves.
 
     Attributes:
@@ -40,9 +40,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def serving(
+def run_service(
     name: str, command: Sequence[str], environment: Mapping[str, str], log: Path, listening: re.Pattern[str]
-) -> Iterator[Running]:
+) -> Iterator[Service]:
     """Start it, and stop it at the end.
 
     Args:
@@ -57,7 +57,7 @@ def serving(
     """
     process = child.spawn(command, environment, log)
     try:
-        yield Running(process.pid, _port(name, process, log, listening))
+        yield Service(process.pid, _port(name, process, log, listening))
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

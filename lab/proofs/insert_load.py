@@ -13,12 +13,14 @@ from functools import partial
 from pathlib import Path
 
 from exporter.snapshot import Snapshot
-from lab.campaign import NotShown
+from lab.campaign.part import NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
-from lab.proofs.record import Measure
+from lab.measurement import pages_read
+from lab.observation import snapshots
+from lab.proofs.record import Comparison
 from lab.servers import Server
 from lab.servers.server import Options
-from lab.watching import asked, execute, pages_read, snapshots
+from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA, Load, insert_rows
 
 ROWS = 160_000  # three indexes of about 600 leaf pages each
@@ -40,7 +42,7 @@ Work = Callable[[Server, int], None]
 
 
 @dataclass(frozen=True)
-class Spent:
+class RowCost:
     """By each row that was inserted, or looked up.
 
     Attributes:
@@ -58,7 +60,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Watched:
+class InsertObservation:
     """What was seen while rows were inserted.
 
     Attributes:
@@ -69,7 +71,7 @@ class Watched:
     """
 
     snapshots: tuple[Snapshot, ...]
-    spent: Spent
+    spent: RowCost
     rate: float
     buffer_pages: int
 
@@ -94,7 +96,7 @@ def look_up(server: Server, rows: int) -> None:
         look_up_keys(connection, rows)
 
 
-def spend(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> Spent:
+def measure(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> RowCost:
     """Insert so many rows, in so many rounds: of their times it is the median that counts.
 
     The master thread merges by fits and starts: some thousand rows are needed for a mean of what they read.
@@ -107,12 +109,12 @@ def spend(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> Sp
     inserted = rows // rounds * rounds
     grown = [(after - before) / inserted for after, before in zip(_counted(server), began, strict=True)]
     pages, merges, operations, redo = grown
-    return Spent(pages, merges, operations, statistics.median(took) * 1000.0 * rounds / inserted, redo)
+    return RowCost(pages, merges, operations, statistics.median(took) * 1000.0 * rounds / inserted, redo)
 
 
 def alternating(
     server: Server, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: Work, rounds: int = 8
-) -> tuple[Spent, Spent]:
+) -> tuple[RowCost, RowCost]:
     """The same work under two settings, in turns, so that what changes on the machine or in the pool weighs on both.
 
     Args:
@@ -122,19 +124,19 @@ def alternating(
         work: What is done with them.
         rounds: Under each setting.
     """
-    found: tuple[list[Spent], list[Spent]] = ([], [])
+    found: tuple[list[RowCost], list[RowCost]] = ([], [])
     for _ in range(rounds):
         for setting, spent in zip(statements, found, strict=True):
             execute(server, *setting)
-            spent.append(spend(server, rows, work, rounds=1))
+            spent.append(measure(server, rows, work, rounds=1))
     first, second = (
-        Spent(**{each.name: statistics.median(getattr(s, each.name) for s in spent) for each in fields(Spent)})
+        RowCost(**{each.name: statistics.median(getattr(s, each.name) for s in spent) for each in fields(RowCost)})
         for spent in found
     )
     return first, second
 
 
-def watch(server: Server, rows: int, work: Work = insert) -> Watched:
+def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation:
     """Watch the server while so many rows at a time are inserted, again and again.
 
     They are inserted during the collections too: a server that is left alone merges innodb_io_capacity pages a second.
@@ -147,19 +149,14 @@ def watch(server: Server, rows: int, work: Work = insert) -> Watched:
         after, span = _counted(server), time.monotonic() - began
         done, size = _last_row(server) - last, buffer_pages(server)
     pages, merges, operations, redo = [(now - was) / done for now, was in zip(after, before, strict=True)]
-    return Watched(seen, Spent(pages, merges, operations, span * 1000.0 / done, redo), done / span, size)
-
-
-def status(server: Server, name: str) -> float:
-    """A number of SHOW GLOBAL STATUS."""
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(f"SHOW GLOBAL STATUS LIKE '{name}'")
-        return float(cursor.fetchall()[0][1])
+    return InsertObservation(seen, RowCost(pages, merges, operations, span * 1000.0 / done, redo), done / span, size)
 
 
 def counter(server: Server, name: str) -> int:
     """Of INNODB_METRICS; what MariaDB has in the upper half of one is garbage."""
-    return int(asked(server, f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'"))
+    return int(
+        query_number(server, f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
+    )
 
 
 def buffer_pages(server: Server) -> int:
@@ -213,10 +210,10 @@ def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, floa
     return (last - before) / PAGE_BYTES, seconds
 
 
-def compared(what: str, before: Spent, after: Spent, *, timed: bool = True) -> tuple[Measure, ...]:
+def comparisons(what: str, before: RowCost, after: RowCost, *, timed: bool = True) -> tuple[Comparison, ...]:
     """Pages read and, unless it means nothing, time of the same work."""
-    pages = Measure(what=f"pages read for {what}", unit="pages per row", before=before.pages, after=after.pages)
-    took = Measure(what=f"time of {what}", unit="ms per row", before=before.milliseconds, after=after.milliseconds)
+    pages = Comparison(what=f"pages read for {what}", unit="pages per row", before=before.pages, after=after.pages)
+    took = Comparison(what=f"time of {what}", unit="ms per row", before=before.milliseconds, after=after.milliseconds)
     return (pages, took) if timed else (pages,)
 
 
@@ -230,7 +227,7 @@ def _counted(server: Server) -> tuple[float, float, float, float]:
 
 
 def _last_row(server: Server) -> float:
-    return asked(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
+    return query_number(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
 
 
 def _read_bytes(server: Server) -> int:

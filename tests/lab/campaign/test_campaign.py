@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from lab.campaign import ATTEMPTS, Campaign, Data, NotNow, NotShown, Part
-from lab.reports.reporting import Reporter
+from lab.campaign.campaign import ATTEMPTS, Campaign
+from lab.campaign.part import Data, NotNow, NotShown, Part
+from lab.campaign.progress import Reporter
 from lab.servers import Server
 
 pytestmark = pytest.mark.server

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from lab.bench.everything import ALL as FIGURES
-from lab.campaign import NotShown, Part
+from lab.bench.catalog import FIGURES
+from lab.campaign import records
+from lab.campaign.part import NotShown, Part
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
-from lab.experiments.base import Check
+from lab.experiments.base import Expectation
+from lab.observation import rules
 from lab.proofs import COUNTER_PROOFS, PROOFS, SHORT, parts, short_form
 from lab.proofs import report as proofs
-from lab.proofs.record import Effect, Fact, Measure
-from lab.proofs.unproved import UNPROVED
-from lab.reports import drawing, records
-from lab.watching import rules
+from lab.proofs.gaps import UNPROVED
+from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect
+from lab.reports import pictures
 
 PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
 OFF = 0.002  # of a number in a picture: another machine may round otherwise
@@ -80,7 +81,7 @@ def test_an_experiments_record_shows_what_must_hold(name: str) -> None:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiments_picture_shows_its_numbers(name: str) -> None:
     _, _, outcome = experiments.outcomes()[name]
-    drawn = flat(drawing.shown(experiments.PICTURES / f"{name}.svg"))
+    drawn = flat(pictures.shown(experiments.PICTURES / f"{name}.svg"))
     assert drawn == pytest.approx(flat(outcome.plot), rel=OFF, abs=2), "run: .venv/bin/python -m tools.docs"
     assert (experiments.PICTURES / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
@@ -96,14 +97,14 @@ def flat(data: object) -> list[float]:
 
 def test_the_pages_lead_to_what_is_there() -> None:
     for path in (Path("docs/experiments.md"), Path("docs/proofs.md")):
-        page = (drawing.FOLDER.parents[1] / path).read_text(encoding="utf-8")
+        page = (pictures.FOLDER.parents[1] / path).read_text(encoding="utf-8")
         headings = {heading.lower() for heading in re.findall(r"^## (.*)$", page, re.MULTILINE)}
         anchors = {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in headings}
         assert [target for target in re.findall(r"\]\(#([^)]+)\)", page) if target not in anchors] == []
 
 
 def test_an_effect_is_off_by_a_part_of_what_was_measured() -> None:
-    effect = Effect(quantity="pages", unit="pages", now=110, predicted=10, before=100, after=20)
+    effect = MeasuredEffect(quantity="pages", unit="pages", now=110, predicted=10, before=100, after=20)
     assert effect.error == pytest.approx(0.25)
     with pytest.raises(NotShown, match="25% off"):
         effect.check()
@@ -113,22 +114,22 @@ def test_an_effect_is_off_by_a_part_of_what_was_measured() -> None:
 
 
 def test_harm_and_evidence_that_is_wrong_are_no_proof() -> None:
-    Measure(what="pages read", unit="pages", before=0, after=0).check()
-    Measure(what="pages read", unit="pages", before=100, after=105).check()
+    Comparison(what="pages read", unit="pages", before=0, after=0).check()
+    Comparison(what="pages read", unit="pages", before=100, after=105).check()
     for before, after in ((100, 106), (0, 1)):
         with pytest.raises(NotShown, match="the advice harms"):
-            Measure(what="pages read", unit="pages", before=before, after=after).check()
-    took = Measure(what="time of a pass", unit="s", before=1.0, after=1.2, least=1.04)
+            Comparison(what="pages read", unit="pages", before=before, after=after).check()
+    took = Comparison(what="time of a pass", unit="s", before=1.0, after=1.2, least=1.04)
     took.check()
     with pytest.raises(NotShown, match=r"was 1 s, and then 1\.2, 1\.06 at best"):
         took.model_copy(update={"least": 1.06}).check()
-    Fact(name="table_pages", said=109, known=100).check()
+    EvidenceCheck(name="table_pages", said=109, known=100).check()
     with pytest.raises(NotShown, match="table_pages is 111 in the evidence, but 100"):
-        Fact(name="table_pages", said=111, known=100).check()
+        EvidenceCheck(name="table_pages", said=111, known=100).check()
 
 
 def test_a_check_has_bounds() -> None:
-    assert Check("pages", 5, least=5, most=5).holds
-    assert not Check("pages", 5, least=6).holds
-    assert not Check("pages", 5, most=4).holds
-    assert Check("pages", 5, least=4, most=6).wanted == "4 to 6"
+    assert Expectation("pages", 5, least=5, most=5).holds
+    assert not Expectation("pages", 5, least=6).holds
+    assert not Expectation("pages", 5, most=4).holds
+    assert Expectation("pages", 5, least=4, most=6).wanted == "4 to 6"

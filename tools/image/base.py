@@ -14,8 +14,8 @@ from pathlib import Path
 
 from lab.packages import cache, debian
 from lab.packages.cache import Unavailable
-from tools import builders
-from tools.builders import Builder
+from tools.image import builders
+from tools.image.builders import Builder
 
 SUITE = "trixie"  # what the Dockerfile's own base is made of
 PACKAGES = ("ca-certificates", "python3", "python3-venv")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lab.campaign import records
 from lab.experiments.e4.conclusion import FIRST, LARGE, LARGEST, conclude
-from lab.experiments.e4.experiment import PARALLEL, SETTINGS, Setting
-from lab.reports import records
+from lab.experiments.e4.experiment import PARALLEL, SETTINGS, BuildSetting
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def broken(parts: dict[str, Any]) -> list[str]:
     return [check.what for check in conclude(parts).checks if not check.holds]
 
 
-def builds(parts: dict[str, Any], setting: Setting) -> list[dict[str, float]]:
+def builds(parts: dict[str, Any], setting: BuildSetting) -> list[dict[str, float]]:
     found: list[dict[str, float]] = parts[PARALLEL]["builds"][str(setting)]
     return found
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from advisor.models.lru.scenario import Pass
-from lab.campaign import Data
+from lab.campaign import records
+from lab.campaign.part import Data
 from lab.experiments import EXPERIMENTS
-from lab.experiments.passes import Series, rows
-from lab.reports import records
+from lab.experiments.passes import PassSeries, rows
 
 
-def series(measured: Sequence[int], model: Sequence[int]) -> Series:
+def series(measured: Sequence[int], model: Sequence[int]) -> PassSeries:
     """Passes of a second each over a table of 1,000 pages."""
 
     def passes(read: Sequence[int]) -> tuple[Pass, ...]:
@@ -23,7 +23,7 @@ def series(measured: Sequence[int], model: Sequence[int]) -> Series:
             for n, pages in enumerate(read, 1)
         )
 
-    return Series(1000, (1.0,) * len(measured), passes(measured), passes(model))
+    return PassSeries(1000, (1.0,) * len(measured), passes(measured), passes(model))
 
 
 def test_passes_that_are_alike_are_one_row_but_for_the_first() -> None:

@@ -27,7 +27,7 @@ class Leak(Exception):
     """A recording names something of this machine."""
 
 
-class Scrubbed(Recorder):
+class RedactedRecorder(Recorder):
     """A recorder that keeps every answer as it came, but for the names of folders and of the machine."""
 
     def __init__(self, path: Path, server: Server) -> None:

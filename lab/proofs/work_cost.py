@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from advisor.observe.window import Window
-from lab.proofs.record import Measure
+from lab.measurement import pages_read
+from lab.observation import snapshots
+from lab.proofs.record import Comparison
 from lab.proofs.trial import LONGEST, Trial
 from lab.servers import Server
-from lab.watching import pages_read, snapshots
 
 Work = Callable[[], None]
 
@@ -23,7 +24,7 @@ A_ROUND = "pages read a round"
 
 
 @dataclass(frozen=True)
-class Spent:
+class WorkCost:
     """By a piece of work each time it is done.
 
     Attributes:
@@ -37,7 +38,7 @@ class Spent:
     least_seconds: float
 
 
-def spend(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> Spent:
+def measure(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> WorkCost:
     """Do it so many times, ``pause`` seconds apart."""
     timed = _Timed(work, pause)
     before = pages_read(server)
@@ -46,7 +47,7 @@ def spend(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> S
     return timed.spent(pages_read(server) - before)
 
 
-def spend_watched(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> tuple[Window, Spent]:
+def measure_observed(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> tuple[Window, WorkCost]:
     """The same, and what is collected before and after each time."""
     timed = _Timed(work, pause)
     before = pages_read(server)
@@ -54,7 +55,7 @@ def spend_watched(server: Server, work: Work, times: int = 3, pause: float = PAU
     return window, timed.spent(pages_read(server) - before)
 
 
-def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = PAUSE) -> Spent:
+def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = PAUSE) -> WorkCost:
     """Follow the rule, let that take effect, and take it back: what the work costs meanwhile, with the rule silent.
 
     Args:
@@ -66,7 +67,7 @@ def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = 
     """
     trial.follow()
     settle()
-    window, after = spend_watched(trial.server, work, times, pause)
+    window, after = measure_observed(trial.server, work, times, pause)
     trial.silent(window)
     trial.take_back()
     return after
@@ -85,9 +86,9 @@ class _Timed:
         self.took.append(time.perf_counter() - began)
         time.sleep(self._pause)
 
-    def spent(self, pages: float) -> Spent:
+    def spent(self, pages: float) -> WorkCost:
         """Each time, with so many pages that all of it read."""
-        return Spent(pages / len(self.took), statistics.median(self.took), min(self.took))
+        return WorkCost(pages / len(self.took), statistics.median(self.took), min(self.took))
 
 
 def rested(work: Work, pause: float = PAUSE) -> Work:
@@ -102,11 +103,11 @@ def repeat(work: Work, times: int, pause: float = PAUSE) -> None:
         time.sleep(pause)
 
 
-def compared(what: str, before: Spent, after: Spent) -> tuple[Measure, Measure]:
+def comparisons(what: str, before: WorkCost, after: WorkCost) -> tuple[Comparison, Comparison]:
     """Both sides of the same work."""
     return (
-        Measure(what=f"pages read by {what}", unit="pages", before=before.pages, after=after.pages),
-        Measure(
+        Comparison(what=f"pages read by {what}", unit="pages", before=before.pages, after=after.pages),
+        Comparison(
             what=f"time of {what}", unit="s", before=before.seconds, after=after.seconds, least=after.least_seconds
         ),
     )

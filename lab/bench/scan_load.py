@@ -16,7 +16,7 @@ SCANNED_PAGES, HOT_PAGES = 11_400, 2_900
 
 
 @contextlib.contextmanager
-def busy() -> Iterator[Server]:
+def scan_load() -> Iterator[Server]:
     """The server, with its load."""
     with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
         with server.connect() as connection:

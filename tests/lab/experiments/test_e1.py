@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lab.campaign import records
 from lab.experiments.e1.conclusion import PUBLISHED, conclude, published_model
 from lab.experiments.e1.experiment import GROWN, ORDERED, PARALLEL
-from lab.reports import records
 
 
 @pytest.fixture

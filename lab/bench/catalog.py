@@ -3,7 +3,7 @@
 from lab.bench import catalogue, load, memory, model, peer, pool_size, sharing, whatif
 from lab.bench.figures import Figure
 
-ALL: dict[str, Figure] = {
+FIGURES: dict[str, Figure] = {
     figure.name: figure
     for figure in (module.FIGURE for module in (peer, pool_size, catalogue, sharing, load, memory, whatif, model))
 }

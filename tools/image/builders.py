@@ -27,7 +27,7 @@ _ANSWER_SECONDS = 30
 _SAID_AT_MOST = 3000  # characters
 
 
-class Failed(Exception):
+class BuildFailed(Exception):
     """A builder failed; the text ends with what it said, where that was not shown."""
 
 
@@ -72,7 +72,7 @@ class Builder:
         )
         if check and done.returncode:
             said = "it said why above" if shown else f"{done.stdout}{done.stderr}"[-_SAID_AT_MOST:].strip()
-            raise Failed(f"{self.name} {arguments[0]} failed: {said}")
+            raise BuildFailed(f"{self.name} {arguments[0]} failed: {said}")
         return done
 
     def has(self, image: str) -> bool:

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from exporter.recording.file import replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
-from lab.captures import Capture, kept, scrub
+from lab.captures import Capture, kept, redaction
 from lab.captures.__main__ import main
 from lab.captures.checks import NotShown, merges, read_each_pass
 from lab.captures.scenarios import CATALOG, SCENARIOS
@@ -80,7 +80,7 @@ def test_its_times_only_grow_and_nothing_cuts_it(capture: Capture) -> None:
 
 @each_capture
 def test_it_names_nothing_of_the_machine(capture: Capture) -> None:
-    assert scrub.leaks(capture.recording) == []
+    assert redaction.leaks(capture.recording) == []
     for told in ("/work/", "innodb-advisor-", ".cache/"):
         assert told not in text(capture.recording)
     for snapshot in replay(capture.recording):
@@ -96,7 +96,7 @@ def test_it_is_small(capture: Capture) -> None:
 def test_names_of_the_machine_are_rewritten_and_the_rest_is_kept(server: Server, tmp_path: Path) -> None:
     host = socket.gethostname()
     values = (f"{server.datadir}/shop/t.ibd", f"{server.socket.parent}/x", f"on\n{host} and {host}x", 7, None, "")
-    with scrub.Scrubbed(tmp_path / "r.jsonl.gz", server) as recorder:
+    with redaction.RedactedRecorder(tmp_path / "r.jsonl.gz", server) as recorder:
         recorder.answer(Answer("any", 1.0, results=(Rows(tuple("abcdef"), (values,)),)))
     answer = json.loads(text(tmp_path / "r.jsonl.gz").splitlines()[1])
     assert answer["results"][0]["rows"] == [
@@ -108,8 +108,8 @@ def test_names_of_the_machine_are_rewritten_and_the_rest_is_kept(server: Server,
 def test_a_name_that_got_through_is_found(server: Server, tmp_path: Path) -> None:
     recording = tmp_path / "r.jsonl.gz"
     recording.write_bytes(gzip.compress(f'"{server.datadir}"'.encode()))
-    with pytest.raises(scrub.Leak, match="a folder of temporary files"):
-        scrub.check(recording)
+    with pytest.raises(redaction.Leak, match="a folder of temporary files"):
+        redaction.check(recording)
 
 
 def test_a_capture_that_does_not_show_its_phenomenon_is_refused() -> None:

@@ -1,6 +1,6 @@
 """What a model costs, in a process of its own that does nothing else, on one core.
 
-`python -m lab.bench.worker REQUEST` is that process; `measured` starts it.
+`python -m lab.bench.model_process REQUEST` is that process; `measured` starts it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Scenario
-from lab.bench.sweep import HOT_SET, Configuration, scenario
+from lab.bench.sweep import HOT_SET, SweepSettings, scenario
 
 ROOT = Path(__file__).parent.parent.parent
 STATUS = Path("/proc/self/status")
@@ -30,11 +30,11 @@ class Request(BaseModel):
     """Simulate the workload of the sweep, ``scale`` times smaller, with each configuration."""
 
     model: Model
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[SweepSettings, ...]
     scale: int
 
 
-class Measured(BaseModel):
+class ModelCost(BaseModel):
     """What that cost.
 
     Attributes:
@@ -51,22 +51,22 @@ class Measured(BaseModel):
     looked_up: tuple[float, ...]
 
 
-def measured(model: Model, configurations: Sequence[Configuration], scale: int = 1) -> Measured:
+def model_cost(model: Model, configurations: Sequence[SweepSettings], scale: int = 1) -> ModelCost:
     """What a model costs in a process of its own."""
     request = Request(model=model, configurations=tuple(configurations), scale=scale)
-    command = [sys.executable, "-m", "lab.bench.worker", request.model_dump_json()]
+    command = [sys.executable, "-m", "lab.bench.model_process", request.model_dump_json()]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    return Measured.model_validate_json(done.stdout)
+    return ModelCost.model_validate_json(done.stdout)
 
 
-def _work(request: Request) -> Measured:
+def _work(request: Request) -> ModelCost:
     passes = _model(request.model)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     mib, cpu, wall = _peak_mib(), time.process_time(), time.perf_counter()
     read = [_read(passes(scenario(configuration, request.scale))) for configuration in request.configurations]
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     pages_read, looked_up = zip(*read, strict=True)
-    return Measured(
+    return ModelCost(
         cpu_seconds=cpu,
         wall_seconds=wall,
         mib=_peak_mib() - mib,

@@ -15,15 +15,15 @@ from click.testing import CliRunner
 
 from advisor.models.lru.scenario import Scan
 from lab.bench import __main__ as bench
-from lab.bench import catalogue_data, costs, exporters, memory, record, report, rig, sharing
-from lab.bench.everything import ALL
+from lab.bench import costs, exporters, many_tables, memory, record, report, rig, sharing
+from lab.bench.catalog import FIGURES
 from lab.bench.exporters import Exporter
-from lab.bench.figures import MORE, Bound, Effort, Figure, Found, Line, Measured, Say, measured, spread
-from lab.bench.sweep import GIB, SWEEP, Configuration, scenario
-from lab.processes.serving import NotServing
+from lab.bench.figures import MORE, Bound, Effort, Figure, Line, Measurement, Say, Values, measure, spread
+from lab.bench.sweep import GIB, SWEEP, SweepSettings, scenario
+from lab.processes.service import NotServing
 from lab.programs import mysqld_exporter
 from lab.servers import Unavailable
-from lab.watching import asked
+from lab.servers.sql import query_number
 from tests.unavailable import give_up
 
 
@@ -31,10 +31,10 @@ def figure(*values: float, bound: Bound | None = None, name: str = "made-up") ->
     """One line whose value is the next of these each time that it is measured, beside 10; and what was asked of it."""
     efforts: list[Effort] = []
 
-    def measure(effort: Effort, say: Say) -> Found:
+    def measure(effort: Effort, say: Say) -> Measurement:
         say("measuring")
         efforts.append(effort)
-        return Found({"line": Measured(ours=(values[len(efforts) - 1],), beside=(10.0,))}, {"MySQL": "9.7"})
+        return Measurement({"line": Values(ours=(values[len(efforts) - 1],), beside=(10.0,))}, {"MySQL": "9.7"})
 
     line = Line("a scrape", "ms", "another", bound or Bound(most=0.5))
     return Figure(name, "A title", "How.", {"line": line}, measure, (1.0, 1.0)), efforts
@@ -45,17 +45,17 @@ def quiet(_: str) -> None:
 
 
 def test_a_value_is_the_median_and_its_spread_the_middle_half() -> None:
-    assert Measured(ours=(1, 100, 3, 2, 4)).value == 3
+    assert Values(ours=(1, 100, 3, 2, 4)).value == 3
     assert spread([1, 2, 3, 4, 5]) == (2, 4)
     assert spread([7]) == (7, 7)
 
 
 def test_a_ratio_is_that_of_the_medians_or_the_median_of_each_rounds() -> None:
     ours, beside = (1.0, 2.0, 9.0), (2.0, 8.0, 9.0)
-    assert Measured(ours=ours, beside=beside).ratio == 2 / 8
-    assert Measured(ours=ours, beside=beside, paired=True).ratio == 0.5
-    assert Measured(ours=ours).ratio is None
-    assert Measured(ours=ours, beside=(0.0,)).ratio is None
+    assert Values(ours=ours, beside=beside).ratio == 2 / 8
+    assert Values(ours=ours, beside=beside, paired=True).ratio == 0.5
+    assert Values(ours=ours).ratio is None
+    assert Values(ours=ours, beside=(0.0,)).ratio is None
 
 
 @pytest.mark.parametrize(
@@ -71,27 +71,27 @@ def test_a_ratio_is_that_of_the_medians_or_the_median_of_each_rounds() -> None:
     ],
 )
 def test_a_bound_is_of_the_ratio_or_of_the_value_and_includes_its_limit(bound: Bound, kept: bool) -> None:  # noqa: FBT001
-    assert Measured(ours=(5.0,), beside=(10.0,)).kept(bound) is kept
+    assert Values(ours=(5.0,), beside=(10.0,)).kept(bound) is kept
 
 
 def test_a_bound_of_a_ratio_is_not_kept_where_there_is_none() -> None:
-    assert not Measured(ours=(5.0,)).kept(Bound(most=0.5))
+    assert not Values(ours=(5.0,)).kept(Bound(most=0.5))
     judged, _ = figure(5.0)
-    assert judged.broken(Found({})) == ["line"]
+    assert judged.broken(Measurement({})) == ["line"]
 
 
 def test_what_keeps_its_bound_is_measured_once() -> None:
     judged, efforts = figure(5.0, 9.0)
-    found, times = measured(judged, Effort(short=True), quiet)
-    assert (found.measured["line"].value, times) == (5.0, 1)
+    found, times = measure(judged, Effort(short=True), quiet)
+    assert (found.values["line"].value, times) == (5.0, 1)
     assert efforts == [Effort(short=True)]
 
 
 @pytest.mark.parametrize("second", [4.0, 8.0])
 def test_what_breaks_its_bound_is_measured_once_more_and_longer(second: float) -> None:
     judged, efforts = figure(9.0, second)
-    found, times = measured(judged, Effort(), quiet)
-    assert (found.measured["line"].value, times) == (second, 2)
+    found, times = measure(judged, Effort(), quiet)
+    assert (found.values["line"].value, times) == (second, 2)
     assert [each.rounds(20, 5) for each in efforts] == [20, 20 * MORE]
 
 
@@ -103,8 +103,8 @@ def test_the_growth_is_that_of_the_last_half() -> None:
 
 
 def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
-    assert list(ALL) == ["peer", "pool", "catalogue", "sharing", "load", "memory", "whatif", "model"]
-    for name, each in ALL.items():
+    assert list(FIGURES) == ["peer", "pool", "catalogue", "sharing", "load", "memory", "whatif", "model"]
+    for name, each in FIGURES.items():
         assert each.name == name
         assert any(line.bound for line in each.lines.values()), name
         assert each.seconds[1] < each.seconds[0]
@@ -116,7 +116,7 @@ def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
 def test_the_bounds_are_those_that_were_promised() -> None:
     bounds = {
         (name, key): (line.bound.least, line.bound.most, line.bound.of)
-        for name, each in ALL.items()
+        for name, each in FIGURES.items()
         for key, line in each.lines.items()
         if line.bound is not None
     }
@@ -142,25 +142,25 @@ def test_the_bounds_are_those_that_were_promised() -> None:
 
 def test_a_row_has_the_median_the_spread_the_ratio_the_bound_and_the_verdict() -> None:
     judged, _ = figure()
-    rows = list(report.rows(judged, {"line": Measured(ours=(1.0, 2.0, 3.0), beside=(20.0, 20.0, 20.0))}))
+    rows = list(report.rows(judged, {"line": Values(ours=(1.0, 2.0, 3.0), beside=(20.0, 20.0, 20.0))}))
     assert rows == [("a scrape", "2.00 ms (1.50–2.50)", "20.0 ms, another", "0.1 ×", "≤ 0.5 ×", "kept")]
-    rows = list(report.rows(judged, {"line": Measured(ours=(1234.0,), beside=(2000.0,))}))
+    rows = list(report.rows(judged, {"line": Values(ours=(1234.0,), beside=(2000.0,))}))
     assert rows == [("a scrape", "1,234 ms", "2,000 ms, another", "0.617 ×", "≤ 0.5 ×", "BROKEN")]
     assert list(report.rows(judged, {})) == [("a scrape", "not measured", "", "", "≤ 0.5 ×", "BROKEN")]
     without, _ = figure(bound=Bound(least=3, of="value"))
-    assert next(iter(report.rows(without, {"line": Measured(ours=(4.0,))})))[2:] == ("", "", "≥ 3 ms", "kept")
+    assert next(iter(report.rows(without, {"line": Values(ours=(4.0,))})))[2:] == ("", "", "≥ 3 ms", "kept")
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Records and the page go here."""
-    monkeypatch.setattr("lab.reports.records.FOLDER", tmp_path)
+    monkeypatch.setattr("lab.campaign.records.FOLDER", tmp_path)
     monkeypatch.setattr(report, "PAGE", tmp_path / "performance.md")
     return tmp_path
 
 
 def chosen(monkeypatch: pytest.MonkeyPatch, *figures: Figure) -> None:
-    monkeypatch.setattr(bench, "ALL", {each.name: each for each in figures})
+    monkeypatch.setattr(bench, "FIGURES", {each.name: each for each in figures})
 
 
 def test_a_record_is_kept_and_the_page_made_of_it(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_a_record_is_kept_and_the_page_made_of_it(kept: Path, monkeypatch: pytes
 
 
 def test_the_page_is_as_the_records_make_it_and_these_keep_their_bounds() -> None:
-    made = report.document(ALL)
+    made = report.document(FIGURES)
     assert (report.PAGE.read_text(encoding="utf-8") if report.PAGE.is_file() else None) == made, "run: make bench"
     assert f"| {report.BROKEN} |" not in (made or "")
 
@@ -197,7 +197,7 @@ def test_the_short_form_keeps_no_record(kept: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_can_not_be_had_is_said_and_the_rest_measured(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(effort: Effort, say: Say) -> Found:
+    def missing(effort: Effort, say: Say) -> Measurement:
         raise Unavailable(f"no server {effort} {say}")
 
     lacking, _ = figure()
@@ -213,7 +213,7 @@ def test_what_can_not_be_had_is_said_and_the_rest_measured(kept: Path, monkeypat
 
 
 def test_an_interruption_ends_it_with_its_own_status(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(effort: Effort, say: Say) -> Found:
+    def interrupted(effort: Effort, say: Say) -> Measurement:
         say(str(effort))
         raise KeyboardInterrupt
 
@@ -229,7 +229,7 @@ def test_the_list_has_every_bound() -> None:
     done = CliRunner().invoke(bench.main, ["--list"])
     assert done.exit_code == 0
     assert "scrape: latency beside mysqld_exporter: ≤ 0.5 ×" in done.output
-    assert all(f"{name}: " in done.output for name in ALL)
+    assert all(f"{name}: " in done.output for name in FIGURES)
 
 
 def test_exporters_take_turns_and_none_is_asked_twice_within_the_pause() -> None:
@@ -251,18 +251,18 @@ def test_the_cpu_time_of_another_process_is_that_of_the_kernels_clock() -> None:
 def test_the_sweep_is_the_one_that_has_bounds() -> None:
     assert [len(set(values)) for values in zip(*SWEEP, strict=True)] == [5, 10, 3]
     assert len(SWEEP) == 150
-    wanted = scenario(Configuration(128, 37, 1000.0), 1)
+    wanted = scenario(SweepSettings(128, 37, 1000.0), 1)
     assert wanted.pool.pages == 128 * GIB == 8_388_608
     assert sum(isinstance(step, Scan) for step in wanted.flat()) == 1 + 5 * 20
 
 
 def test_the_sweep_is_measured_beside_the_reference() -> None:
-    found = ALL["model"].measure(Effort(short=True), quiet)
-    assert list(found.measured) == list(ALL["model"].lines)
-    off = ALL["model"].lines["off"].bound
+    found = FIGURES["model"].measure(Effort(short=True), quiet)
+    assert list(found.values) == list(FIGURES["model"].lines)
+    off = FIGURES["model"].lines["off"].bound
     assert off is not None
-    assert found.measured["off"].kept(off)
-    ratio = found.measured["faster"].ratio
+    assert found.values["off"].kept(off)
+    ratio = found.values["faster"].ratio
     assert ratio is not None
     assert ratio < 1
     assert len(found.details) == 3
@@ -336,13 +336,13 @@ def test_a_peer_that_does_not_start_says_why(running: rig.Rig, tmp_path: Path) -
 def test_many_tables_are_made_once_and_each_is_read_in_every_server_on_them(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     try:
-        catalogue_data.make(folder, 20)
+        many_tables.make(folder, 20)
     except Unavailable as error:
         give_up(str(error))
     for _ in range(2):
-        with catalogue_data.started(folder, 20) as server:
+        with many_tables.started(folder, 20) as server:
             found = "FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_SCHEMA LIKE 'many%'"
-            assert asked(server, f"SELECT COUNT(*) {found} AND COUNT_FETCH > 0") == 20
-            assert asked(server, f"SELECT COUNT(DISTINCT OBJECT_SCHEMA) {found}") == catalogue_data.SCHEMAS
-            assert asked(server, "SELECT COUNT(*) FROM mysql.innodb_table_stats WHERE n_rows = 1") == 20
+            assert query_number(server, f"SELECT COUNT(*) {found} AND COUNT_FETCH > 0") == 20
+            assert query_number(server, f"SELECT COUNT(DISTINCT OBJECT_SCHEMA) {found}") == many_tables.SCHEMAS
+            assert query_number(server, "SELECT COUNT(*) FROM mysql.innodb_table_stats WHERE n_rows = 1") == 20
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]

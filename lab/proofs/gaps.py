@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from advisor.casetest import cases
 from exporter.server import identify
-from lab.watching import rules
+from lab.observation import rules
 
 
 @dataclass(frozen=True)
-class Unproved:
+class UnprovedRule:
     """Why a rule has no proof, and what stands in for it.
 
     Attributes:
@@ -46,10 +46,10 @@ _NOT_HAD = {
 """Servers that cannot be had here, and the variables that the sidecar would know one of them by."""
 
 
-def _unproved(rule: str, why: str) -> Unproved:
+def _unproved(rule: str, why: str) -> UnprovedRule:
     [known] = [each for each in rules() if each.id == rule]
     captures = dict.fromkeys("/".join(case.recording.parts[-3:-1]) for case in cases.load(known))
-    return Unproved(why, (*captures, *known.file.references))
+    return UnprovedRule(why, (*captures, *known.file.references))
 
 
 UNPROVED = {rule: _unproved(rule, why) for rule, why in _WHY.items()}
@@ -61,6 +61,6 @@ def _applying(variables: dict[str, str]) -> tuple[str, ...]:
     return tuple(each.id for each in rules() if server in each.file.applies)
 
 
-NOT_HAD = {name: _applying(variables) for name, variables in _NOT_HAD.items()}
+UNAVAILABLE_SERVERS = {name: _applying(variables) for name, variables in _NOT_HAD.items()}
 """By server that cannot be had here: the rules that apply to it all the same. What they rest on there is that it shares
 its code with a series that they are proved on, and its documentation."""

@@ -6,15 +6,15 @@ import datetime as dt
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from lab.campaign import Data, Done
+from lab.campaign.part import Data, PartResult
+from lab.packages.cache import REPOSITORY
 
-FOLDER = Path(__file__).parent.parent / "records"
+FOLDER = REPOSITORY / "lab" / "records"
 
 
-def save(group: str, done: Sequence[Done]) -> None:
+def save(group: str, done: Sequence[PartResult]) -> None:
     """Keep the results of all parts of a group, such as `experiments/E3`."""
     record = {
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),

@@ -1,0 +1,1 @@
+"""Long runs on real servers, in parts: resumable, with progress and records."""

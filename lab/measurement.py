@@ -1,0 +1,33 @@
+"""What a piece of work costs a server: pages read, and seconds."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+from lab.servers import Server
+from lab.servers.sql import query_number
+
+
+def pages_read(server: Server) -> int:
+    """By all instances of the buffer pool since the start."""
+    return int(query_number(server, "SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
+
+
+def reads(server: Server, work: Callable[[], None], times: int = 1) -> float:
+    """Pages that a piece of work reads each time, on average."""
+    before = pages_read(server)
+    for _ in range(times):
+        work()
+    return (pages_read(server) - before) / times
+
+
+def seconds(work: Callable[[], None], times: int = 3) -> float:
+    """How long a piece of work takes: the median."""
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - began)
+    return statistics.median(took)

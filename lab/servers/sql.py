@@ -1,0 +1,26 @@
+"""Short statements to a running server, each in a session of its own."""
+
+from __future__ import annotations
+
+from lab.servers.server import Server
+
+
+def execute(server: Server, *statements: str) -> None:
+    """Run statements for their effect, in a session of their own."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def query_number(server: Server, sql: str) -> float:
+    """The one number that a query returns."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(sql)
+        return float(cursor.fetchall()[0][0])
+
+
+def global_status(server: Server, name: str) -> float:
+    """A counter of SHOW GLOBAL STATUS."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL STATUS LIKE %s", (name,))
+        return float(cursor.fetchall()[0][1])

@@ -1,0 +1,1 @@
+"""The container image, built with docker, podman or buildah."""
