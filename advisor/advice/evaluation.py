@@ -13,12 +13,13 @@ from advisor import facts
 from advisor.advice.conflicts import resolve
 from advisor.advice.findings import Values, make
 from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation, fingerprint
+from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Missing
 from advisor.rules.suppression import Suppression
-from advisor.whatif import choice
 from advisor.whatif.calibration import Unanswerable
+from advisor.whatif.choice import choose
 from advisor.whatif.model import Model
 
 SLICES = 8
@@ -131,7 +132,7 @@ class _Evaluation:
             at_most = None if rule.at_most is None else float(rule.at_most(values))
         except Missing as bound:
             return _holds_unbounded(rule, values, bound)
-        values |= facts.named(choice.GROUP, choice.choose(self._model, chosen.setting, item, at_most))
+        values |= facts.named(choice.GROUP, choose(self._model, chosen.setting, item, at_most))
         return _holds(rule, values)
 
     def _lasts(self, rule: Rule, item: Any) -> bool:

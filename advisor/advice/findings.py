@@ -10,10 +10,11 @@ from advisor.contract import changes
 from advisor.contract.recommendation import Action, Change, Effect, Evidence, Number, Recommendation, fingerprint, tidy
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import fill
+from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing, Result
-from advisor.whatif import choice
+from advisor.whatif.choice import alternatives
 from advisor.whatif.model import Model
 from exporter.server import Server
 
@@ -47,7 +48,7 @@ def make(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation 
         actions=actions,
         effect=_effect(rule.effect, values),
         cost=_effect(rule.cost, values),
-        alternatives=() if chosen is None or item is None else choice.alternatives(model, chosen.setting, item),
+        alternatives=() if chosen is None or item is None else alternatives(model, chosen.setting, item),
         watched_seconds=round(window.seconds, 3),
         references=file.references,
     )

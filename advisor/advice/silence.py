@@ -10,12 +10,12 @@ from advisor import facts
 from advisor.advice import evaluation
 from advisor.advice.findings import Values, make
 from advisor.contract.recommendation import tidy
+from advisor.facts import choice
 from advisor.observe.window import Window
-from advisor.rules import glossary
 from advisor.rules.check import Rule
-from advisor.rules.expressions import EvaluationError, Expression, Missing, Result
-from advisor.whatif import choice
+from advisor.rules.expressions import EvaluationError, Expression, Missing, Result, names_in
 from advisor.whatif.calibration import Unanswerable
+from advisor.whatif.choice import choose
 from advisor.whatif.model import Model
 
 
@@ -76,7 +76,7 @@ def _of_item(
     if not found and rule.file.choose is not None:
         try:
             at_most = None if rule.at_most is None else float(rule.at_most(values))
-            values |= facts.named(choice.GROUP, choice.choose(model, rule.file.choose.setting, item, at_most))
+            values |= facts.named(choice.GROUP, choose(model, rule.file.choose.setting, item, at_most))
             found = list(_conditions(rule, name, values))
         except (Missing, EvaluationError, Unanswerable):
             return  # the rule is blind, and says so itself
@@ -106,13 +106,13 @@ def _undoable(rule: Rule, model: Model, name: str, values: Values, item: Any) ->
 def _seen(rule: Rule, condition: Expression, values: Values) -> dict[str, Result | None]:
     """The values of the names in a condition, and of those in the ``let`` behind them."""
     seen: dict[str, Result | None] = {}
-    waiting = glossary.names_in(condition.text)
+    waiting = names_in(condition.text)
     while waiting:
         name = waiting.pop(0)
         if name in values and name not in seen:
             seen[name] = values[name]
             if name in rule.let:
-                waiting += glossary.names_in(rule.let[name].text)
+                waiting += names_in(rule.let[name].text)
     return seen
 
 

@@ -1,76 +1,70 @@
-"""What rules may speak of: named facts, drawn from a window. A fact that is None is not known.
+"""The facts that rules may name, computed from a window. A fact that is None is not known.
 
-The fields of these classes are the names in rule expressions: ``pool.free_pages``, ``scan.passes``. Numbers are
-floats (CEL doubles); each class says their units. One file a subject.
+The fields of these classes are the names in rule expressions: ``pool.free_pages``, ``scan.passes``. Each field says its
+type, unit and meaning. Numbers are floats (CEL doubles). One file holds one subject.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, get_type_hints
 
 from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.facts.base import named, vocabulary
-from advisor.facts.blind_spots import BlindSpot, blind_spots
-from advisor.facts.change_buffer import ChangeBuffer, change_buffer
-from advisor.facts.counted import Counted, counted
-from advisor.facts.ddl import Ddl, ddl
-from advisor.facts.io import Io, io
-from advisor.facts.machine import Machine, machine
-from advisor.facts.parallel import Parallel, Read, parallel, parallel_reads
-from advisor.facts.pool import Pool, pool
-from advisor.facts.scans import Scan, scans
+from advisor.facts.base import Fact, declared, named, vocabulary
+from advisor.facts.blind_spots import BlindSpotFacts, blind_spots
+from advisor.facts.change_buffer import ChangeBufferFacts, change_buffer
+from advisor.facts.counts import CountFacts, counts
+from advisor.facts.ddl import DdlFacts, ddl
+from advisor.facts.io import IoFacts, io
+from advisor.facts.machine import MachineFacts, machine
+from advisor.facts.parallel import ParallelFacts, parallel
+from advisor.facts.parallel_reads import ParallelReadFacts, parallel_reads
+from advisor.facts.pool import PoolFacts, pool
+from advisor.facts.scans import ScanFacts, scans
 from advisor.facts.server import ServerFacts, server
+from advisor.facts.window import WindowFacts
 from advisor.observe.window import Window
 
-__all__ = ["GROUPS", "LISTS", "Facts", "Scan", "facts", "named", "setting_vocabulary", "vocabulary"]
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """The window itself.
-
-    Attributes:
-        seconds: How long has been watched.
-        snapshots: Collections in it.
-    """
-
-    seconds: float
-    snapshots: float = 0.0
+__all__ = [
+    "GROUPS",
+    "LISTS",
+    "Fact",
+    "Facts",
+    "ScanFacts",
+    "declared",
+    "facts",
+    "named",
+    "setting_vocabulary",
+    "vocabulary",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """All facts of a window; ``setting`` by name, the lists by the name that ``for_each`` takes."""
 
-    window: Observed
+    window: WindowFacts
     setting: dict[str, SettingValue | None]
     server: ServerFacts
-    machine: Machine
-    pool: Pool
-    ibuf: ChangeBuffer
-    io: Io
-    parallel: Parallel
-    ddl: Ddl
+    machine: MachineFacts
+    pool: PoolFacts
+    ibuf: ChangeBufferFacts
+    io: IoFacts
+    parallel: ParallelFacts
+    ddl: DdlFacts
     lists: dict[str, Sequence[Any]] = field(default_factory=dict)
 
 
 GROUPS: dict[str, type] = {
-    "window": Observed,
-    "server": ServerFacts,
-    "machine": Machine,
-    "pool": Pool,
-    "ibuf": ChangeBuffer,
-    "io": Io,
-    "parallel": Parallel,
-    "ddl": Ddl,
+    name: shape for name, shape in get_type_hints(Facts).items() if isinstance(shape, type) and is_dataclass(shape)
 }
+"""The facts that every rule may name: by what their names begin with."""
 LISTS: dict[str, tuple[str, type]] = {
-    "scans": ("scan", Scan),
-    "counted": ("counted", Counted),
-    "parallel_reads": ("read", Read),
-    "blind_spots": ("blind_spot", BlindSpot),
+    "scans": ("scan", ScanFacts),
+    "counted": ("counted", CountFacts),
+    "parallel_reads": ("read", ParallelReadFacts),
+    "blind_spots": ("blind_spot", BlindSpotFacts),
 }
 """What ``for_each`` may name: the name of one item in expressions, and its class."""
 
@@ -81,7 +75,7 @@ def setting_vocabulary() -> dict[str, type]:
 
 
 def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) -> Facts:
-    """Everything rules may speak of.
+    """The facts of a window.
 
     Args:
         window: What has been watched.
@@ -89,7 +83,7 @@ def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) 
     """
     latest, scanned, here = window.latest, scans(window), machine(window)
     return Facts(
-        window=Observed(window.seconds, float(len(window.snapshots))),
+        window=WindowFacts(window.seconds, float(len(window.snapshots))),
         setting={name: setting.read(latest.setting(name)) for name, setting in SETTINGS.items()},
         server=server(window),
         machine=here,
@@ -100,7 +94,7 @@ def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) 
         ddl=ddl(window),
         lists={
             "scans": scanned,
-            "counted": counted(window),
+            "counted": counts(window),
             "parallel_reads": parallel_reads(window, scanned, here),
             "blind_spots": blind_spots(window, needed_by or {}),
         },

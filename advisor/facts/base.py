@@ -1,20 +1,68 @@
-"""What the facts have in common: how counters become growth and quotients, and what rules call the fields."""
+"""The declaration of a fact, and how counters become growth and quotients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import cache
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from advisor.observe.window import Window, total
 from exporter.snapshot import Snapshot
 
-_KINDS: dict[str, type] = {"str": str, "bool": bool, "float": float}
+_KINDS: tuple[type, ...] = (float, str, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a fact means, in the annotation of its field: ``Annotated[float | None, Meaning("…", unit="pages")]``.
+
+    Attributes:
+        text: One or more sentences.
+        unit: Of a number; empty where it has none, and for texts and truth values.
+    """
+
+    text: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact as its field declares it.
+
+    Attributes:
+        name: Of the field; expressions put the name of the group and a dot before it.
+        kind: float, str or bool.
+    """
+
+    name: str
+    kind: type
+    meaning: Meaning
+
+
+@cache
+def declared(shape: type) -> tuple[Fact, ...]:
+    """The facts of a class, in the order of its fields.
+
+    Raises:
+        TypeError: A field is not ``Annotated`` with a Meaning, or is neither a float, a str nor a bool.
+    """
+    hints = get_type_hints(shape, include_extras=True)
+    return tuple(_fact(shape, field.name, hints[field.name]) for field in fields(shape))
+
+
+def _fact(shape: type, name: str, hint: Any) -> Fact:
+    kind, *extras = get_args(hint) or (None,)
+    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    if len(kinds) != 1 or kinds[0] not in _KINDS or not extras or not isinstance(extras[0], Meaning):
+        raise TypeError(f"{shape.__name__}.{name} must be Annotated[float, str or bool, Meaning(…)]")
+    return Fact(name, kinds[0], extras[0])
 
 
 def vocabulary(group: str, shape: type) -> dict[str, type]:
-    """The names that a class of facts gives to expressions: each a float, a str or a bool."""
-    return {f"{group}.{f.name}": _KINDS[str(f.type).removesuffix(" | None")] for f in fields(shape)}
+    """The names that a class of facts gives to expressions, with their types: float, str or bool."""
+    return {f"{group}.{fact.name}": fact.kind for fact in declared(shape)}
 
 
 def named(group: str, facts: Any) -> dict[str, float | str | bool | None]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from advisor.facts.base import Meaning
 from advisor.observe.window import Window
 from exporter.snapshot import Outcome
 
@@ -16,28 +18,21 @@ _UNDONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class BlindSpot:
-    """Sources that one and the same cure would open.
+class BlindSpotFacts:
+    """Sources that the same cure would open."""
 
-    Attributes:
-        sources: Names of the sources, with commas.
-        count: How many sources these are.
-        reason: Why the sources are shut, in the words of the first.
-        cure: What opens the sources.
-        statement: Whether the cure is a statement, rather than a line of the option file or of the configuration.
-        undo: The statement that takes the cure back; empty where the cure is none.
-        rules: The rules that are blind without the sources, with commas; empty where none needs them.
-        rule_count: How many rules are blind without the sources.
-    """
-
-    sources: str
-    count: float
-    reason: str
-    cure: str
-    statement: bool
-    undo: str
-    rules: str
-    rule_count: float
+    sources: Annotated[str, Meaning("Names of the sources, with commas.")]
+    count: Annotated[float, Meaning("Number of sources.", unit="sources")]
+    reason: Annotated[str, Meaning("Why the sources are shut, in the words of the first.")]
+    cure: Annotated[str, Meaning("What opens the sources.")]
+    statement: Annotated[
+        bool, Meaning("Whether the cure is a statement, and not a line of the option file or of the configuration.")
+    ]
+    undo: Annotated[str, Meaning("Statement that takes the cure back; empty where the cure is not a statement.")]
+    rules: Annotated[
+        str, Meaning("Rules that are blind without the sources, with commas; empty where no rule needs them.")
+    ]
+    rule_count: Annotated[float, Meaning("Number of rules that are blind without the sources.", unit="rules")]
 
     @property
     def subject(self) -> dict[str, str]:
@@ -45,7 +40,7 @@ class BlindSpot:
         return {"cure": self.cure}
 
 
-def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[BlindSpot]:
+def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[BlindSpotFacts]:
     """One a cure, in the order of the sources' names.
 
     Args:
@@ -60,7 +55,7 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
     for cure, sources in shut.items():
         rules = sorted({rule for name, _ in sources for rule in needed_by.get(name, ())})
         found.append(
-            BlindSpot(
+            BlindSpotFacts(
                 sources=", ".join(name for name, _ in sources),
                 count=float(len(sources)),
                 reason=sources[0][1].reason,

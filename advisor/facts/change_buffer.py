@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
-from advisor.facts.base import metric, ratio, status
+from advisor.facts.base import Meaning, metric, ratio, status
 from advisor.facts.io import read_ahead_pages
 from advisor.facts.machine import machine
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
@@ -30,58 +31,98 @@ _NEARLY = 1.15
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeBuffer:
-    """The change buffer over the window.
+class ChangeBufferFacts:
+    """The change buffer over the window."""
 
-    Attributes:
-        merges: Pages over the window whose waiting changes were applied.
-        merged_operations: Changes over the window that merges applied: inserts, delete marks and deletes.
-        operations_per_merge: Changes over the window that a merge applied.
-        merges_per_second: Merges a second over the window.
-        size_pages: Pages of its tree; an empty one has one.
-        max_pages: Pages that innodb_change_buffer_max_size lets it have.
-        grown_pages: Pages that it grew by over the window; negative when it shrank.
-        buffered_operations: Changes that wait in it, by the size of the entries of the indexes.
-        drain_reads: Pages that have to be read to empty it by the model, which goes by operations_per_merge, and no
-            more than the indexes have; not known where nothing was merged.
-        drain_seconds: Seconds that drain_reads take one after the other, each as long as one took over the window, and
-            5 ms at least on a hard disk, whatever the page cache did. A lower bound: pages are written too.
-        written_leaf_pages: Leaf pages of the non-unique secondary indexes of the tables that pages were read of.
-        resident_share: Share of written_leaf_pages that is in the pool, at least; not known before MySQL 8.0 and on
-            MariaDB. INNODB_CACHED_INDEXES loses pages of indexes that were built since the server started (9.7.4).
-        index_changes_per_second: Rows inserted and deleted a second, times the non-unique secondary indexes of a table.
-        write_reads_per_second: Pages read a second that these changes explain: from MySQL 8.0 on as many
-            as if their keys were spread evenly, too many where keys grow; before that, a lower bound.
-        expected_operations_per_merge: Changes that a merge applies by the model, at today's settings of the buffer: of
-            the changes that are merged, or where none are buffered, of those in write_reads_per_second. MySQL only.
-        expected_reads_per_second: Pages read a second for these changes by the model, at today's settings. MySQL only.
-        best_max_size: Percent of the pool: the innodb_change_buffer_max_size from today's to 25 that is worth its pages
-            by the model. MySQL only.
-        best_operations_per_merge: Changes that a merge applies by the model at best_max_size.
-        best_reads_per_second: Pages read a second for these changes by the model at best_max_size.
-        best_pages: Pages that the buffer has by the model at best_max_size.
-    """
-
-    merges: float | None = None
-    merged_operations: float | None = None
-    operations_per_merge: float | None = None
-    merges_per_second: float | None = None
-    size_pages: float | None = None
-    max_pages: float | None = None
-    grown_pages: float | None = None
-    buffered_operations: float | None = None
-    drain_reads: float | None = None
-    drain_seconds: float | None = None
-    written_leaf_pages: float | None = None
-    resident_share: float | None = None
-    index_changes_per_second: float | None = None
-    write_reads_per_second: float | None = None
-    expected_operations_per_merge: float | None = None
-    expected_reads_per_second: float | None = None
-    best_max_size: float | None = None
-    best_operations_per_merge: float | None = None
-    best_reads_per_second: float | None = None
-    best_pages: float | None = None
+    merges: Annotated[
+        float | None, Meaning("Pages over the window whose waiting changes were applied.", unit="pages")
+    ] = None
+    merged_operations: Annotated[
+        float | None,
+        Meaning("Changes that merges applied over the window: inserts, delete marks and deletes.", unit="changes"),
+    ] = None
+    operations_per_merge: Annotated[
+        float | None, Meaning("Changes that a merge applied over the window.", unit="changes")
+    ] = None
+    merges_per_second: Annotated[float | None, Meaning("Merges over the window.", unit="merges/s")] = None
+    size_pages: Annotated[float | None, Meaning("Size of its tree; an empty one has one page.", unit="pages")] = None
+    max_pages: Annotated[
+        float | None, Meaning("Largest size that innodb_change_buffer_max_size allows.", unit="pages")
+    ] = None
+    grown_pages: Annotated[float | None, Meaning("Growth over the window; negative when it shrank.", unit="pages")] = (
+        None
+    )
+    buffered_operations: Annotated[
+        float | None, Meaning("Changes that wait in it, by the size of the entries of the indexes.", unit="changes")
+    ] = None
+    drain_reads: Annotated[
+        float | None,
+        Meaning(
+            "Pages to read until it is empty, by the model: from operations_per_merge, and at most all leaf pages of "
+            "the indexes. Not known where nothing was merged.",
+            unit="pages",
+        ),
+    ] = None
+    drain_seconds: Annotated[
+        float | None,
+        Meaning(
+            "Time of drain_reads one after the other, each as long as a read took over the window, and at least 5 ms "
+            "on a hard disk, whatever the page cache did. A lower bound: pages are written too.",
+            unit="seconds",
+        ),
+    ] = None
+    written_leaf_pages: Annotated[
+        float | None,
+        Meaning("Leaf pages of the non-unique secondary indexes of the tables that were read from disk.", unit="pages"),
+    ] = None
+    resident_share: Annotated[
+        float | None,
+        Meaning(
+            "Share of written_leaf_pages that is in the pool, at least; not known before MySQL 8.0 and on MariaDB. "
+            "INNODB_CACHED_INDEXES loses pages of indexes that were built since the server started (9.7.4).",
+            unit="0 to 1",
+        ),
+    ] = None
+    index_changes_per_second: Annotated[
+        float | None,
+        Meaning("Rows inserted and deleted, times the non-unique secondary indexes of a table.", unit="changes/s"),
+    ] = None
+    write_reads_per_second: Annotated[
+        float | None,
+        Meaning(
+            "Pages read that these changes explain. From MySQL 8.0 on it takes the keys to be spread evenly, which "
+            "is too many where keys grow; before, it is a lower bound.",
+            unit="pages/s",
+        ),
+    ] = None
+    expected_operations_per_merge: Annotated[
+        float | None,
+        Meaning(
+            "Changes that a merge applies by the model at today's settings of the buffer: of the merged changes, or "
+            "of write_reads_per_second where none are buffered. MySQL only.",
+            unit="changes",
+        ),
+    ] = None
+    expected_reads_per_second: Annotated[
+        float | None,
+        Meaning("Pages read for these changes by the model at today's settings. MySQL only.", unit="pages/s"),
+    ] = None
+    best_max_size: Annotated[
+        float | None,
+        Meaning(
+            "The innodb_change_buffer_max_size, from today's to 25, that is worth its pages by the model. MySQL only.",
+            unit="percent of the pool",
+        ),
+    ] = None
+    best_operations_per_merge: Annotated[
+        float | None, Meaning("Changes that a merge applies by the model at best_max_size.", unit="changes")
+    ] = None
+    best_reads_per_second: Annotated[
+        float | None, Meaning("Pages read for these changes by the model at best_max_size.", unit="pages/s")
+    ] = None
+    best_pages: Annotated[float | None, Meaning("Size of the buffer by the model at best_max_size.", unit="pages")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +141,13 @@ class _Indexes:
     entry_bytes: float | None
 
 
-def change_buffer(window: Window) -> ChangeBuffer:
+def change_buffer(window: Window) -> ChangeBufferFacts:
     """From INNODB_METRICS, the settings, and the sizes and reads of tables and indexes."""
     merges = metric(window, "ibuf_merges")
     parts = [metric(window, f"ibuf_merges_{operation}") for operation in ("insert", "delete_mark", "delete")]
     operations = None if None in parts else total(part or 0.0 for part in parts)
     buffer, size = _buffer(window), _size(window.latest)
-    found = ChangeBuffer(
+    found = ChangeBufferFacts(
         merges=merges,
         merged_operations=operations,
         operations_per_merge=ratio(operations, merges),
@@ -118,7 +159,7 @@ def change_buffer(window: Window) -> ChangeBuffer:
     return _expected(window, _written(window, _waiting(window, found)), buffer)
 
 
-def _waiting(window: Window, found: ChangeBuffer) -> ChangeBuffer:
+def _waiting(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
     """With what waits in the buffer."""
     indexes, page_bytes = _indexes(window, None), number(window.latest.setting("innodb_page_size"))
     if found.size_pages is None or indexes is None or indexes.entry_bytes is None or page_bytes is None:
@@ -138,7 +179,7 @@ def _waiting(window: Window, found: ChangeBuffer) -> ChangeBuffer:
     )
 
 
-def _written(window: Window, found: ChangeBuffer) -> ChangeBuffer:
+def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
     """With the indexes that are written, and what their pages are read for."""
     reads = _reads(window)
     indexes = None if reads is None else _indexes(window, reads)
@@ -162,7 +203,7 @@ def _written(window: Window, found: ChangeBuffer) -> ChangeBuffer:
     )
 
 
-def _expected(window: Window, found: ChangeBuffer, buffer: Buffer | None) -> ChangeBuffer:
+def _expected(window: Window, found: ChangeBufferFacts, buffer: Buffer | None) -> ChangeBufferFacts:
     """With what the model says of it."""
     indexes = _indexes(window, _reads(window) or {})
     per_second = found.write_reads_per_second

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+from advisor.facts.base import Meaning
 from advisor.models import ddl as model
 from advisor.models.index_size import key_bytes
 from advisor.observe.window import Window
@@ -17,59 +19,69 @@ _COLUMNS = 2.0  # where they are not known: one, and the primary key's
 
 
 @dataclass(frozen=True, slots=True)
-class Ddl:
+class DdlFacts:
     """Index builds over the window, and the work of building an index with today's settings and with others.
 
-    The index is the largest of those that were built in the window, or the largest secondary index of the server where
-    none is known to have been; work is foretold for a build of it alone.
-
-    Attributes:
-        builds: ALTER TABLE and CREATE INDEX statements that ended in the window, whatever they did.
-        build_seconds: Time spent in these statements.
-        seen: Whether an index build was at work at any collection, or such a statement ended.
-        threads: Index build threads at work at the newest collection.
-        memory_bytes: Memory that index builds used at the newest collection.
-        schema: Of the index that work is foretold for.
-        table: Of that index.
-        index: Its name.
-        built: Whether it was built in the window.
-        entries: Of that index.
-        index_bytes: Of all its entries, without what pages add to them; 0 where there is no secondary index.
-        sort_buffer_bytes: What each reader thread has for sorting its entries.
-        merge_passes: How often an entry is merged, of the thread that has most of them.
-        written_bytes: What a build of it writes to temporary files; it reads as much.
-        enough_buffer_bytes: The smallest innodb_ddl_buffer_size that leaves one merge pass, or what a tenth of the
-            memory that is free allows.
-        enough_passes: The same with that.
-        enough_written_bytes: What a build writes to temporary files with that.
-        reader_threads: Threads that sort, by innodb_parallel_read_threads.
-        fed_reader_threads: As many of them as there are cores, at most.
-        fed_written_bytes: What a build writes to temporary files with so many.
+    The index is the largest that was built in the window, or else the largest secondary index of the server. The
+    work is predicted for a build of it alone.
     """
 
-    builds: float | None = None
-    build_seconds: float | None = None
-    seen: bool | None = None
-    threads: float | None = None
-    memory_bytes: float | None = None
-    schema: str | None = None
-    table: str | None = None
-    index: str | None = None
-    built: bool | None = None
-    entries: float | None = None
-    index_bytes: float | None = None
-    sort_buffer_bytes: float | None = None
-    merge_passes: float | None = None
-    written_bytes: float | None = None
-    enough_buffer_bytes: float | None = None
-    enough_passes: float | None = None
-    enough_written_bytes: float | None = None
-    reader_threads: float | None = None
-    fed_reader_threads: float | None = None
-    fed_written_bytes: float | None = None
+    builds: Annotated[
+        float | None,
+        Meaning("ALTER TABLE and CREATE INDEX statements of any kind that ended in the window.", unit="statements"),
+    ] = None
+    build_seconds: Annotated[float | None, Meaning("Time spent in these statements.", unit="seconds")] = None
+    seen: Annotated[
+        bool | None, Meaning("Whether an index build was in progress at any collection, or such a statement ended.")
+    ] = None
+    threads: Annotated[
+        float | None, Meaning("Index build threads at work at the newest collection.", unit="threads")
+    ] = None
+    memory_bytes: Annotated[
+        float | None, Meaning("Memory that index builds used at the newest collection.", unit="bytes")
+    ] = None
+    schema: Annotated[str | None, Meaning("Schema of the index that work is predicted for.")] = None
+    table: Annotated[str | None, Meaning("Table of that index.")] = None
+    index: Annotated[str | None, Meaning("Name of that index.")] = None
+    built: Annotated[bool | None, Meaning("Whether it was built in the window.")] = None
+    entries: Annotated[float | None, Meaning("Entries of that index.", unit="entries")] = None
+    index_bytes: Annotated[
+        float | None,
+        Meaning(
+            "Size of all its entries, without the overhead of pages; 0 where there is no secondary index.",
+            unit="bytes",
+        ),
+    ] = None
+    sort_buffer_bytes: Annotated[float | None, Meaning("Sort buffer of each reader thread.", unit="bytes")] = None
+    merge_passes: Annotated[
+        float | None, Meaning("How often an entry is merged, for the thread with the most entries.", unit="passes")
+    ] = None
+    written_bytes: Annotated[
+        float | None, Meaning("What a build writes to temporary files; it reads as much.", unit="bytes")
+    ] = None
+    enough_buffer_bytes: Annotated[
+        float | None,
+        Meaning(
+            "Smallest innodb_ddl_buffer_size that leaves one merge pass, or what a tenth of the free memory allows.",
+            unit="bytes",
+        ),
+    ] = None
+    enough_passes: Annotated[float | None, Meaning("Merge passes with enough_buffer_bytes.", unit="passes")] = None
+    enough_written_bytes: Annotated[
+        float | None, Meaning("What a build writes to temporary files with enough_buffer_bytes.", unit="bytes")
+    ] = None
+    reader_threads: Annotated[
+        float | None, Meaning("Threads that sort, by innodb_parallel_read_threads.", unit="threads")
+    ] = None
+    fed_reader_threads: Annotated[
+        float | None, Meaning("The same, limited to the number of cores.", unit="threads")
+    ] = None
+    fed_written_bytes: Annotated[
+        float | None, Meaning("What a build writes to temporary files with fed_reader_threads.", unit="bytes")
+    ] = None
 
 
-def ddl(window: Window) -> Ddl:
+def ddl(window: Window) -> DdlFacts:
     """From performance_schema, mysql.innodb_index_stats and the settings."""
     latest = window.latest.ddl
     builds = window.delta(lambda s: None if s.ddl is None or s.ddl.builds is None else float(s.ddl.builds))
@@ -90,7 +102,7 @@ def _seen(window: Window, builds: float | None) -> bool | None:
     return None if not known or builds is None else False
 
 
-def _work(window: Window) -> Ddl:
+def _work(window: Window) -> DdlFacts:
     """The work of the one index, as far as what it depends on is known."""
     found = _largest(window)
     buffer, threads, page = (
@@ -98,9 +110,9 @@ def _work(window: Window) -> Ddl:
         for name in ("innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_page_size")
     )
     if found is None and window.latest.index_sizes is not None:
-        return Ddl(reader_threads=threads, index_bytes=0.0, merge_passes=0.0, written_bytes=0.0)
+        return DdlFacts(reader_threads=threads, index_bytes=0.0, merge_passes=0.0, written_bytes=0.0)
     if found is None or buffer is None or threads is None or page is None:
-        return Ddl(reader_threads=threads)
+        return DdlFacts(reader_threads=threads)
     index, size, rows, built = found
     clustered = _clustered(window, index)
     build = model.IndexBuild(
@@ -113,7 +125,7 @@ def _work(window: Window) -> Ddl:
     available, cores = machine.memory_available_bytes, machine.cores
     enough = None if available is None else model.enough_buffer(build, threads, _SHARE_OF_MEMORY * available, page=page)
     fed = None if cores is None else min(threads, max(1.0, float(round(cores))))
-    return Ddl(
+    return DdlFacts(
         schema=index.schema,
         table=index.table,
         index=index.index,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
-from advisor.facts.base import over_pools, ratio
+from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import Snapshot
@@ -15,47 +16,67 @@ _BUFFERED = ("", "fsync", "fdatasync", "O_DSYNC", "littlesync", "nosync", "norma
 
 
 @dataclass(frozen=True, slots=True)
-class Io:
-    """Reads and writes of data files over the window.
+class IoFacts:
+    """Reads and writes of data files over the window."""
 
-    Attributes:
-        through_page_cache: Whether reads and writes of data files go through the operating system's page cache.
-        page_cache_setting: Name of the setting that says so: innodb_flush_method, or MariaDB 11's
-            innodb_data_file_buffering.
-        pages_read: Pages that the buffer pool read from data files.
-        pages_written: Pages that the buffer pool wrote to data files.
-        pages_written_per_second: Pages that the buffer pool wrote to data files per second.
-        read_ahead: Pages that linear and random read-ahead read before anything asked for them.
-        random_read_ahead: Pages that random read-ahead read; 0 on MariaDB 11.8, which counts them as linear.
-        read_ahead_evicted: Pages read ahead and evicted without an access: so many at least, as evictions by the page
-            cleaner are not counted. Unknown on MariaDB from 10.6 on, where the page cleaner evicts them all.
-        wasted_share: Part, 0 to 1, of the pages read ahead that were evicted without an access.
-        dirty_pages: Pages of the buffer pool that are not yet written, as a mean over the window.
-        dirty_share: Part, 0 to 1, of the buffer pool that is dirty, as a mean over the window.
-        checkpoint_age_bytes: Redo log written since the last checkpoint, as a mean over the window, in bytes.
-        checkpoint_age_limit_bytes: Age of the checkpoint at which writers wait for pages to be written, in bytes.
-        checkpoint_age_share: Quotient, 0 to 1, of the checkpoint's age and its limit, as a mean over the window.
-        dump_share: Part, 0 to 1, of the LRU list, from its head, that a dump of the buffer pool names.
-    """
+    through_page_cache: Annotated[
+        bool | None, Meaning("Whether reads and writes of data files go through the operating system's page cache.")
+    ] = None
+    page_cache_setting: Annotated[
+        str | None,
+        Meaning("Name of the setting that says so: innodb_flush_method, or innodb_data_file_buffering on MariaDB 11."),
+    ] = None
+    pages_read: Annotated[float | None, Meaning("Pages that the buffer pool read from data files.", unit="pages")] = (
+        None
+    )
+    pages_written: Annotated[float | None, Meaning("Pages that the buffer pool wrote to data files.", unit="pages")] = (
+        None
+    )
+    pages_written_per_second: Annotated[
+        float | None, Meaning("Pages that the buffer pool wrote to data files.", unit="pages/s")
+    ] = None
+    read_ahead: Annotated[
+        float | None,
+        Meaning("Pages that linear and random read-ahead read before anything asked for them.", unit="pages"),
+    ] = None
+    random_read_ahead: Annotated[
+        float | None,
+        Meaning("Pages that random read-ahead read; 0 on MariaDB 11.8, which counts them as linear.", unit="pages"),
+    ] = None
+    read_ahead_evicted: Annotated[
+        float | None,
+        Meaning(
+            "Pages read ahead and evicted without an access. A lower bound: evictions by the page cleaner are not "
+            "counted. Not known on MariaDB 10.6 and later, where the page cleaner does all evictions.",
+            unit="pages",
+        ),
+    ] = None
+    wasted_share: Annotated[
+        float | None, Meaning("Share of the pages read ahead that were evicted without an access.", unit="0 to 1")
+    ] = None
+    dirty_pages: Annotated[
+        float | None, Meaning("Dirty pages of the buffer pool, as a mean over the window.", unit="pages")
+    ] = None
+    dirty_share: Annotated[
+        float | None, Meaning("Share of the buffer pool that is dirty, as a mean over the window.", unit="0 to 1")
+    ] = None
+    checkpoint_age_bytes: Annotated[
+        float | None, Meaning("Redo log written since the last checkpoint, as a mean over the window.", unit="bytes")
+    ] = None
+    checkpoint_age_limit_bytes: Annotated[
+        float | None, Meaning("Age of the checkpoint at which writers wait for page writes.", unit="bytes")
+    ] = None
+    checkpoint_age_share: Annotated[
+        float | None,
+        Meaning("Age of the checkpoint as a share of its limit, as a mean over the window.", unit="0 to 1"),
+    ] = None
+    dump_share: Annotated[
+        float | None,
+        Meaning("Share of the LRU list, from its head, that a dump of the buffer pool names.", unit="0 to 1"),
+    ] = None
 
-    through_page_cache: bool | None = None
-    page_cache_setting: str | None = None
-    pages_read: float | None = None
-    pages_written: float | None = None
-    pages_written_per_second: float | None = None
-    read_ahead: float | None = None
-    random_read_ahead: float | None = None
-    read_ahead_evicted: float | None = None
-    wasted_share: float | None = None
-    dirty_pages: float | None = None
-    dirty_share: float | None = None
-    checkpoint_age_bytes: float | None = None
-    checkpoint_age_limit_bytes: float | None = None
-    checkpoint_age_share: float | None = None
-    dump_share: float | None = None
 
-
-def io(window: Window) -> Io:
+def io(window: Window) -> IoFacts:
     """From INNODB_BUFFER_POOL_STATS, SHOW GLOBAL STATUS, SHOW ENGINE INNODB STATUS and the settings."""
     latest = window.latest
     read_ahead, written = window.delta(read_ahead_pages), window.delta(over_pools("pages_written"))
@@ -63,7 +84,7 @@ def io(window: Window) -> Io:
     if latest.server.has("read_ahead_evictions_counted"):
         evicted = window.delta(over_pools("read_ahead_evicted"))
     dirty, age, limit = _mean(window, over_pools("modified_pages")), _mean(window, checkpoint_age), _age_limit(latest)
-    return Io(
+    return IoFacts(
         through_page_cache=through_page_cache(latest),
         page_cache_setting=_page_cache_setting(latest),
         pages_read=window.delta(over_pools("pages_read")),

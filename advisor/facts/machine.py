@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
-from advisor.facts.base import ratio
+from advisor.facts.base import Meaning, ratio
 from advisor.facts.io import read_ahead_pages, through_page_cache
 from advisor.observe.window import Window
 from exporter import snapshot
@@ -23,51 +24,66 @@ _IN_MEMORY = ("tmpfs", "ramfs", "zfs")  # where O_DIRECT does not say that reads
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """Cores, memory and storage of the server's container or machine, never of the sidecar's own.
+class MachineFacts:
+    """Cores, memory and storage of the server's container or machine, never of the sidecar's own."""
 
-    Attributes:
-        cores: Number of cores that the server can keep busy.
-        cores_source: Where the number of cores is from.
-        cpu_busy: Part, 0 to 1, of the cores that was busy over the window, with whatever.
-        memory_bytes: Memory that the server and all it shares its limits with can use, in bytes.
-        memory_source: Where the size of the memory is from.
-        memory_available_bytes: Memory that is still to be had, in bytes.
-        storage: What the storage of the data files behaves like: ssd or hdd.
-        storage_source: How it is known what the storage is: by measured latency, its disks, or the configuration.
-        filesystem: Type of the file system of the data folder.
-        device: The disks under the data folder.
-        disk_busy: Part, 0 to 1, of the window in which the disks had a request under way, as a mean over the disks.
-        disk_queue: Requests under way, as a mean over the window, summed over the disks.
-        waited_reads: Reads of data files over the window that something waited for, which read-ahead's are not.
-        read_seconds_per_read: Seconds that a read of a data file took that something waited for, page cache or not.
-        random_read_share: Part, 0 to 1, of all reads of data files that something waited for. InnoDB reads ahead where
-            pages are read in order, so that most of a high share are reads in no order.
-    """
+    cores: Annotated[float | None, Meaning("Cores that the server can keep busy.", unit="cores")] = None
+    cores_source: Annotated[str | None, Meaning("Where the number of cores comes from.")] = None
+    cpu_busy: Annotated[
+        float | None, Meaning("Share of the cores that was busy over the window, with any work.", unit="0 to 1")
+    ] = None
+    memory_bytes: Annotated[
+        float | None, Meaning("Memory for the server and for everything that shares its limits.", unit="bytes")
+    ] = None
+    memory_source: Annotated[str | None, Meaning("Where the size of the memory comes from.")] = None
+    memory_available_bytes: Annotated[float | None, Meaning("Memory that is still available.", unit="bytes")] = None
+    storage: Annotated[str | None, Meaning("How the storage of the data files behaves: ssd or hdd.")] = None
+    storage_source: Annotated[
+        str | None, Meaning("What tells the kind of storage: measured latency, its disks, or the configuration.")
+    ] = None
+    filesystem: Annotated[str | None, Meaning("Type of the data folder's file system.")] = None
+    device: Annotated[str | None, Meaning("Disks under the data folder.")] = None
+    disk_busy: Annotated[
+        float | None,
+        Meaning(
+            "Share of the window in which the disks had a request in progress, as a mean over the disks.",
+            unit="0 to 1",
+        ),
+    ] = None
+    disk_queue: Annotated[
+        float | None,
+        Meaning("Requests in progress, summed over the disks, as a mean over the window.", unit="requests"),
+    ] = None
+    waited_reads: Annotated[
+        float | None,
+        Meaning(
+            "Reads of data files over the window that something waited for; reads by read-ahead are not among them.",
+            unit="reads",
+        ),
+    ] = None
+    read_seconds_per_read: Annotated[
+        float | None,
+        Meaning(
+            "Time of a read of a data file that something waited for, with or without the page cache.",
+            unit="seconds",
+        ),
+    ] = None
+    random_read_share: Annotated[
+        float | None,
+        Meaning(
+            "Share of the reads of data files that something waited for. InnoDB reads ahead where pages are read in "
+            "order: a high share means mostly random reads.",
+            unit="0 to 1",
+        ),
+    ] = None
 
-    cores: float | None = None
-    cores_source: str | None = None
-    cpu_busy: float | None = None
-    memory_bytes: float | None = None
-    memory_source: str | None = None
-    memory_available_bytes: float | None = None
-    storage: str | None = None
-    storage_source: str | None = None
-    filesystem: str | None = None
-    device: str | None = None
-    disk_busy: float | None = None
-    disk_queue: float | None = None
-    waited_reads: float | None = None
-    read_seconds_per_read: float | None = None
-    random_read_share: float | None = None
 
-
-def machine(window: Window) -> Machine:
+def machine(window: Window) -> MachineFacts:
     """From the files of the server's process or the configuration, and performance_schema's file reads."""
     seen = window.latest.machine or snapshot.Machine()
     waited, share, seconds = _reads(window)
     storage, source = _storage(window, seen, waited, share, seconds)
-    return Machine(
+    return MachineFacts(
         cores=seen.cores,
         cores_source=seen.cores_source,
         cpu_busy=ratio(_per_second(window, lambda m: m.cpu_seconds), seen.cores),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from advisor.facts.base import over_pools, ratio
-from advisor.facts.scans import Scan
+from advisor.facts.base import Meaning, over_pools, ratio
+from advisor.facts.scans import ScanFacts
 from advisor.observe.window import Window, total
 from exporter.midpoint import old_target
 from exporter.rows import number
@@ -19,46 +20,43 @@ LARGEST_PCT = 95
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """The buffer pool, all instances together.
+class PoolFacts:
+    """The buffer pool, all instances together."""
 
-    Attributes:
-        pages: Size, in pages.
-        list_pages: Pages in the LRU lists.
-        old_pages: Pages in the old sublists.
-        old_target_pages: Length that innodb_old_blocks_pct steers the old sublists to, in pages.
-        old_most_pages: Length that the largest innodb_old_blocks_pct would steer the old sublists to, in pages: a
-            scanned table larger than this cannot be held.
-        free_pages: Pages on the free lists.
-        instances: Number of instances.
-        page_bytes: Bytes of a page.
-        pages_read: Pages read from disk over the window.
-        pages_read_since_start: Pages read from disk since the server started.
-        made_young: Pages made young over the window.
-        gets: Pages asked for over the window.
-        pages_read_per_second: Pages read from disk per second.
-        read_by_scans: Part, 0 to 1, of the pages read that full scans account for.
-        most_bytes: The largest innodb_buffer_pool_size that the server's machine or container has memory for, in bytes.
-    """
-
-    pages: float | None = None
-    list_pages: float | None = None
-    old_pages: float | None = None
-    old_target_pages: float | None = None
-    old_most_pages: float | None = None
-    free_pages: float | None = None
-    instances: float | None = None
-    page_bytes: float | None = None
-    pages_read: float | None = None
-    pages_read_since_start: float | None = None
-    made_young: float | None = None
-    gets: float | None = None
-    pages_read_per_second: float | None = None
-    read_by_scans: float | None = None
-    most_bytes: float | None = None
+    pages: Annotated[float | None, Meaning("Size of the pool.", unit="pages")] = None
+    list_pages: Annotated[float | None, Meaning("Pages in the LRU lists.", unit="pages")] = None
+    old_pages: Annotated[float | None, Meaning("Pages in the old sublists.", unit="pages")] = None
+    old_target_pages: Annotated[
+        float | None, Meaning("Length that innodb_old_blocks_pct steers the old sublists to.", unit="pages")
+    ] = None
+    old_most_pages: Annotated[
+        float | None,
+        Meaning(
+            "Length that the largest innodb_old_blocks_pct would steer the old sublists to: a larger scanned table "
+            "cannot be held.",
+            unit="pages",
+        ),
+    ] = None
+    free_pages: Annotated[float | None, Meaning("Pages on the free lists.", unit="pages")] = None
+    instances: Annotated[float | None, Meaning("Number of instances.", unit="instances")] = None
+    page_bytes: Annotated[float | None, Meaning("Size of a page.", unit="bytes")] = None
+    pages_read: Annotated[float | None, Meaning("Pages read from disk over the window.", unit="pages")] = None
+    pages_read_since_start: Annotated[
+        float | None, Meaning("Pages read from disk since the server started.", unit="pages")
+    ] = None
+    made_young: Annotated[float | None, Meaning("Pages made young over the window.", unit="pages")] = None
+    gets: Annotated[float | None, Meaning("Page gets over the window, from memory or from disk.", unit="gets")] = None
+    pages_read_per_second: Annotated[float | None, Meaning("Pages read from disk.", unit="pages/s")] = None
+    read_by_scans: Annotated[
+        float | None, Meaning("Share of the pages read that full scans account for.", unit="0 to 1")
+    ] = None
+    most_bytes: Annotated[
+        float | None,
+        Meaning("Largest innodb_buffer_pool_size that the server's machine or container has memory for.", unit="bytes"),
+    ] = None
 
 
-def pool(window: Window, scans: Sequence[Scan]) -> Pool:
+def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
     """From INNODB_BUFFER_POOL_STATS.
 
     Args:
@@ -68,11 +66,11 @@ def pool(window: Window, scans: Sequence[Scan]) -> Pool:
     latest = window.latest
     page_bytes = number(latest.setting("innodb_page_size"))
     if latest.pools is None:
-        return Pool(page_bytes=page_bytes)
+        return PoolFacts(page_bytes=page_bytes)
     pct = number(latest.setting("innodb_old_blocks_pct"))
     free = total(each.free_pages for each in latest.pools)
     pages_read = window.delta(over_pools("pages_read"))
-    return Pool(
+    return PoolFacts(
         pages=total(each.size_pages for each in latest.pools),
         list_pages=total(each.database_pages for each in latest.pools),
         old_pages=total(each.old_pages for each in latest.pools),
@@ -93,7 +91,7 @@ def pool(window: Window, scans: Sequence[Scan]) -> Pool:
     )
 
 
-def _by_scans(window: Window, scans: Sequence[Scan], pages_read: float | None) -> float | None:
+def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | None) -> float | None:
     """Reads of a table beyond what its passes could read at most are lookups."""
     if pages_read is None or window.latest.index_sizes is None or window.latest.table_files is None:
         return None

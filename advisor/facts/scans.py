@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from advisor.facts.base import over_pools, ratio
+from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import IndexSize, IndexSizes, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
-    """A table whose clustered index was scanned as a whole in the window.
+class ScanFacts:
+    """A table whose clustered index was scanned as a whole in the window."""
 
-    Attributes:
-        schema: The table's schema.
-        table: The table's name.
-        pages: Size of the clustered index, in pages.
-        leaf_pages: Size of the clustered index's leaf level, in pages.
-        bytes: Size of the clustered index on disk, in bytes.
-        passes: Scans in the window; a part of one counts as that part.
-        serial_passes: Scans in the window by the row path.
-        parallel_passes: Scans in the window by parallel readers.
-        counts: Scans in the window by COUNT(*), which parallel readers do where the server has them and more than one
-            is allowed.
-        count_seconds: Seconds that a COUNT(*) took.
-        read_seconds: Seconds that a scan waited for reads of the table's data file.
-        passes_per_hour: Scans per hour.
-        pages_read: Pages read from the table's data file in the window.
-        pages_read_per_pass: Pages read from the table's data file in the window, per scan.
-        pages_read_last_pass: Pages read from the table's data file per scan, over the newest part of the window that
-            holds a whole scan.
-        other_pages_read_per_pass: Pages read for anything else per scan: they come into the old sublist beside the
-            scan's own.
-    """
-
-    schema: str
-    table: str
-    pages: float | None = None
-    leaf_pages: float | None = None
-    bytes: float | None = None
-    passes: float | None = None
-    serial_passes: float | None = None
-    parallel_passes: float | None = None
-    counts: float | None = None
-    count_seconds: float | None = None
-    read_seconds: float | None = None
-    passes_per_hour: float | None = None
-    pages_read: float | None = None
-    pages_read_per_pass: float | None = None
-    pages_read_last_pass: float | None = None
-    other_pages_read_per_pass: float | None = None
+    schema: Annotated[str, Meaning("Schema of the table.")]
+    table: Annotated[str, Meaning("Name of the table.")]
+    pages: Annotated[float | None, Meaning("Size of the clustered index.", unit="pages")] = None
+    leaf_pages: Annotated[float | None, Meaning("Size of the clustered index's leaf level.", unit="pages")] = None
+    bytes: Annotated[float | None, Meaning("Size of the clustered index on disk.", unit="bytes")] = None
+    passes: Annotated[
+        float | None, Meaning("Scans in the window; a part of one counts as that part.", unit="scans")
+    ] = None
+    serial_passes: Annotated[float | None, Meaning("Scans in the window by the row path.", unit="scans")] = None
+    parallel_passes: Annotated[float | None, Meaning("Scans in the window by parallel readers.", unit="scans")] = None
+    counts: Annotated[
+        float | None,
+        Meaning(
+            "Scans in the window by COUNT(*). Parallel readers do these where the server has them and more than one "
+            "is allowed.",
+            unit="scans",
+        ),
+    ] = None
+    count_seconds: Annotated[float | None, Meaning("Time of one COUNT(*).", unit="seconds")] = None
+    read_seconds: Annotated[
+        float | None, Meaning("Time that a scan waited for reads of the table's data file.", unit="seconds")
+    ] = None
+    passes_per_hour: Annotated[float | None, Meaning("Scans in an hour.", unit="scans/h")] = None
+    pages_read: Annotated[
+        float | None, Meaning("Pages read from the table's data file in the window.", unit="pages")
+    ] = None
+    pages_read_per_pass: Annotated[
+        float | None, Meaning("Pages read from the table's data file in the window, per scan.", unit="pages")
+    ] = None
+    pages_read_last_pass: Annotated[
+        float | None,
+        Meaning(
+            "Pages read from the table's data file per scan, over the newest part of the window that holds a whole "
+            "scan.",
+            unit="pages",
+        ),
+    ] = None
+    other_pages_read_per_pass: Annotated[
+        float | None,
+        Meaning(
+            "Pages read for anything else, per scan: they enter the old sublist beside the scan's own.",
+            unit="pages",
+        ),
+    ] = None
 
     @property
     def subject(self) -> dict[str, str]:
@@ -59,7 +66,7 @@ class Scan:
         return {"schema": self.schema, "table": self.table}
 
 
-def scans(window: Window) -> list[Scan]:
+def scans(window: Window) -> list[ScanFacts]:
     """Every table with a trace of a full scan in the window, the most scanned pages first."""
     sizes = window.latest.index_sizes
     if sizes is None:
@@ -68,18 +75,18 @@ def scans(window: Window) -> list[Scan]:
     found = [scan for table, size in sized.items() if (scan := _scan(window, table, size)) is not None]
     if not sizes.other_pages:  # else a table without a size may just be one of the small ones
         found += [
-            Scan(table.schema, table.table)
+            ScanFacts(table.schema, table.table)
             for table in window.latest.table_scans or {}
             if table not in sized and window.growth(lambda s: s.table_scans, table, float) != 0
         ]
     return sorted(found, key=lambda scan: -(scan.passes or 0.0) * (scan.pages or 0.0))
 
 
-def _scan(window: Window, table: Table, size: IndexSize) -> Scan | None:
+def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
     """What is known of the scans of a table; None when there were none."""
     passes = _passes(window, table, size)
     if passes is None:
-        return Scan(table.schema, table.table, pages=float(size.pages))
+        return ScanFacts(table.schema, table.table, pages=float(size.pages))
     fetched, counts = passes
     total_passes = fetched + counts
     if not total_passes:
@@ -89,7 +96,7 @@ def _scan(window: Window, table: Table, size: IndexSize) -> Scan | None:
     parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
     read = _pages_from_file(window, table)
     all_read = window.delta(over_pools("pages_read"))
-    return Scan(
+    return ScanFacts(
         schema=table.schema,
         table=table.table,
         pages=float(size.pages),

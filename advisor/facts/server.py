@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from advisor.facts.base import Meaning
 from advisor.observe.window import Window
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """The server itself.
+    """The server itself."""
 
-    Attributes:
-        version: The version as the server says it, such as 9.7.4.
-        family: mysql, Percona Server and Aurora among them, or mariadb.
-        managed: Whether a cloud service runs it, which keeps SET GLOBAL from its customers.
-        uptime_seconds: Seconds since the server started.
-        rows_inserted: Rows inserted by statements over the window; not on MariaDB from 10.6 on.
-        rows_deleted: Rows deleted by statements over the window; not on MariaDB from 10.6 on.
-        rows_updated: Rows updated by statements over the window; not on MariaDB from 10.6 on.
-        rows_read: Rows read by statements over the window; not on MariaDB from 10.6 on.
-    """
-
-    version: str | None = None
-    family: str | None = None
-    managed: bool | None = None
-    uptime_seconds: float | None = None
-    rows_inserted: float | None = None
-    rows_deleted: float | None = None
-    rows_updated: float | None = None
-    rows_read: float | None = None
+    version: Annotated[str | None, Meaning("Version as the server says it, such as 9.7.4.")] = None
+    family: Annotated[str | None, Meaning("mysql, which includes Percona Server and Aurora, or mariadb.")] = None
+    managed: Annotated[
+        bool | None, Meaning("Whether a cloud service runs the server; its customers cannot use SET GLOBAL.")
+    ] = None
+    uptime_seconds: Annotated[float | None, Meaning("Time since the server started.", unit="seconds")] = None
+    rows_inserted: Annotated[
+        float | None,
+        Meaning("Rows inserted by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
+    ] = None
+    rows_deleted: Annotated[
+        float | None,
+        Meaning("Rows deleted by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
+    ] = None
+    rows_updated: Annotated[
+        float | None,
+        Meaning("Rows updated by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
+    ] = None
+    rows_read: Annotated[
+        float | None,
+        Meaning("Rows read by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
+    ] = None
 
 
 def server(window: Window) -> ServerFacts:

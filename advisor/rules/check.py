@@ -11,12 +11,12 @@ from typing import NoReturn
 from advisor import facts
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import FORMATS, TEXT_FORMATS, placeholders
+from advisor.facts import choice
 from advisor.files import yaml_file
 from advisor.files.positions import Key, position
 from advisor.files.yaml_file import FileError, Source
 from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
 from advisor.rules.file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
-from advisor.whatif import choice
 from exporter.collectors import COLLECTORS, LIGHT
 
 SUFFIX = ".yaml"

@@ -25,6 +25,7 @@ _LIBRARY = "extensions: [{name: math}]"
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?$", re.MULTILINE)
 _MISSING = re.compile(r'No value with name "([^"]+)"')
+_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|\d[\w.]*|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)')
 _OPERATORS = {"_&&_": "&&", "_||_": "||", "_?_:_": "? :", "!_": "!", "-_": "-", "@in": "in", "_[_]": "[]"}
 
 
@@ -141,6 +142,11 @@ class Vocabulary:
 
         near = difflib.get_close_matches(name, self.names, n=1)
         return f"; did you mean {near[0]}?" if near else ""
+
+
+def names_in(expression: str) -> list[str]:
+    """The names in an expression, functions among them."""
+    return [found[1] for found in _NAME.finditer(expression) if found[1]]
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from advisor.contract.recommendation import Severity
+from advisor.facts.choice import Chooser, ChosenSetting
 from exporter import knowledge
 from exporter.server import Server, Version, parse_version
 
@@ -118,8 +119,8 @@ class Choose(_Part):
     ``at_most`` bounds the value. Where it is not known nothing is chosen, and ``choice`` is not known either.
     """
 
-    model: Literal["lru"]
-    setting: Literal["innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"]
+    model: Chooser
+    setting: ChosenSetting
     at_most: Cel | None = None
 
 

@@ -1,20 +1,19 @@
-"""What the names in rule expressions mean, from the facts' own docstrings."""
+"""What the names in rule expressions mean, from the declarations of the facts."""
 
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from advisor import facts
+from advisor.facts import choice
 from advisor.rules.check import Rule
-from advisor.whatif import choice
+from advisor.rules.expressions import names_in
 from exporter import knowledge
 
 _WORDS = {float: "number", str: "text", bool: "true or false"}
-_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|\d[\w.]*|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +22,14 @@ class Name:
 
     Attributes:
         kind: number, text, or true or false.
-        meaning: With its unit; shared with the names of ``beside``.
-        beside: The names that are explained together, in their order, this one among them.
+        unit: Of a number; empty where it has none.
+        meaning: One or more sentences.
     """
 
     name: str
     kind: str
+    unit: str
     meaning: str
-    beside: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Group:
     Attributes:
         name: What their names begin with.
         for_each: What a rule must say to have them; None where every rule has them.
-        about: One sentence.
+        about: One or more sentences.
     """
 
     name: str
@@ -59,54 +58,35 @@ def groups() -> tuple[Group, ...]:
 
 @cache
 def settings() -> tuple[Name, ...]:
-    """The settings, with unit or words and where they exist by the knowledge file."""
+    """The settings, with their unit or words by the knowledge file."""
     kinds = facts.setting_vocabulary()
-    return tuple(Name(name, _WORDS[kind], _setting(name.partition(".")[2]), (name,)) for name, kind in kinds.items())
+    return tuple(Name(name, _WORDS[kind], "", _setting(name.partition(".")[2])) for name, kind in kinds.items())
 
 
 def used(rule: Rule, texts: Iterable[str]) -> tuple[Name, ...]:
-    """The names that stand in expressions of a rule, each once, in their order; its own ``let`` left out."""
+    """The names in some expressions of a rule, each once, in their order; its own ``let`` left out."""
     known = {each.name: each for each in settings()} | {n.name: n for group in groups() for n in group.names}
     names = dict.fromkeys(name for text in texts for name in names_in(text))
     return tuple(known[name] for name in names if name in known and name not in rule.let)
 
 
-def names_in(expression: str) -> list[str]:
-    """The names in an expression, functions among them."""
-    return [found[1] for found in _NAME.finditer(expression) if found[1]]
-
-
-def _group(name: str, for_each: str | None, shape: type) -> Group:
-    about, meanings = _documented(shape)
-    kinds = facts.vocabulary(name, shape)
-    names = []
-    for each, kind in kinds.items():
-        attribute = each.partition(".")[2]
-        beside, meaning = meanings.get(attribute, ([attribute], ""))
-        names.append(Name(each, _WORDS[kind], meaning, tuple(f"{name}.{other}" for other in beside)))
-    return Group(name, for_each, about, tuple(names))
-
-
 def table(names: Iterable[Name]) -> str:
-    """In markdown, with a row for those that are explained together."""
-    lines = ["| name | type | what it is |", "| --- | --- | --- |"]
-    rows: dict[tuple[tuple[str, ...], str], dict[str, None]] = {}
-    for name in names:
-        rows.setdefault((name.beside, name.meaning), {})[name.kind] = None
-    for (beside, meaning), kinds in rows.items():
-        shown = ", ".join(f"`{name}`" for name in beside)
-        lines.append(f"| {shown} | {', '.join(kinds)} | {meaning.replace('|', '/')} |")
+    """The names in markdown, one row each."""
+    lines = ["| name | type | meaning |", "| --- | --- | --- |"]
+    lines += [f"| `{each.name}` | {_type(each)} | {each.meaning.replace('|', '/')} |" for each in names]
     return "\n".join(lines)
 
 
-def _documented(shape: type) -> tuple[str, Mapping[str, tuple[list[str], str]]]:
-    """What a class's docstring says of it as a whole, and of each attribute with those that share its entry."""
-    about, _, attributes = (inspect.getdoc(shape) or "").partition("\nAttributes:\n")
-    meanings: dict[str, tuple[list[str], str]] = {}
-    for found in re.finditer(r"^    (\w[\w,\s]*): (.*(?:\n      +.*)*)", attributes, re.MULTILINE):
-        meaning, together = " ".join(found[2].split()).replace("``", "`"), found[1].replace(",", " ").split()
-        meanings |= dict.fromkeys(together, (together, meaning))
-    return " ".join(about.split()).replace("``", "`"), meanings
+def _group(name: str, for_each: str | None, shape: type) -> Group:
+    names = tuple(
+        Name(f"{name}.{fact.name}", _WORDS[fact.kind], fact.meaning.unit, fact.meaning.text)
+        for fact in facts.declared(shape)
+    )
+    return Group(name, for_each, " ".join((inspect.getdoc(shape) or "").split()), names)
+
+
+def _type(name: Name) -> str:
+    return f"{name.kind} ({name.unit})" if name.unit else name.kind
 
 
 def _setting(name: str) -> str:

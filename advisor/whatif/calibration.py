@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from advisor.facts import Facts, Scan
+from advisor.facts import Facts, ScanFacts
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import UNSEEN, TableScan, Workload
 from advisor.observe.window import Window
@@ -57,7 +57,7 @@ class Fitted:
     server: Server
     settings: Mapping[str, float]
     pool: Pool
-    scans: Mapping[str, Scan]
+    scans: Mapping[str, ScanFacts]
     measured: Measured
     fit: Fit
     notes: tuple[str, ...]
@@ -122,12 +122,12 @@ def fitted(window: Window, known: Facts, check_time: Callable[[], None] = lambda
     return Fitted(server, settings, pool, scans, measured, found, tuple(_notes(found, scans, left_out)))
 
 
-def table_name(scan: Scan) -> str:
+def table_name(scan: ScanFacts) -> str:
     """What a scanned table is called in the workload."""
     return f"{scan.schema}.{scan.table}"
 
 
-def is_measured(scan: Scan) -> bool:
+def is_measured(scan: ScanFacts) -> bool:
     """Whether enough is known of the scans of a table for the model."""
     return bool(scan.pages and scan.passes and scan.passes_per_hour) and scan.pages_read is not None
 
@@ -153,10 +153,10 @@ def _pool(settings: Mapping[str, float], pages: int, instances: int, server: Ser
     )
 
 
-def _usable(found: Sequence[Scan]) -> tuple[dict[str, Scan], list[Scan]]:
+def _usable(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], list[ScanFacts]]:
     """The tables whose scans are measured, by name, and those that are left out."""
-    usable: dict[str, Scan] = {}
-    left_out: list[Scan] = []
+    usable: dict[str, ScanFacts] = {}
+    left_out: list[ScanFacts] = []
     for scan in found:
         if is_measured(scan) and len(usable) < MOST_TABLES:
             usable[table_name(scan)] = scan
@@ -165,12 +165,12 @@ def _usable(found: Sequence[Scan]) -> tuple[dict[str, Scan], list[Scan]]:
     return usable, left_out
 
 
-def _last(scan: Scan) -> float:
+def _last(scan: ScanFacts) -> float:
     last = scan.pages_read_per_pass if scan.pages_read_last_pass is None else scan.pages_read_last_pass
     return min(last or 0.0, scan.pages or 0.0)  # point reads of the same table count in
 
 
-def _parts(name: str, scan: Scan, threads: float | None, kept: float) -> list[TableScan]:
+def _parts(name: str, scan: ScanFacts, threads: float | None, kept: float) -> list[TableScan]:
     """The scans of a table, by the row path and by parallel readers."""
     passes, per_hour = scan.passes or 1.0, scan.passes_per_hour or 1.0
     in_parallel = (scan.counts or 0.0) if threads is not None and threads != 1 else 0.0
@@ -192,7 +192,7 @@ def _parts(name: str, scan: Scan, threads: float | None, kept: float) -> list[Ta
     return parts
 
 
-def _read_whole(scan: Scan) -> int:
+def _read_whole(scan: ScanFacts) -> int:
     """Pages that a pass over a table that is not cached reads.
 
     Its leaves at least, and its index's at most: whether the unused rest of the last extent is read ahead depends on
@@ -202,7 +202,7 @@ def _read_whole(scan: Scan) -> int:
     return round(min(last, pages) if last >= (scan.leaf_pages or pages) - 1 else pages)
 
 
-def _kept(scan: Scan) -> float:
+def _kept(scan: ScanFacts) -> float:
     """The part of a table that the last pass over it found in the pool."""
     kept = 1 - _last(scan) / _read_whole(scan)
     return 1.0 if kept >= _WHOLE else kept
@@ -229,7 +229,7 @@ def _accesses(known: Facts, scanned: float, other: float) -> tuple[float, float]
     return max(usual, other, 1.0), max(least, 0.0)
 
 
-def _other_pages(window: Window, scans: Mapping[str, Scan], other: float) -> int | None:
+def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -> int | None:
     """Pages that the other reads may fall on: those of the tables whose files were read, where that is known."""
     sizes = window.latest.index_sizes
     if sizes is None:
@@ -245,7 +245,7 @@ def _other_pages(window: Window, scans: Mapping[str, Scan], other: float) -> int
     return sum(pages.values()) + sizes.other_pages
 
 
-def _notes(found: Fit, scans: Mapping[str, Scan], left_out: Sequence[Scan]) -> list[str]:
+def _notes(found: Fit, scans: Mapping[str, ScanFacts], left_out: Sequence[ScanFacts]) -> list[str]:
     notes = []
     if found.error > ACCEPTED_ERROR:
         notes.append(

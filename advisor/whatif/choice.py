@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 
 from advisor.contract.recommendation import Alternative, Effect, tidy
-from advisor.facts import Scan
+from advisor.facts import ScanFacts
+from advisor.facts.choice import Choice
 from advisor.whatif.calibration import Unanswerable
 from advisor.whatif.model import Model, changed, size_as_set
 
@@ -34,38 +34,7 @@ GROWTH = 1.05
 LEFT = "pages in the pool of what is not scanned"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A value for a setting: the least change among those with the fewest reads, the hot set's included.
-
-    Attributes:
-        value: The setting's; today's where no other helps.
-        now, predicted: Pages read per pass over the table; not known where the choice is for the server.
-        read_now, read_predicted: Pages read per second by all.
-        cost_now, cost_predicted: Pages in the pool that are not those of scanned tables: what is left to the hot set.
-        saved: Pages read per second by all, less than today.
-        error: By how much the model misses today's reads, relative to them.
-        confidence: 1, or less where the error is above 15 %.
-    """
-
-    value: float
-    now: float | None
-    predicted: float | None
-    read_now: float
-    read_predicted: float
-    cost_now: float
-    cost_predicted: float
-    saved: float
-    error: float
-    confidence: float
-
-
-GROUP = "choice"
-VOCABULARY: dict[str, type] = {f"{GROUP}.{each.name}": float for each in fields(Choice)}
-"""The names that a choice gives to expressions."""
-
-
-def choose(model: Model, setting: str, scan: Scan | None, at_most: float | None = None) -> Choice:
+def choose(model: Model, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
     """The model's choice, seen from one scanned table, or from the server as a whole.
 
     Args:
@@ -142,7 +111,7 @@ def _size(model: Model, at_most: float) -> float:
     return found
 
 
-def alternatives(model: Model, setting: str, scan: Scan) -> tuple[Alternative, ...]:
+def alternatives(model: Model, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
     """Other settings that would help the table too, each with the value that the model would choose."""
     return tuple(
         found

@@ -15,7 +15,7 @@ from pydantic import Field
 from advisor.contract import changes
 from advisor.contract.recommendation import Change, Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.facts import Facts, Scan, facts
+from advisor.facts import Facts, ScanFacts, facts
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Pool, Settings
 from advisor.models.lru.workload import HOT, OTHER, UNSEEN, Rates, Workload, passes_of, rates, scenario
@@ -148,7 +148,7 @@ class Model:
                 self._fitted = fitted(self.window, self._known, self._check_time)
         return self._fitted
 
-    def table(self, scan: Scan) -> str:
+    def table(self, scan: ScanFacts) -> str:
         """The name of a scanned table in the workload.
 
         Raises:

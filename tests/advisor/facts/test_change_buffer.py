@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from advisor.facts.change_buffer import ChangeBuffer, change_buffer
+from advisor.facts.change_buffer import ChangeBufferFacts, change_buffer
 from advisor.observe.window import Window
 from exporter.snapshot import CachedIndexes, FileReads, Index, IndexSize, IndexSizes, Snapshot, Table
 from tests.advisor.building import captured, pool, server, snapshot, variables
@@ -50,7 +50,7 @@ def at(seconds: float, *, inserted: int = 0, fetched: int = 0, read: int = 0, **
     return snapshot(1000.0 + seconds, **(known | sections))
 
 
-def facts(**at_the_end: Any) -> ChangeBuffer:
+def facts(**at_the_end: Any) -> ChangeBufferFacts:
     beginning = {name: value for name, value in at_the_end.items() if name not in ("inserted", "fetched", "read")}
     if "table_files" in beginning:
         beginning["table_files"] = dict.fromkeys(beginning["table_files"], FileReads(0, 0, 0.0))
@@ -98,7 +98,7 @@ def test_what_is_not_known_is_none() -> None:
     assert facts(inserted=20_000, read=19_000, indexes=None).write_reads_per_second is None
     assert facts(inserted=20_000, read=19_000, pools=None).expected_reads_per_second is None
     bare = change_buffer(Window((snapshot(0.0), snapshot(10.0))))
-    assert bare == replace(bare, **dict.fromkeys(ChangeBuffer.__slots__))
+    assert bare == replace(bare, **dict.fromkeys(ChangeBufferFacts.__slots__))
 
 
 def test_mariadb_gets_no_prediction() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from advisor import facts
-from advisor.facts import GROUPS, LISTS, Facts, Scan
+from advisor.facts import GROUPS, LISTS, Facts, ScanFacts
 from advisor.observe.window import Window
 from exporter.midpoint import old_target
 from exporter.snapshot import CountStatement, Index, IndexSize, IndexSizes, Machine, Outcome, Table
@@ -28,7 +28,7 @@ def of(name: str) -> Facts:
     return facts.facts(captured(name))
 
 
-def scan_of(*snapshots: Any) -> Scan | None:
+def scan_of(*snapshots: Any) -> ScanFacts | None:
     found = facts.facts(Window(snapshots)).lists["scans"]
     assert len(found) <= 1
     return found[0] if found else None

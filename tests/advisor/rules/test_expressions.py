@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Result, Vocabulary
+from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Result, Vocabulary, names_in
 
 VOCABULARY = Vocabulary({"pool.pages": float, "pool.old.target": float, "scan.schema": str, "full": bool, "x": float})
 VALUES: dict[str, Result | None] = {
@@ -112,3 +112,16 @@ def test_evaluation_takes_far_less_than_a_millisecond() -> None:
         expression(VALUES)
         seconds.append(time.perf_counter() - began)
     assert statistics.median(seconds) < 0.001 / 4
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("scan.pages > 2.0 * pool.pages", ["scan.pages", "pool.pages"]),
+        ('a == \'b.c\' && "d\\"e" != f', ["a", "f"]),
+        ("math.ceil(x_1)", ["math.ceil", "x_1"]),
+        ("1.5e3 > 1e3", []),
+    ],
+)
+def test_names_are_found_in_expressions(expression: str, names: list[str]) -> None:
+    assert names_in(expression) == names

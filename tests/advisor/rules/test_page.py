@@ -66,7 +66,7 @@ def test_conditions_are_shown_as_written_and_their_names_explained(make_rule: Ma
     assert "`scan.passes > 0.0` holds in 70% of the slices of the window" in text
     assert "until that is so in less than 20%" in text
     assert "- `share = scan.pages / pool.pages`" in text
-    assert "| `scan.passes` | number | Scans in the window" in text
+    assert "| `scan.passes` | number (scans) | Scans in the window" in text
     assert "| `share`" not in text
     assert text.endswith(
         "It needs `pools`, `variables` and `table_scans`, and says that it is blind where one of them cannot be read."

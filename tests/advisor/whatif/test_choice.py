@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from advisor.contract.recommendation import Recommendation
-from advisor.facts import Scan, facts
+from advisor.facts import ScanFacts, facts
+from advisor.facts.choice import Choice
 from advisor.observe.window import Window
 from advisor.whatif import choice
 from advisor.whatif.calibration import MOST_TABLES, Unanswerable
-from advisor.whatif.choice import ENOUGH, EQUAL, GROWTH, Choice
+from advisor.whatif.choice import ENOUGH, EQUAL, GROWTH
 from advisor.whatif.model import Model
 from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Machine, Table
 from tests.advisor.building import ROWS, advised, captured, pool, scanned
@@ -20,7 +21,7 @@ from tests.advisor.building import ROWS, advised, captured, pool, scanned
 PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
 
 
-def model_of(window: Window) -> tuple[Model, list[Scan]]:
+def model_of(window: Window) -> tuple[Model, list[ScanFacts]]:
     known = facts(window)
     return Model(window, known), list(known.lists["scans"])
 

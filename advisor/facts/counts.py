@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from advisor.contract.recommendation import identifier
-from advisor.facts.base import ratio
+from advisor.facts.base import Meaning, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
 from exporter.rows import number
@@ -15,39 +16,38 @@ _COLUMN_BYTES = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """A table that SELECT COUNT(*) without WHERE counted in the window.
+class CountFacts:
+    """A table that SELECT COUNT(*) without WHERE counted in the window."""
 
-    Attributes:
-        schema: Of the table.
-        table: Its name.
-        counts: How often it was counted in the window.
-        counts_per_hour: How often an hour it was counted.
-        seconds: Time that one COUNT(*) of it took.
-        rows: Of the table, as last estimated.
-        pages: Of its clustered index.
-        bytes: Of its clustered index, at innodb_page_size.
-        secondary: Name of its smallest secondary index; empty without one.
-        secondary_pages: Of its smallest secondary index; 0 without one.
-        key: Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not known.
-        key_index_pages: Pages that a secondary index on the primary key's columns would have, each taken for 8 bytes,
-            a BIGINT: less for shorter ones, more for texts.
-        clustered_by_bug: Whether the server counts by the clustered index although a smaller one is there.
-    """
-
-    schema: str
-    table: str
-    counts: float | None = None
-    counts_per_hour: float | None = None
-    seconds: float | None = None
-    rows: float | None = None
-    pages: float | None = None
-    bytes: float | None = None
-    secondary: str | None = None
-    secondary_pages: float | None = None
-    key: str | None = None
-    key_index_pages: float | None = None
-    clustered_by_bug: bool | None = None
+    schema: Annotated[str, Meaning("Schema of the table.")]
+    table: Annotated[str, Meaning("Name of the table.")]
+    counts: Annotated[float | None, Meaning("COUNT(*) of it in the window.", unit="counts")] = None
+    counts_per_hour: Annotated[float | None, Meaning("COUNT(*) of it in an hour.", unit="counts/h")] = None
+    seconds: Annotated[float | None, Meaning("Time of one COUNT(*).", unit="seconds")] = None
+    rows: Annotated[float | None, Meaning("Rows of the table, as last estimated.", unit="rows")] = None
+    pages: Annotated[float | None, Meaning("Size of its clustered index.", unit="pages")] = None
+    bytes: Annotated[float | None, Meaning("Size of its clustered index, at innodb_page_size.", unit="bytes")] = None
+    secondary: Annotated[str | None, Meaning("Name of its smallest secondary index; empty without one.")] = None
+    secondary_pages: Annotated[
+        float | None, Meaning("Size of its smallest secondary index; 0 without one.", unit="pages")
+    ] = None
+    key: Annotated[
+        str | None,
+        Meaning(
+            "Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not known."
+        ),
+    ] = None
+    key_index_pages: Annotated[
+        float | None,
+        Meaning(
+            "Size that a secondary index on the primary key's columns would have. Each column counts as 8 bytes, a "
+            "BIGINT: shorter ones need less, texts more.",
+            unit="pages",
+        ),
+    ] = None
+    clustered_by_bug: Annotated[
+        bool | None, Meaning("Whether the server counts by the clustered index although it has a smaller one.")
+    ] = None
 
     @property
     def subject(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Counted:
         return {"schema": self.schema, "table": self.table}
 
 
-def counted(window: Window) -> list[Counted]:
+def counts(window: Window) -> list[CountFacts]:
     """Every table of known size that was counted in the window, the most counted pages first."""
     sizes = window.latest.index_sizes
     if sizes is None:
@@ -70,14 +70,14 @@ def counted(window: Window) -> list[Counted]:
     return sorted(found, key=lambda each: (-(each.counts or 0.0) * (each.pages or 0.0), each.schema, each.table))
 
 
-def _counted(window: Window, index: Index, size: IndexSize, counts: float | None) -> Counted:
+def _counted(window: Window, index: Index, size: IndexSize, counts: float | None) -> CountFacts:
     table = Table(index.schema, index.table)
     page = number(window.latest.setting("innodb_page_size"))
     rows = None if size.rows is None else float(size.rows)
     columns = size.columns or ()
     smallest = _smallest_secondary(window, table)
     seconds = window.growth(lambda s: s.count_statements, table, lambda c: c.seconds)
-    return Counted(
+    return CountFacts(
         schema=table.schema,
         table=table.table,
         counts=counts,

@@ -1,0 +1,46 @@
+"""The choice of a model: the names that it gives to expressions, which need no model to be checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from advisor.facts.base import Meaning, vocabulary
+
+Chooser = Literal["lru"]
+"""Models that choose a value."""
+ChosenSetting = Literal["innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"]
+"""Settings that a model chooses a value for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value for a setting: the smallest change among the values with the fewest reads, the hot set's included."""
+
+    value: Annotated[float, Meaning("Chosen value of the setting; today's where no other one helps.")]
+    now: Annotated[
+        float | None,
+        Meaning("Pages read per pass over the table today; not known in a choice for the server.", unit="pages"),
+    ]
+    predicted: Annotated[
+        float | None,
+        Meaning(
+            "Pages read per pass over the table with the value; not known in a choice for the server.", unit="pages"
+        ),
+    ]
+    read_now: Annotated[float, Meaning("Pages read by everything today.", unit="pages/s")]
+    read_predicted: Annotated[float, Meaning("Pages read by everything with the value.", unit="pages/s")]
+    cost_now: Annotated[
+        float, Meaning("Pages in the pool that the scanned tables leave to the hot set today.", unit="pages")
+    ]
+    cost_predicted: Annotated[
+        float, Meaning("Pages in the pool that the scanned tables leave to the hot set with the value.", unit="pages")
+    ]
+    saved: Annotated[float, Meaning("Pages that everything reads less than today.", unit="pages/s")]
+    error: Annotated[float, Meaning("Deviation of the model from today's reads, relative to them.", unit="ratio")]
+    confidence: Annotated[float, Meaning("1, or less where the error is above 15 %.", unit="0 to 1")]
+
+
+GROUP = "choice"
+VOCABULARY = vocabulary(GROUP, Choice)
+"""The names that a choice gives to expressions."""
