@@ -30,6 +30,8 @@ from tools import generated
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+METRICS = ROOT / "docs" / "metrics.md"
+RECOMMENDATIONS = ROOT / "docs" / "recommendations.md"
 PAGES = ROOT / "docs" / "rules"
 EXPERIMENTS = ROOT / "docs" / "experiments.md"
 PROOFS = ROOT / "docs" / "proofs.md"
@@ -61,10 +63,16 @@ def advice() -> str:
     return "```\n" + "\n".join(lines) + "\n```\n"
 
 
-def rules_table(folder: str) -> str:
-    """A markdown table of the rules; ``folder`` is where their pages are, seen from the table."""
+def excerpt() -> str:
+    """The beginning of the advice, down to its cost, as a block of text."""
+    beginning, _, _ = advice().partition("\n  or ")
+    return beginning + "\n```\n"
+
+
+def rules_table() -> str:
+    """A markdown table of the rules, with links to their pages in the same folder."""
     lines = ["| rule | severity | what it finds |", "| --- | --- | --- |"]
-    lines += [f"| [{each.id}]({folder}{each.id}.md) | {each.file.severity} | {each.file.title} |" for each in rules()]
+    lines += [f"| [{each.id}]({each.id}.md) | {each.file.severity} | {each.file.title} |" for each in rules()]
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +113,7 @@ def example(name: str) -> str:
 _PARTS: dict[str, Callable[[], str]] = {
     "metrics": metrics_table,
     "advice": advice,
-    "rules": lambda: rules_table("docs/rules/"),
+    "excerpt": excerpt,
     "names": names_tables,
     "sections": sections_table,
     "behaviours": behaviours_table,
@@ -121,7 +129,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, WRITING)}
+    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, METRICS, RECOMMENDATIONS, WRITING)}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     found[PROOFS] = _MADE_FROM_RECORDS + proofs.page()
     if (measured := bench.document(FIGURES)) is not None:
@@ -152,7 +160,7 @@ def write() -> None:
 
 def _index() -> str:
     head = "# The rules\n\nOne page a rule, made from its file in [rules/](../../rules). How to write your own: "
-    return f"{_MADE}{head}[writing-rules.md](../writing-rules.md).\n\n{rules_table('')}"
+    return f"{_MADE}{head}[writing-rules.md](../writing-rules.md).\n\n{rules_table()}"
 
 
 def _page(rule: Rule, *, proved: bool) -> str:

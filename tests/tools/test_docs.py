@@ -1,3 +1,4 @@
+import importlib.util
 import re
 from pathlib import Path
 
@@ -10,17 +11,40 @@ from advisor.rules.configuration import Configuration, ServerMachine
 from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
 from advisor.rules.suppression import Suppression
 from lab.observation import rules
+from tests.charts.pages import anchors
 from tools import docs
+
+HAND_WRITTEN = (docs.README, docs.ROOT / "CONTRIBUTING.md", *sorted((docs.ROOT / "docs").glob("*.md")))
+ALL_PAGES = (*HAND_WRITTEN, *sorted(docs.PAGES.glob("*.md")))
+TEXTS = (*HAND_WRITTEN, *(docs.ROOT / name for name in ("Makefile", ".ci/run", "exporter/knowledge.toml")))
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+FOLDERS = "advisor|charts|docs|exporter|lab|rules|tests|tools"
+MADE_UP: frozenset[str] = frozenset()
+"""Paths of examples, which need not be there."""
 
 
 def test_every_page_is_as_the_code_and_the_rules_make_it() -> None:
     assert [str(path.relative_to(docs.ROOT)) for path in docs.stale()] == [], "run: .venv/bin/python -m tools.docs"
 
 
-def test_the_readme_has_every_metric_and_the_recommendation() -> None:
+def test_the_readme_is_short_and_has_a_picture_and_the_recommendation() -> None:
     text = docs.README.read_text(encoding="utf-8")
-    assert "`innodb_up`" in text
+    assert len(text.splitlines()) <= 150
+    assert "](docs/img/page.png)" in text
     assert "SET GLOBAL innodb_old_blocks_pct" in text
+    assert (docs.ROOT / "docs/img/page.png").stat().st_size < 150_000
+
+
+def test_the_page_of_metrics_has_every_metric() -> None:
+    assert "`innodb_up`" in docs.METRICS.read_text(encoding="utf-8")
+    assert docs.metrics_table() in docs.METRICS.read_text(encoding="utf-8")
+
+
+def test_every_marked_part_is_made_here() -> None:
+    for path in HAND_WRITTEN:
+        marks = re.findall(r"^<!-- (\w+): made by tools/docs\.py -->$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert not marks or path in docs.documents(), path
+    assert docs.advice() in docs.RECOMMENDATIONS.read_text(encoding="utf-8")
 
 
 def test_every_rule_has_a_page_and_is_in_the_index() -> None:
@@ -48,10 +72,34 @@ def test_the_guide_has_every_key_of_rules_cases_and_the_configuration() -> None:
     assert [key for shape in shown for key in shape.model_fields if f"{key}:" not in examples] == []
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    for path in (docs.WRITING, *sorted(docs.PAGES.glob("*.md"))):
-        for target in docs.links(path.read_text(encoding="utf-8")):
-            assert (path.parent / target).exists(), f"{path.name}: {target}"
+@pytest.mark.parametrize("path", ALL_PAGES, ids=lambda path: str(path.relative_to(docs.ROOT)))
+def test_links_lead_to_a_file_and_a_heading_of_it(path: Path) -> None:
+    text = CODE.sub("", path.read_text(encoding="utf-8"))
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text):
+        if "://" in target:
+            continue
+        page = (path.parent / target) if target else path
+        assert page.exists(), f"{path.name}: {target}"
+        if anchor:
+            assert anchor in anchors(page.read_text(encoding="utf-8")), f"{path.name}: {target}#{anchor}"
+
+
+def test_the_index_has_every_page() -> None:
+    index = docs.ROOT / "docs" / "README.md"
+    linked = set(docs.links(index.read_text(encoding="utf-8")))
+    pages = {path.name for path in index.parent.iterdir() if path.suffix == ".md" and path != index}
+    folders = {path.name for path in index.parent.iterdir() if path.is_dir()} - {"img", "rules"}
+    assert pages | folders | {"rules/README.md"} <= linked
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(docs.ROOT)))
+def test_every_path_and_module_of_the_repository_that_is_named_is_there(path: Path) -> None:
+    text = re.sub(r"\]\([^)]*\)", "]", path.read_text(encoding="utf-8"))  # links are the business of the test above
+    named = re.findall(rf"(?<![\w./-])((?:{FOLDERS})/[\w./-]*[\w/])", text)
+    missing = [each for each in named if not (docs.ROOT / each).exists() and each not in MADE_UP]
+    commands = re.findall(rf"-m ((?:{FOLDERS})(?:\.\w+)*)", text)
+    missing += [each for each in commands if importlib.util.find_spec(each) is None]
+    assert missing == []
 
 
 def test_a_page_that_no_rule_has_any_more_or_that_was_edited_is_stale(
