@@ -24,7 +24,7 @@ RUN cd /opt/innodb-advisor/lib/python3*/site-packages \
  && python3 -m compileall -q -f --invalidation-mode unchecked-hash .
 
 FROM dependencies AS build
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md LICENSE ./
 COPY exporter exporter
 COPY advisor advisor
 COPY rules rules
@@ -54,4 +54,5 @@ CMD ["serve", "--listen", ":9747"]
 ARG VERSION
 LABEL org.opencontainers.image.title="innodb-advisor" \
       org.opencontainers.image.description="Shows what InnoDB's LRU, change buffer, parallel readers and index builds do, and says which setting to change" \
+      org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}"

@@ -58,11 +58,12 @@ def test_it_runs_as_nobody_in_particular_and_serves_at_9747_unless_told_otherwis
     assert set(config["ExposedPorts"]) == {"9747/tcp"}
 
 
-def test_its_labels_say_what_it_is_and_which_version(built: Built) -> None:
+def test_its_labels_say_what_it_is_which_version_and_under_which_license(built: Built) -> None:
     labels = built.inspected(built.tag)["Config"]["Labels"]
     own = {name.removeprefix("org.opencontainers.image."): text for name, text in labels.items() if "oci" not in name}
     assert own["title"] == "innodb-advisor"
     assert own["version"] == __version__
+    assert own["licenses"] == "Apache-2.0"
     assert f'description = "{own["description"]}"' in (REPOSITORY / "pyproject.toml").read_text()
 
 
@@ -91,6 +92,11 @@ def test_it_holds_the_package_and_its_rules_and_nothing_else_of_the_repository(
     top = {path.split("/", 1)[0] for path, found in added.items() if stat.S_ISREG(found.st_mode)}
     assert top <= {"opt", "usr", "etc", "run"}
     assert not [path for path in added if re.search(r"(^|/)(\.git|\.venv|\.cache|src|build)(/|$)", path)]
+
+
+def test_it_holds_the_license(trees: tuple[Path, Path]) -> None:
+    [path] = trees[0].rglob("innodb_advisor-*.dist-info/licenses/LICENSE")
+    assert path.read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
 
 
 def test_all_that_is_there_to_import_has_byte_code(files: tuple[Mapping[str, os.stat_result], object]) -> None:

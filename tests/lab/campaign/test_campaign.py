@@ -20,7 +20,7 @@ from lab.campaign.progress import Reporter
 from lab.servers import Server
 
 pytestmark = pytest.mark.server
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 NAME = "mysql-9.7"
 Say = Callable[[str], None]
 

@@ -15,7 +15,7 @@ import pytest
 from lab.servers import NAMES, Server, StartError, folders, start
 from tests.advisor.sidecar import PATIENCE
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 LISTENS = "0A"
 StartServer = Callable[..., Server]
 
