@@ -33,7 +33,7 @@ def print_what_if(out: Console, answer: WhatIf) -> None:
         rows.add_row(Text("  a second", "dim"), *_pair(each.pages_read_per_second), Text())
     rows.add_row(Text("by anything else, a second"), *_pair(answer.other_pages_read_per_second), Text())
     rows.add_row(Text("by all, a second", "bold"), *_pair(answer.pages_read_per_second), Text())
-    rows.add_row(Text("pages in the pool of what is not scanned"), *_pair(answer.pages_of_others), Text())
+    rows.add_row(Text("pool pages left for everything else"), *_pair(answer.pages_of_others), Text())
     rows.add_row(Text("  in the young sublist", "dim"), *_pair(answer.young_pages_of_others), Text())
     out.print(rows)
     for line in _fit(answer):

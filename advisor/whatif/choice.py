@@ -31,7 +31,7 @@ GROWTH = 1.05
 """Candidates are compared with tables that have grown a little: statistics lag behind by up to a tenth of the rows."""
 
 
-LEFT = "pages in the pool of what is not scanned"
+LEFT = "pool pages left for everything else"
 
 
 def choose(model: Model, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:

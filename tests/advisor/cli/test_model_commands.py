@@ -78,7 +78,7 @@ def test_whatif_as_text_says_what_changes_for_whom() -> None:
         r"^if innodb_old_blocks_pct = 80 \(now 37\)$",
         r"^shop\.orders \(9,258 pages\), a pass +8,\d{3} +0 +after 1 pass",
         r"^by all, a second +\d,\d{3} +0",
-        r"^pages in the pool of what is not scanned +\d+,\d+ +7,\d{3}",
+        r"^pool pages left for everything else +\d+,\d+ +7,\d{3}",
         r"^model: \d\.\d% off what is read today, confidence 1$",
     ):
         assert re.search(pattern, done.stdout, re.MULTILINE), pattern
