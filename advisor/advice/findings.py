@@ -1,4 +1,4 @@
-"""From a rule that fired and its values to the recommendation that it makes."""
+"""The recommendation of a rule that fires, from its values."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from advisor.advice.values import Values
 from advisor.contract import changes
 from advisor.contract.recommendation import Action, Change, Effect, Evidence, Number, Recommendation, fingerprint, tidy
 from advisor.contract.settings import SETTINGS
-from advisor.contract.templates import fill
+from advisor.contract.templates import Value, fill
 from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
-from advisor.rules.expressions import EvaluationError, Expression, Missing, Result
+from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.whatif.choice import alternatives
 from advisor.whatif.model import Model
 from exporter.server import Server
 
-Values = dict[str, Result | None]
 
-
-def make(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation | None:
+def recommendation(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation | None:
     """The recommendation; None where nothing of what the rule would have done is left to do on this server.
 
     Raises:
@@ -115,7 +114,7 @@ def _effect(quantity: Quantity | None, values: Values) -> Effect | None:
     )
 
 
-def _number(value: Result) -> Number:
+def _number(value: Value) -> Number:
     number = float(value)
     if not math.isfinite(number):
         raise EvaluationError(f"a value is {number}: a division by zero?")

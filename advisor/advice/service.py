@@ -120,7 +120,7 @@ class App:
                 in_force.rules,
                 seen,
                 suppressions=in_force.suppressions,
-                standing=last.findings if last else frozenset(),
+                findings=last.findings if last else frozenset(),
                 seconds=JUDGEMENT_SECONDS,
             )
             now = time.monotonic()

@@ -11,6 +11,8 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel
 
 from advisor.advice import evaluation
+from advisor.advice.interpreter import evaluate
+from advisor.advice.trace import Evaluation
 from advisor.casetest.alterations import Altered
 from advisor.contract.recommendation import Advice, Effect, Recommendation, Severity
 from advisor.files import yaml_file
@@ -145,16 +147,17 @@ def run(rule: Rule, case: Case) -> list[Difference]:
     Raises:
         FileError: The recording cannot be used.
     """
-    return differences(case, advise(rule, window(case)))
+    seen = window(case)
+    return differences(case, evaluation.advice(trace(rule, seen), seen))
 
 
-def advise(rule: Rule, seen: Window) -> Advice:
-    """What the rule says, however long it takes: a case must not depend on how busy the machine is."""
+def trace(rule: Rule, seen: Window) -> tuple[Evaluation, ...]:
+    """What comes of the rule, however long it takes: a case must not depend on how busy the machine is."""
     patient = dataclasses.replace(rule, file=rule.file.model_copy(update={"budget_seconds": PATIENCE}))
-    return evaluation.advise([patient], seen, beside=beside(rule))
+    return tuple(evaluate([patient], seen, beside=_beside(rule), every_reason=True))
 
 
-def beside(rule: Rule) -> tuple[Rule, ...]:
+def _beside(rule: Rule) -> tuple[Rule, ...]:
     """The other rules of the folder, for a rule that tells what blinds them."""
     return _folder(rule.path.parent) if rule.file.for_each == "blind_spots" else ()
 

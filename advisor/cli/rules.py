@@ -133,7 +133,7 @@ PASS, FAIL = "PASS", "FAIL"
 
 def _tested(rule: Rule, *, verbose: bool) -> Counter[str]:
     """Run the cases of a rule, say how each went, and count them."""
-    from advisor.advice import silence  # noqa: PLC0415 - as above
+    from advisor.advice.evaluation import advice as advice_of  # noqa: PLC0415 - as above
     from advisor.casetest import cases  # noqa: PLC0415 - as above
 
     known = cases.load(rule)
@@ -141,7 +141,8 @@ def _tested(rule: Rule, *, verbose: bool) -> Counter[str]:
     tally: Counter[str] = Counter()
     for case in known:
         window = cases.window(case)
-        advice = cases.advise(rule, window)
+        trace = cases.trace(rule, window)
+        advice = advice_of(trace, window)
         differences = cases.differences(case, advice)
         outcome = FAIL if differences else PASS
         tally[outcome] += 1
@@ -149,10 +150,7 @@ def _tested(rule: Rule, *, verbose: bool) -> Counter[str]:
         silent = not (advice.recommendations or advice.blind or advice.failed)
         lines = [*_table(differences)]
         if silent and (differences or verbose):
-            lines += [
-                "it was silent because",
-                *(f"  {each}" for each in silence.explain(rule, window, cases.beside(rule))),
-            ]
+            lines += ["it was silent because", *(f"  {reason}" for each in trace for reason in each.reasons)]
         elif differences:
             lines += [f"it is blind: it lacks {each.lacks}, {each.reason}" for each in advice.blind]
         for line in lines:

@@ -15,7 +15,8 @@ from typing import Any
 
 from cel_expr_python import cel
 
-Result = float | str | bool
+from advisor.contract.templates import Value
+
 _Kind = type[float] | type[str] | type[bool]
 _TYPES = {float: cel.Type.DOUBLE, str: cel.Type.STRING, bool: cel.Type.BOOL}
 _PYTHON: dict[str, type] = {"DOUBLE": float, "STRING": str, "BOOL": bool}
@@ -56,14 +57,20 @@ class EvaluationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression; ``type`` is float, str or bool, ``names`` has at least those that it uses, and theirs."""
+    """A checked expression.
+
+    Attributes:
+        type: float, str or bool.
+        used: The names in the text, in their order.
+    """
 
     text: str
     type: type
-    names: Mapping[str, _Kind]
+    used: tuple[str, ...]
+    _names: Mapping[str, _Kind]
     _program: Any
 
-    def __call__(self, values: Mapping[str, Result | None]) -> Result:
+    def __call__(self, values: Mapping[str, Value | None]) -> Value:
         """The value for the known ones among ``values``.
 
         Raises:
@@ -79,8 +86,8 @@ class Expression:
             raise Missing(missing[1])
         raise EvaluationError(f"{self.text}: {value}")
 
-    def _known(self, values: Mapping[str, Result | None]) -> Iterator[tuple[str, Result]]:
-        for name, kind in self.names.items():
+    def _known(self, values: Mapping[str, Value | None]) -> Iterator[tuple[str, Value]]:
+        for name, kind in self._names.items():
             value = values.get(name)
             if value is not None:
                 yield name, kind(value)  # Python takes an int for a float; to CEL they are of two types
@@ -114,8 +121,10 @@ class Vocabulary:
             names = " or ".join(_word(each) for each in wanted)
             raise ExpressionError(f"this is {_article(program.return_type().name())}; {names} is needed")
         checked = program.serialize()
-        used = {name: kind for name, kind in self.names.items() if name.encode() in checked}
-        return Expression(text, kind, used, _runtime().deserialize(checked))
+        # The names of the program are somewhere in its text: these are all of them, and perhaps a few more.
+        bound = {name: kind for name, kind in self.names.items() if name.encode() in checked}
+        used = tuple(dict.fromkeys(name for name in names_in(text) if name in self.names))
+        return Expression(text, kind, used, bound, _runtime().deserialize(checked))
 
     def _explain(self, expression: str, message: str) -> ExpressionError:
         found = _ERROR.search(message)

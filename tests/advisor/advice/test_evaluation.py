@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from advisor.advice import evaluation
+from advisor.advice.slices import slices
 from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules import check
@@ -278,15 +279,15 @@ def test_a_finding_needs_its_condition_over_the_stated_part_of_the_window(
 def test_a_finding_that_stands_goes_later_than_it_came(make_rule: MakeRule) -> None:
     check = make_rule(**lasting(BUSIER, share=0.6, until=0.3))
 
-    def advice(busy: int, standing: frozenset[str]) -> Advice:
+    def advice(busy: int, findings: frozenset[str]) -> Advice:
         parts = [BUSY] * busy + [QUIET] * (8 - busy)
         window = scanning(*(sum(parts[:n]) for n in range(9)))
-        return evaluation.advise((check,), window, standing=standing)
+        return evaluation.advise((check,), window, findings=findings)
 
     [found] = advice(5, frozenset()).recommendations
-    standing = frozenset({found.fingerprint})
+    findings = frozenset({found.fingerprint})
     assert advice(4, frozenset()).recommendations == ()
-    assert [len(advice(busy, standing).recommendations) for busy in (4, 3, 2)] == [1, 1, 0]
+    assert [len(advice(busy, findings).recommendations) for busy in (4, 3, 2)] == [1, 1, 0]
     assert advice(4, frozenset({"0" * 16})).recommendations == ()
 
 
@@ -300,7 +301,7 @@ def test_parts_of_the_window_that_do_not_know_the_condition_do_not_count(make_ru
 @pytest.mark.parametrize("steps", [1, 2, 7, 8, 9, 360])
 def test_the_slices_of_a_window_leave_nothing_out(steps: int) -> None:
     window = Window(tuple(snapshot(10 * n) for n in range(steps + 1)))
-    parts = list(evaluation.slices(window))
+    parts = list(slices(window))
     assert len(parts) == min(8, steps)
     assert (parts[0].snapshots[0], parts[-1].latest) == (window.snapshots[0], window.latest)
     assert all(before.latest is after.snapshots[0] for before, after in pairwise(parts))

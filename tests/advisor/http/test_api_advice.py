@@ -216,11 +216,11 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
 
 
 async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    standing = []
+    findings = []
     given = advised(captured(RECORDING))
 
     def remembered(*_: object, **options: object) -> Advice:
-        standing.append(options["standing"])
+        findings.append(options["findings"])
         return given
 
     monkeypatch.setattr("advisor.advice.evaluation.advise", remembered)
@@ -228,7 +228,7 @@ async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.Monkey
     for _ in range(2):
         await parts.advice()
         await parts.reload()
-    assert standing == [frozenset(), {each.fingerprint for each in given.recommendations}]
+    assert findings == [frozenset(), {each.fingerprint for each in given.recommendations}]
 
 
 async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:

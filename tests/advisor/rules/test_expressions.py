@@ -7,10 +7,11 @@ import time
 
 import pytest
 
-from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Result, Vocabulary, names_in
+from advisor.contract.templates import Value
+from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Vocabulary, names_in
 
 VOCABULARY = Vocabulary({"pool.pages": float, "pool.old.target": float, "scan.schema": str, "full": bool, "x": float})
-VALUES: dict[str, Result | None] = {
+VALUES: dict[str, Value | None] = {
     "pool.pages": 16_382.0,
     "pool.old.target": 6_000.0,
     "scan.schema": "shop",

@@ -1,14 +1,16 @@
-"""Why a rule was silent is said with the condition and the values that it saw."""
+"""The trace says why a rule was silent: with the condition, and with the values that it saw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from advisor.advice import silence
+from advisor.advice import evaluation
+from advisor.advice.interpreter import evaluate
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.check import Rule
+from advisor.rules.suppression import Suppression
 from tests.advisor.building import RULES_FOLDER, captured, scanned, server
 
 MakeRule = Callable[..., Rule]
@@ -20,7 +22,7 @@ def window(**sections: object) -> Window:
 
 
 def explained(of: Rule, seen: Window) -> list[str]:
-    return [str(each) for each in silence.explain(of, seen)]
+    return [reason for each in evaluate([of], seen, every_reason=True) for reason in each.reasons]
 
 
 def test_every_condition_that_says_no_is_named_with_its_values(make_rule: MakeRule) -> None:
@@ -90,3 +92,31 @@ def test_advice_that_this_server_cannot_take_is_said(make_rule: MakeRule) -> Non
     assert explained(found, window(of=aurora)) == [
         "it would fire, but nothing of what it advises can be done on this server"
     ]
+
+
+def test_the_first_condition_that_says_no_is_enough_where_nobody_asks_for_more(make_rule: MakeRule) -> None:
+    found = make_rule(when=["pool.pages > 0.0", "pool.pages < 0.0", "pool.pages < 1.0"])
+    [each] = evaluate([found], window())
+    assert [step.key for step in each.steps] == ["when"]
+    assert "pool.pages < 0.0" in str(each.steps[0])
+    assert each.verdict is None
+
+
+def test_the_state_of_a_rule_is_the_first_that_is_true_of_any_item(make_rule: MakeRule) -> None:
+    rules = [
+        make_rule(id="firing", for_each="scans", when=["scan.table == 'orders'"]),
+        make_rule(id="unwanted"),
+        make_rule(id="failed", when=["1.0 < double('x')"]),
+        make_rule(id="blind", when=["ibuf.merges > 0.0"]),
+        make_rule(id="silent", when=["pool.pages < 0.0"]),
+        make_rule(id="elsewhere", applies={"mariadb": {"from": "10.5"}}),
+    ]
+    judged = evaluation.judge(rules, window(), suppressions=[Suppression(rule="unwanted", fingerprint=None)])
+    assert {rule: (each.state, each.lacks) for rule, each in judged.states.items()} == {
+        "firing": ("firing", ()),
+        "unwanted": ("set aside", ()),
+        "failed": ("failed", ()),
+        "blind": ("blind", ("ibuf.merges",)),
+        "silent": ("silent", ()),
+        "elsewhere": (None, ()),
+    }

@@ -1,0 +1,243 @@
+"""The interpreter of rules: each rule on each of its items, with what it says or what kept it silent. Pure."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from advisor import facts
+from advisor.advice.findings import recommendation
+from advisor.advice.slices import slices
+from advisor.advice.trace import Evaluation, Step, Verdict
+from advisor.advice.values import Values, missing_fact, values_of
+from advisor.contract.recommendation import Blind, Failed, fingerprint
+from advisor.contract.templates import Value
+from advisor.facts import choice
+from advisor.observe.window import Window
+from advisor.rules.check import Rule
+from advisor.rules.expressions import EvaluationError, Expression, Missing
+from advisor.whatif.calibration import Unanswerable
+from advisor.whatif.choice import choose
+from advisor.whatif.model import Model
+
+
+def evaluate(
+    rules: Sequence[Rule],
+    window: Window,
+    *,
+    beside: Sequence[Rule] = (),
+    findings: frozenset[str] = frozenset(),
+    seconds: float = math.inf,
+    every_reason: bool = False,
+) -> Iterator[Evaluation]:
+    """The trace: what came of each rule on each of its items, and why.
+
+    Args:
+        rules: In any order.
+        window: What has been watched.
+        beside: As in ``advise``.
+        findings: As in ``advise``.
+        seconds: As in ``advise``.
+        every_reason: Whether the trace of a silent rule has every condition that says no, and not only the first.
+    """
+    evaluator = _Evaluator((*rules, *beside), window, findings, seconds, every_reason=every_reason)
+    for rule in rules:
+        yield from evaluator.evaluations(rule)
+
+
+class _Evaluator:
+    """The rules over one window, with what they share: facts, the model, the slices."""
+
+    def __init__(
+        self,
+        known: Sequence[Rule],
+        window: Window,
+        findings: frozenset[str],
+        seconds: float,
+        *,
+        every_reason: bool,
+    ) -> None:
+        self._window, self._findings, self._every_reason = window, findings, every_reason
+        self._until = time.thread_time() + seconds
+        self._needed_by = _needed_by(known, window)
+        self._facts = facts.facts(window, self._needed_by)
+        self._model = Model(window, self._facts)  # fitted once a rule asks it
+        self._sliced: list[facts.Facts] | None = None
+
+    def evaluations(self, rule: Rule) -> Iterator[Evaluation]:
+        """One for each item of ``for_each``, within the rule's time."""
+        server, for_each = self._window.latest.server, rule.file.for_each
+        if server not in rule.file.applies:
+            applies = f"the rule does not apply to {server.flavour} {server.version_text}"
+            yield Evaluation(rule.id, {}, None, (Step("applies", applies),))
+            return
+        lacking = [Evaluation(rule.id, {}, blind) for blind in _lacking(rule, self._window)]
+        if lacking:
+            yield from lacking
+            return
+        items: Sequence[Any] = [None] if for_each is None else self._facts.lists[for_each]
+        if not items:
+            yield Evaluation(rule.id, {}, None, (Step("for_each", f"there is nothing in {for_each}"),))
+        began = time.thread_time()
+        self._model.until = until = min(began + rule.file.budget_seconds, self._until)
+        for number, item in enumerate(items):
+            if number and time.thread_time() > until:
+                took = max(0.0, until - began)
+                reason = f"{number} of {len(items)} took its {took:.3g} s: the others were not looked at"
+                yield Evaluation(rule.id, {}, Blind(rule=rule.id, lacks="time", reason=reason))
+                return
+            yield Evaluation(rule.id, item.subject if item else {}, *self._verdict(rule, item))
+
+    def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Step, ...]]:
+        """What the rule says of an item, or what kept it silent."""
+        values = values_of(rule, self._facts, item)
+        try:
+            try:
+                if steps := self._refusals(rule, values, item):
+                    return None, tuple(steps)
+                found = recommendation(rule, self._model, values, item)
+            except Missing as missing:
+                name = missing_fact(rule, values, missing.name)
+                return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}"), ()
+            except Unanswerable as unanswerable:
+                return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable)), ()
+        except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
+            what = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
+            return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}"), ()
+        return (found, ()) if found else (None, (_NOTHING_TO_DO,))
+
+    def _refusals(self, rule: Rule, values: Values, item: Any) -> list[Step]:
+        """What says no; empty where the rule holds, and for long enough.
+
+        The model is asked only where everything else says yes. Its choice joins the values.
+
+        Raises:
+            Missing: It depends on a fact that is not known.
+            EvaluationError: It depends on an expression that failed.
+            Unanswerable: It depends on a choice that the model cannot make.
+        """
+        chosen = rule.file.choose
+        refusals, unsettled = self._conditions(rule, values)
+        undecided = isinstance(unsettled, Missing) and chosen is not None and unsettled.name in choice.VOCABULARY
+        if unsettled is not None and not undecided:
+            raise unsettled
+        if not refusals:
+            refusals = self._lasting(rule, item)
+        if refusals or chosen is None:
+            return refusals
+        try:
+            at_most = None if rule.at_most is None else float(rule.at_most(values))
+        except Missing:
+            if undecided:  # a condition needs the choice, and the choice needs its bound
+                raise
+            return []
+        values |= facts.named(choice.GROUP, choose(self._model, chosen.setting, item, at_most))
+        refusals, unsettled = self._conditions(rule, values)
+        if unsettled is not None:
+            raise unsettled
+        return refusals
+
+    def _conditions(self, rule: Rule, values: Values) -> tuple[list[Step], Missing | EvaluationError | None]:
+        """The conditions that say no; or else why one of them cannot be told.
+
+        A condition that says no settles it, whatever is missing or fails in the others.
+        """
+        refusals: list[Step] = []
+        unsettled: Missing | EvaluationError | None = None
+        for condition, wanted in (*((each, True) for each in rule.when), *((each, False) for each in rule.unless)):
+            try:
+                holds = condition(values) is True
+            except (Missing, EvaluationError) as unknown:
+                unsettled = unsettled or unknown
+                continue
+            if holds is not wanted:
+                refusals.append(_refusal(rule, condition, values, wanted=wanted))
+                if not self._every_reason:
+                    break
+        return refusals, None if refusals else unsettled
+
+    def _lasting(self, rule: Rule, item: Any) -> list[Step]:
+        """Whether the lasting condition held in too few slices of the window."""
+        lasting = rule.file.lasting
+        if lasting is None:
+            return []
+        if self._sliced is None:
+            self._sliced = [facts.facts(part, self._needed_by) for part in slices(self._window)]
+        held, known = _slices_held(rule, self._sliced, item)
+        found_before = fingerprint(rule.id, item.subject if item else {}) in self._findings
+        share = lasting.until if found_before else lasting.share
+        if held >= share * known:
+            return []
+        of = f"{held} of {known} slices of the window, of which {share:.0%} are needed"
+        return [Step("lasting", f"lasting `{lasting.condition}` held in {of}")]
+
+
+_NOTHING_TO_DO = Step("change", "it would fire, but nothing of what it advises can be done on this server")
+
+
+def _refusal(rule: Rule, condition: Expression, values: Values, *, wanted: bool) -> Step:
+    """A condition that says no, with the values of its names, and of the names in the ``let`` behind them."""
+    key: Literal["when", "unless"] = "when" if wanted else "unless"
+    seen: dict[str, Value | None] = {}
+    names = [*condition.used]
+    for name in names:  # grows on the way
+        if name in values and name not in seen:
+            seen[name] = values[name]
+            names += rule.let[name].used if name in rule.let else ()
+    return Step(key, f"{key} `{' '.join(condition.text.split())}` is {'false' if wanted else 'true'}", seen)
+
+
+def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
+    """By section of a snapshot, the rules for this server that need it."""
+    applying = [rule for rule in rules if window.latest.server in rule.file.applies]
+    return {
+        section: [rule.id for rule in applying if section in rule.file.needs]
+        for section in {section for rule in applying for section in rule.file.needs}
+    }
+
+
+def _slices_held(rule: Rule, parts: Sequence[facts.Facts], item: Any) -> tuple[int, int]:
+    """In how many slices the rule's lasting condition holds, and how many know whether it does.
+
+    Args:
+        rule: One with a lasting condition.
+        parts: The facts of each slice.
+        item: What ``for_each`` looks at, as the whole window has it; None without.
+    """
+    held = known = 0
+    for part in parts:
+        same = item
+        if rule.file.for_each is not None:
+            same = next((each for each in part.lists[rule.file.for_each] if each.subject == item.subject), None)
+        if rule.lasting is None or (same is None and item is not None):
+            continue
+        try:
+            held += rule.lasting(values_of(rule, part, same)) is True
+        except (Missing, EvaluationError):
+            continue
+        known += 1
+    return held, known
+
+
+def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
+    """What the rule needs and the newest snapshot does not have."""
+    latest = window.latest
+    for section in rule.file.needs:
+        if getattr(latest, section) is not None:
+            continue
+        outcome = latest.outcomes.get(section)
+        reason = outcome.reason if outcome and outcome.reason else "not collected yet"
+        yield Blind(rule=rule.id, lacks=section, reason=reason, cure=outcome.cure if outcome else None)
+    if len(window.snapshots) < 2:
+        yield Blind(
+            rule=rule.id,
+            lacks="window",
+            reason="only one collection since the server, its settings or the sidecar changed",
+            cure="wait for the next one",
+        )
+
+
+def _of(item: Any) -> str:
+    return f" for {'.'.join(item.subject.values())}" if item else ""

@@ -1,0 +1,114 @@
+"""What came of a rule and why: one evaluation for each item that it looks at, with the conditions that settled it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation, tidy
+from advisor.contract.templates import Value
+
+Key = Literal["applies", "for_each", "when", "unless", "lasting", "change"]
+"""The part of a rule that said no; ``change`` stands for actions too."""
+State = Literal["firing", "set aside", "failed", "blind", "silent"]
+Verdict = Recommendation | Blind | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a rule that said no.
+
+    Attributes:
+        what: In words, with the expression where it is one.
+        values: Of the names in the expression, and of the names in the ``let`` behind them; None where not known.
+    """
+
+    key: Key
+    what: str
+    values: Mapping[str, Value | None] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} = {_shown(value)}" for name, value in self.values.items())
+        return self.what + (f"  ({values})" if values else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A rule on one item of its ``for_each``, or on the server as a whole.
+
+    Attributes:
+        rule: Its id.
+        subject: Of the item; empty for the server.
+        verdict: What the rule says; None where it is silent.
+        steps: What kept it silent; empty where it has a verdict.
+    """
+
+    rule: str
+    subject: Mapping[str, str]
+    verdict: Verdict | None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def reasons(self) -> Iterator[str]:
+        """Why it is silent, a line for each step, with the item's name."""
+        name = ".".join(self.subject.values())
+        for step in self.steps:
+            yield f"{name}: {step}" if name else str(step)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleState:
+    """What came of a rule on all that it looked at.
+
+    Attributes:
+        state: The first that is true of any item, in the order firing, failed, blind, set aside, silent; None where
+            the rule does not apply to the server.
+        lacks: What it needs and could not see.
+    """
+
+    state: State | None
+    lacks: tuple[str, ...]
+
+
+def states(trace: Iterable[Evaluation], advice: Advice) -> dict[str, RuleState]:
+    """The state of each rule, by its id.
+
+    Args:
+        trace: The evaluations.
+        advice: Made from them: it tells which findings are set aside.
+    """
+    made = {each.fingerprint for each in advice.recommendations}
+    found: dict[str, set[State]] = {}
+    lacks: dict[str, dict[str, None]] = {}
+    for each in trace:
+        state = _state(each, made)
+        found.setdefault(each.rule, set()).update(() if state is None else (state,))
+        if isinstance(each.verdict, Blind):
+            lacks.setdefault(each.rule, {})[each.verdict.lacks] = None
+    return {
+        rule: RuleState(next((state for state in _ORDER if state in seen), None), tuple(sorted(lacks.get(rule, ()))))
+        for rule, seen in found.items()
+    }
+
+
+_ORDER: tuple[State, ...] = ("firing", "failed", "blind", "set aside", "silent")
+
+
+def _state(evaluation: Evaluation, made: set[str]) -> State | None:
+    match evaluation.verdict:
+        case Recommendation(fingerprint=fingerprint):
+            return "firing" if fingerprint in made else "set aside"
+        case Failed():
+            return "failed"
+        case Blind():
+            return "blind"
+    return None if any(step.key == "applies" for step in evaluation.steps) else "silent"
+
+
+def _shown(value: Value | None) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool | str):
+        return str(value).lower() if isinstance(value, bool) else repr(value)
+    return f"{tidy(value):,}"
