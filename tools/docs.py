@@ -13,7 +13,7 @@ from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
-from advisor.observe.source import Replayed
+from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.render import text
 from advisor.rules import glossary, page
@@ -57,7 +57,7 @@ def metrics_table() -> str:
 def advice() -> str:
     """What `innodb-advisor advise` prints for the capture of a repeated scan, as a block of text."""
     output = io.StringIO()
-    window = Window.of(Replayed(CAPTURE).history, float("inf"))
+    window = Window.of(Replay(CAPTURE).history, float("inf"))
     text.print_advice(Console(file=output, width=110, highlight=False), evaluation.advise(rules(), window))
     lines = [line.rstrip() for line in output.getvalue().splitlines()]
     return "```\n" + "\n".join(lines) + "\n```\n"

@@ -18,7 +18,7 @@ from advisor.advice import evaluation
 from advisor.advice import metrics as advice_metrics
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.contract.settings import SettingValue
-from advisor.observe.source import Source, window
+from advisor.observe.source import SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import InForce, Rulebook
 from advisor.whatif.model import WhatIf, what_if
@@ -77,7 +77,7 @@ class App:
 
     def __init__(
         self,
-        source: Source,
+        source: SnapshotSource,
         book: Rulebook,
         own: Callable[[], Iterable[Metric]] = tuple,
         exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,

@@ -17,7 +17,7 @@ from advisor.casetest.alterations import Altered
 from advisor.contract.recommendation import Advice, Effect, Recommendation, Severity
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
-from advisor.observe.source import Replayed
+from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules.check import CASES_SUFFIX, SUFFIX, Rule
 from advisor.rules.rulebook import own_rules
@@ -181,7 +181,7 @@ def differences(case: Case, advice: Advice) -> list[Difference]:
 def _recorded(path: Path) -> tuple[Snapshot, ...]:
     """Replaying is what cases cost, and many share a recording."""
     try:
-        return tuple(Replayed(path).history)
+        return tuple(Replay(path).history)
     except RecordingError as error:
         raise FileError(str(error)) from error
 

@@ -17,7 +17,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
-from advisor.cli.options import Duration, Where
+from advisor.cli.options import Where
+from advisor.cli.parameters import Duration
 
 if TYPE_CHECKING:  # HTTP's client and TLS are loaded where alerts are sent, and nowhere else
     from advisor.alerting.notifier import Notifier

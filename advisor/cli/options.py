@@ -1,24 +1,27 @@
-"""What the command line was told, in types: durations, addresses, and which server or recording to look at."""
+"""Options that several commands share, and the objects that commands get from them."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import click
 
+from advisor.cli.parameters import Duration, Interval, Size
 from exporter.connection.target import Target, resolve
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
 CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
 RULES_VARIABLE = "INNODB_ADVISOR_RULES"
 STATE_VARIABLE = "INNODB_ADVISOR_STATE_DIR"
-_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Command], Command]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +30,17 @@ class Where:
 
     Attributes:
         recording: The file.
-        read: Where the server is and who logs in; files that say so are read anew, for a password may be changed.
+        target: Reads where the server is and who logs in; reads the files again each time, for passwords change.
     """
 
     recording: Path | None
-    read: Callable[[], Target] | None
+    target: Callable[[], Target] | None
 
     @property
     def server(self) -> Callable[[], Target]:
         """The server, where there is no recording."""
-        assert self.read is not None  # noqa: S101 - ``of`` makes sure that there is one of the two
-        return self.read
+        assert self.target is not None  # noqa: S101 - ``of`` sets one of the two
+        return self.target
 
     @classmethod
     def of(
@@ -59,66 +62,134 @@ class Where:
                 f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file, "
                 "or a file with --recording"
             )
-        read = functools.partial(resolve, dsn, defaults_file, password_file, dict(os.environ))
-        read().tls()  # what is wrong with the files is wrong from the start
-        return cls(None, read)
+        target = functools.partial(resolve, dsn, defaults_file, password_file, dict(os.environ))
+        target().tls()  # report an unusable file at the start
+        return cls(None, target)
 
 
-class Duration(click.ParamType[float]):
-    """``90``, ``60s``, ``5m``, ``1h``: seconds as a float, more than 0."""
+@dataclass(frozen=True, slots=True)
+class SetupOptions:
+    """Rules, suppressions and the server's machine, as the options name them.
 
-    name = "duration"
+    Attributes:
+        config: The configuration file.
+        rules: A directory of rules.
+        suppress: Rules and fingerprints.
+        cores, memory, storage: The server's machine; memory in bytes.
+    """
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse; click reports a failure."""
-        if isinstance(value, float):
-            return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(value).strip())
-        seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
-        if seconds <= 0:
-            self.fail(f"{value!r} is not a duration such as 60s, 5m or 1h", param, ctx)
-        return seconds
-
-
-class Interval(Duration):
-    """The time between two collections, half of what would be taken for a gap at most."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse; click reports a failure."""
-        from advisor.observe.window import LONGEST_GAP  # noqa: PLC0415 - not for --help
-
-        seconds, longest = super().convert(value, param, ctx), LONGEST_GAP / 2
-        if seconds > longest:
-            why = "rules would take the time between two collections for a gap"
-            self.fail(f"{value!r} is longer than {longest:g}s: {why}", param, ctx)
-        return seconds
+    config: Path | None
+    rules: Path | None
+    suppress: tuple[str, ...] = ()
+    cores: float | None = None
+    memory: int | None = None
+    storage: Literal["ssd", "hdd"] | None = None
 
 
-class Size(click.ParamType[int]):
-    """``16G``, ``16GiB``, ``17179869184``: bytes, more than 0."""
+def option_group(name: str, collect: Callable[..., object], *options: Decorator[Any]) -> Decorator[Any]:
+    """Options that belong together: the command gets the object that ``collect`` makes of them, as ``name``."""
+    known = tuple(inspect.signature(collect).parameters)
 
-    name = "size"
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_group(**values: Any) -> Any:
+            collected = collect(**{each: values.pop(each) for each in known if each in values})
+            return command(**values, **{name: collected})
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse; click reports a failure."""
-        from advisor.rules import configuration  # noqa: PLC0415 - not for --help
+        return _with(with_group, options)
 
-        try:
-            return configuration.size(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    return decorate
 
 
-class Address(click.ParamType[tuple[str, int]]):
-    """``host:port``; ``[::1]:9747`` for IPv6, ``:9747`` for every address."""
+def _with(command: Callable[..., Any], options: tuple[Decorator[Any], ...]) -> Callable[..., Any]:
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
-    name = "address"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Parse; click reports a failure."""
-        if isinstance(value, tuple):
-            return value
-        found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:\[\]]*)):(\d{1,5})", str(value).strip())
-        if not found or int(found[3]) > 65535:
-            self.fail(f"{value!r} is not an address such as 127.0.0.1:9747", param, ctx)
-        return found[1] or found[2] or "", int(found[3])
+where_options = option_group(
+    "where",
+    Where.of,
+    click.option(
+        "--dsn",
+        metavar="URL",
+        help=f"mysql://user@host:port, or mysql://user@/?socket=/path; also ${DSN_VARIABLE}.",
+    ),
+    click.option(
+        "--defaults-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="An option file with a [client] section, as mysqld_exporter reads it.",
+    ),
+    click.option(
+        "--password-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="A file that holds the password. $INNODB_ADVISOR_PASSWORD or the defaults file may hold it instead.",
+    ),
+    click.option(
+        "--recording",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Read a recording made by `record` instead of a server.",
+    ),
+)
+
+_RULES = (
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        envvar=CONFIG_VARIABLE,
+        metavar="FILE",
+        help=f"A configuration file (YAML: server, suppress, rules); also ${CONFIG_VARIABLE}. Options win over it.",
+    ),
+    click.option(
+        "--rules",
+        type=click.Path(path_type=Path),
+        envvar=RULES_VARIABLE,
+        metavar="DIR",
+        help=f"Your own rules, added to the built-in ones; also ${RULES_VARIABLE}. A rule with a built-in id "
+        "replaces that one.",
+    ),
+)
+rules_options = option_group("setup", SetupOptions, *_RULES)
+setup_options = option_group(
+    "setup",
+    SetupOptions,
+    *_RULES,
+    click.option(
+        "--suppress",
+        multiple=True,
+        metavar="ID",
+        help="Suppress a rule, or one recommendation by its fingerprint; may be repeated.",
+    ),
+    click.option(
+        "--cores",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="NUMBER",
+        help="Cores of the server's machine or container, where the sidecar cannot see them.",
+    ),
+    click.option(
+        "--memory",
+        type=Size(),
+        metavar="SIZE",
+        help="Memory of the server's machine or container, such as 16G.",
+    ),
+    click.option(
+        "--storage",
+        type=click.Choice(["ssd", "hdd"]),
+        help="Storage of the server's data directory.",
+    ),
+)
+
+
+def watch_options(command: Command) -> Command:
+    """--watch and --interval, for commands that watch a server for a while."""
+    options = (
+        click.option("--watch", type=Duration(), default="60s", show_default=True, help="How long to watch a server."),
+        click.option(
+            "--interval",
+            type=Interval(),
+            default=None,
+            help="Time between two collections; by default a sixth of --watch, at most 10s.",
+        ),
+    )
+    return _with(command, options)  # type: ignore[return-value]

@@ -13,7 +13,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from advisor.advice.service import App
 from advisor.http import advice, pages, problems, rules, status
-from advisor.observe.source import Source
+from advisor.observe.source import SnapshotSource
 from advisor.rules import following
 from advisor.rules.rulebook import Rulebook
 from exporter import __version__
@@ -28,7 +28,7 @@ _WORTH_IT = 1024
 
 
 def create(
-    source: Source,
+    source: SnapshotSource,
     book: Rulebook,
     own: Callable[[], Iterable[Metric]] = tuple,
     exposed: Callable[[Snapshot | None], Iterable[Metric]] = families,

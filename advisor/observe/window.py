@@ -9,14 +9,13 @@ from itertools import pairwise
 from typing import TypeVar
 
 from advisor.contract.settings import SETTINGS
+from advisor.observe.limits import LONGEST_GAP
 from exporter.collectors.base import TOP
 from exporter.snapshot import Snapshot
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
 
-LONGEST_GAP = 120.0
-"""Seconds without a snapshot after which what happened in between is unknown."""
 _CLOCK_SLACK = 5.0
 """Seconds by which the start of the server, Uptime before now, may seem to move without a restart."""
 

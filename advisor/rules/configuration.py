@@ -10,27 +10,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from advisor.files import yaml_file
+from advisor.files.sizes import size
 from advisor.rules.suppression import Suppression
 from exporter.snapshot import ConfiguredMachine, Machine, Snapshot, Storage
 
-_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
-_SMALLEST = 2**20
 _OF_THE_SERVER = ("INNODB_METRICS cpu_n", "thread_pool_size")
 """Sources that say how many cores the server found, which is no quota: what was told is better."""
 _SHAPE = "a configuration is a mapping with server, suppress, rules"
-
-
-def size(written: object) -> int:
-    """Bytes of memory, from a whole number or a text such as ``16G``, ``16Gi``, ``16 GiB``: all of them binary.
-
-    Raises:
-        ValueError: It is no size, or one that no server runs in: the unit was forgotten.
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(?:i?B|i)?", str(written).strip(), re.IGNORECASE)
-    found_bytes = round(float(found[1]) * _SIZES[found[2].upper()]) if found else 0
-    if isinstance(written, bool) or found_bytes < _SMALLEST:
-        raise ValueError(f"{written} is not a size such as 16G")
-    return found_bytes
 
 
 def _path(written: object) -> object:

@@ -176,21 +176,20 @@ def create_accounts(server: Server) -> None:
 
 
 @contextlib.contextmanager
-def sidecar(server: Server, folder: Path, *arguments: str, module: str = "advisor.cli") -> Iterator[Exporter]:
+def sidecar(server: Server, folder: Path, *arguments: str) -> Iterator[Exporter]:
     """`innodb-advisor serve` on a port of its own.
 
     Args:
         server: What it watches.
         folder: For its log.
         arguments: Further ones.
-        module: What is started.
 
     Raises:
         NotServing: It did not start.
     """
     log = folder / "sidecar.log"
     log.unlink(missing_ok=True)
-    command = [sys.executable, "-m", module, "serve", "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "advisor.cli", "serve", "--listen", "127.0.0.1:0"]
     where = ["--dsn", f"mysql://{OURS}@{server.host}:{server.port}"]
     environment = {"PYTHONPATH": str(cache.REPOSITORY)}
     with (

@@ -8,12 +8,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.bench import exporters, hurried
+from lab.bench import exporters
 from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import settle
 from lab.bench.scan_load import scan_load
 
 SCRAPES, SCRAPES_SHORT = 10_000, 1_000
+INTERVAL, SNAPSHOTS = 0.1, 361
+"""Seconds between two collections, and the length of the history: as many snapshots as an hour at 10 s has."""
 READINGS = 100
 """Of the resident memory, at even distances."""
 FILLING = 1.3
@@ -32,12 +34,11 @@ def measure(effort: Effort, say: Say) -> Measurement:
     """Fill the history, then scrape as fast as it answers."""
     with scan_load() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
         exporters.create_accounts(server)
-        with exporters.sidecar(
-            server, Path(folder), "--interval", f"{hurried.INTERVAL:g}s", module="lab.bench.hurried"
-        ) as ours:
+        history = ("--interval", f"{INTERVAL:g}s", "--history", f"{(SNAPSHOTS - 1) * INTERVAL:g}s")
+        with exporters.sidecar(server, Path(folder), *history) as ours:
             settle(ours)
             start = ours.rss_mib()
-            seconds = hurried.SNAPSHOTS * hurried.INTERVAL * FILLING
+            seconds = SNAPSHOTS * INTERVAL * FILLING
             say(f"{seconds:.0f} s until the history is full")
             time.sleep(seconds)
             full = ours.rss_mib()
@@ -71,8 +72,8 @@ FIGURE = Figure(
     title="Memory",
     about=(
         "A MySQL 9.7 with a table that is scanned all the time beside point lookups, so that rules fire and models run."
-        f" The sidecar collects every {hurried.INTERVAL:g} s into a history that is shorter by as much, so that it soon"
-        f" holds {hurried.SNAPSHOTS} snapshots, as many as that of an hour at 10 s; then it is scraped {SCRAPES:,}"
+        f" The sidecar collects every {INTERVAL:g} s into a history that is shorter by as much, so that it soon"
+        f" holds {SNAPSHOTS} snapshots, as many as that of an hour at 10 s; then it is scraped {SCRAPES:,}"
         f" times ({SCRAPES_SHORT:,} in the short form) as fast as it answers. The growth is that of the last tenth's"
         " median over that of the tenth in the middle."
     ),

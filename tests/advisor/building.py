@@ -8,7 +8,7 @@ from typing import Any
 
 from advisor.advice import evaluation
 from advisor.contract.recommendation import Advice
-from advisor.observe.source import Replayed
+from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules import check
 from exporter.server import Server, identify
@@ -70,7 +70,7 @@ def capture(name: str) -> Path:
 
 
 def captured(name: str) -> Window:
-    return Window.of(Replayed(capture(name)).history, float("inf"))
+    return Window.of(Replay(capture(name)).history, float("inf"))
 
 
 def advised(window: Window, *rules: check.Rule) -> Advice:

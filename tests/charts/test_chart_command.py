@@ -13,7 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from advisor.alerting import configuration as http_configuration
-from advisor.cli import main, options
+from advisor.cli import options
+from advisor.cli.serve import serve
 from advisor.http import web_configuration
 from advisor.rules import configuration
 from exporter.connection import target
@@ -29,7 +30,7 @@ PASSWORD = "correct-horse-9"
 def parsed(arguments: list[str]) -> Mapping[str, Any]:
     """The options of `serve` as click reads them, without serving."""
     assert arguments[0] == "serve"
-    return dict(main.serve.make_context("serve", arguments[1:]).params)
+    return dict(serve.make_context("serve", arguments[1:]).params)
 
 
 def values_of(path: Path) -> Any:

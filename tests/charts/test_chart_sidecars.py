@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from advisor.cli import main
+from advisor.cli.serve import serve
 from exporter.connection import target
 from lab.packages.cache import REPOSITORY
 from tests.charts.crds import SCHEMAS
@@ -112,7 +112,7 @@ def test_the_command_takes_the_sidecars_arguments(snippet: Snippet) -> None:
     found = sidecar_of(pod(snippet)["spec"])
     name, *arguments = found["args"]
     assert name == "serve"
-    main.serve.make_context(name, list(arguments))
+    serve.make_context(name, list(arguments))
     [dsn] = [each["value"] for each in found["env"] if each["name"] == "INNODB_ADVISOR_DSN"]
     assert target.from_dsn(dsn).address == "127.0.0.1:3306"
 

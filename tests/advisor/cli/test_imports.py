@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from advisor.cli import main
+from advisor.cli import lazy
+from advisor.cli.advise import advise
+from advisor.cli.lazy import load
+from advisor.cli.main import main
 from advisor.contract.recommendation import Severity
 from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.conftest import Run
@@ -61,6 +65,26 @@ def test_serve_imports_nothing_that_is_for_terminals_or_pictures(serve: Serve) -
 
 
 def test_the_severities_of_fail_on_are_those_of_advice() -> None:
-    [option] = [each for each in main.advise.params if each.name == "fail_on"]
+    [option] = [each for each in advise.params if each.name == "fail_on"]
     assert isinstance(option.type, click.Choice)
     assert list(option.type.choices) == [each.value for each in Severity]
+
+
+def leaves(group: click.Group) -> Iterator[click.Command]:
+    for name in group.commands:
+        found = group.commands[name]
+        if isinstance(found, click.Group):
+            yield from leaves(found)
+        else:
+            yield found
+
+
+@pytest.mark.parametrize("command", [*leaves(main)], ids=lambda each: each.name)
+def test_the_options_of_a_command_are_the_parameters_of_its_action(
+    monkeypatch: pytest.MonkeyPatch, command: click.Command
+) -> None:
+    monkeypatch.setattr(lazy, "load", lambda path: inspect.signature(load(path)).bind)
+    options = command.make_context(command.name, [], resilient_parsing=True).params
+    given = {"recording": Path("recording.jsonl"), "urls": ()}
+    assert command.callback
+    assert command.callback(**options | {name: value for name, value in given.items() if name in options})

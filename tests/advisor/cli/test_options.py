@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from advisor.cli.options import Address, Duration, Interval, Size, Where
+from advisor.cli.options import Where
+from advisor.cli.parameters import Address, Duration, Interval, Size
 from exporter.connection.target import TargetError
 
 

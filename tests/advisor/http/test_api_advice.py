@@ -12,7 +12,7 @@ import pytest
 from advisor.advice.service import App
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import app as application
-from advisor.observe.source import Replayed
+from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.render import markdown, text
 from advisor.rules.rulebook import Rulebook
@@ -164,7 +164,7 @@ async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("advisor.advice.service.what_if", slow)
     monkeypatch.setattr("advisor.advice.evaluation.advise", slow)
-    app = application.create(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    app = application.create(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
         for method, path in (("POST", "/whatif"), ("GET", "/advise"), ("GET", "/rules"), ("GET", "/metrics")):
@@ -196,7 +196,7 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
 
     monkeypatch.setattr("advisor.advice.service.time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr("advisor.advice.evaluation.advise", counted)
-    source = Replayed(capture(RECORDING))
+    source = Replay(capture(RECORDING))
     parts, history = App(source, Rulebook(RULES_FOLDER)), list(source.history)
     for length in (3, 3, 4):
         source.history = history[:length]
@@ -224,7 +224,7 @@ async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.Monkey
         return given
 
     monkeypatch.setattr("advisor.advice.evaluation.advise", remembered)
-    parts = App(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
     for _ in range(2):
         await parts.advice()
         await parts.reload()
@@ -240,7 +240,7 @@ async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkey
         return given
 
     monkeypatch.setattr("advisor.advice.evaluation.advise", counted)
-    parts = App(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
     await parts.advice()
     for seconds in range(3, 9):
         await parts.advice(longest=float(seconds))
@@ -250,19 +250,19 @@ async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkey
 
 
 async def test_no_advice_stands_in_the_metrics_while_the_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = App(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
 
     async def shown() -> bool:
         return "innodb_advisor_recommendation" in {family.name for family in await parts.families()}
 
     await parts.advice()
     assert await shown()
-    monkeypatch.setattr(Replayed, "latest", None)
+    monkeypatch.setattr(Replay, "latest", None)
     assert not await shown()
 
 
 async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Replayed(capture(RECORDING))
+    source = Replay(capture(RECORDING))
 
     async def hang(*_: object, **__: object) -> Snapshot:
         await asyncio.Event().wait()
@@ -277,11 +277,11 @@ async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytes
     monkeypatch.setattr("advisor.advice.service.COLLECTION_PATIENCE", 0.1)
     parts = App(source, Rulebook(RULES_FOLDER))
     assert await up() == 1.0
-    monkeypatch.setattr(Replayed, "latest", None)
+    monkeypatch.setattr(Replay, "latest", None)
     assert await up() == 0.0
 
 
 async def test_loading_anew_says_what_is_suppressed_in_vain(caplog: pytest.LogCaptureFixture) -> None:
     book = Rulebook(RULES_FOLDER, suppressions=lambda: [Suppression(rule=f"{SCAN}s")])
-    await App(Replayed(capture(RECORDING)), book).reload()
+    await App(Replay(capture(RECORDING)), book).reload()
     assert f"no such rule: {SCAN}s; did you mean {SCAN}?" in caplog.text

@@ -16,7 +16,7 @@ from advisor.http import app as application
 from advisor.http.connections import SECURITY_HEADERS
 from advisor.http.guard import AT_ONCE, LONGEST_BODY, Guard
 from advisor.http.web_configuration_in_force import Web
-from advisor.observe.source import Replayed
+from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from lab.processes.service import PLAIN
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
@@ -210,7 +210,7 @@ def asking(app: Any, address: str = "192.0.2.1") -> httpx.AsyncClient:
 @pytest.fixture
 def breaking() -> FastAPI:
     """The application, with endpoints that break."""
-    app = application.create(Replayed(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    app = application.create(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
 
     @app.get("/breaks")
     async def breaks() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.observe.source import Replayed, window
+from advisor.observe.source import Replay, window
 from exporter.connection.errors import Unreachable
 from exporter.connection.target import Target
 from exporter.recording.file import Recorder, RecordingError
@@ -15,7 +15,7 @@ from tests.advisor.building import capture
 
 
 async def test_a_recording_shows_its_end() -> None:
-    source = Replayed(capture("mysql-9.7/idle"))
+    source = Replay(capture("mysql-9.7/idle"))
     assert source.latest is source.history[-1]
     assert await source.collect() is source.latest
     await source.run()
@@ -25,7 +25,7 @@ async def test_a_recording_shows_its_end() -> None:
 
 
 def test_only_as_much_of_a_recording_is_used_as_asked_for() -> None:
-    seen = window(Replayed(capture("mysql-9.7/idle")), 2.5)
+    seen = window(Replay(capture("mysql-9.7/idle")), 2.5)
     assert seen is not None
     assert 0 < seen.seconds <= 2.5
 
@@ -34,7 +34,7 @@ def test_a_recording_without_a_collection_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     Recorder(path).close()
     with pytest.raises(RecordingError, match=r"empty\.jsonl holds no complete collection"):
-        Replayed(path)
+        Replay(path)
 
 
 async def test_a_server_that_cannot_be_reached_has_no_window() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.observe.window import LONGEST_GAP, Window
+from advisor.observe.limits import LONGEST_GAP
+from advisor.observe.window import Window
 from exporter.snapshot import Snapshot, Table
 from tests.advisor.building import BOOTED, server, snapshot, variables
 

@@ -78,21 +78,6 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         configuration.load(tmp_path / "absent")
 
 
-@pytest.mark.parametrize(
-    ("written", "size"),
-    [
-        ("16G", 16 << 30),
-        ("16Gi", 16 << 30),
-        ("16 GiB", 16 << 30),
-        ("1.5g", 3 << 29),
-        ("512M", 512 << 20),
-        (1 << 30, 1 << 30),
-    ],
-)
-def test_sizes_are_binary(written: object, size: int) -> None:
-    assert configuration.size(written) == size
-
-
 def test_sixteen_hexadecimal_digits_are_a_fingerprint_and_all_else_is_a_rule() -> None:
     assert configuration.suppression("a63178a321b3b23c", "so").fingerprint == "a63178a321b3b23c"
     assert configuration.suppression("warmup-disabled", "so") == Suppression(rule="warmup-disabled", reason="so")

@@ -1,0 +1,40 @@
+"""`advise`: the rules' advice on a recording, or on a server that is watched for a while."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from advisor.advice import evaluation
+from advisor.cli.actions.observation import observed_window, refuse_missing_privileges
+from advisor.cli.actions.setup import load_setup
+from advisor.cli.exits import FINDINGS
+from advisor.cli.options import SetupOptions, Where
+from advisor.contract.recommendation import Advice, Severity
+from advisor.render import markdown
+
+
+def advise(
+    *, where: Where, setup: SetupOptions, watch: float, interval: float | None, style: str, fail_on: str | None
+) -> None:
+    """Print the advice; exit with 1 where --fail-on applies."""
+    loaded = load_setup(setup)
+    seen = observed_window(where, watch, interval, loaded.machine)
+    advice = evaluation.advise(loaded.book.rules, seen, suppressions=loaded.book.suppressions)
+    _print(advice, style)
+    refuse_missing_privileges(seen.latest)
+    if fail_on and any(found.severity.rank >= Severity(fail_on).rank for found in advice.recommendations):
+        sys.exit(FINDINGS)
+
+
+def _print(advice: Advice, style: str) -> None:
+    match style:
+        case "json":
+            click.echo(advice.model_dump_json(by_alias=True, indent=2))
+        case "markdown":
+            click.echo(markdown.markdown(advice))
+        case _:
+            from advisor.render import text  # noqa: PLC0415 - only text needs rich
+
+            text.print_advice(text.console(), advice)

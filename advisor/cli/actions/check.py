@@ -1,0 +1,47 @@
+"""`check`: what can be read of a server."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from advisor.cli.actions.observation import refuse_missing_privileges, snapshot_source
+from advisor.cli.actions.setup import load_setup
+from advisor.cli.exits import FINDINGS
+from advisor.cli.options import SetupOptions, Where
+from advisor.observe import observation
+from advisor.render import text
+from exporter.collectors import COLLECTORS, LIGHT
+
+_INTERVAL = 10.0
+
+
+def check(*, where: Where, setup: SetupOptions, style: str) -> None:
+    """Print every source; exit with 1 where one cannot be read, with 2 where a privilege is missing."""
+    loaded = load_setup(setup)
+    source = snapshot_source(where, _INTERVAL, loaded.machine)
+    snapshot = observation.run(observation.single_snapshot(source))
+    rules = [each for each in loaded.book.rules if snapshot.server in each.file.applies]
+    checks = [
+        text.Check(
+            source=collector.name,
+            ok=None if outcome is None or outcome.failure == "absent" else outcome.failure is None,
+            reason=outcome.reason if outcome else "not collected",
+            cure=outcome.cure if outcome else None,
+            needed_by=tuple(each.id for each in rules if collector.name in each.file.needs),
+        )
+        for collector in (*COLLECTORS, LIGHT)
+        for outcome in [snapshot.outcomes.get(collector.name)]
+    ]
+    server = f"{snapshot.server.flavour} {snapshot.server.version_text}"
+    if style == "json":
+        sources = [{name: getattr(each, name) for name in text.Check.__slots__} for each in checks]
+        click.echo(json.dumps({"server": server, "account": snapshot.account, "sources": sources}, indent=2))
+    else:
+        click.echo(f"{server}, as {snapshot.account}")
+        text.print_checks(text.console(), checks)
+    refuse_missing_privileges(snapshot)
+    if any(each.ok is False for each in checks):
+        sys.exit(FINDINGS)

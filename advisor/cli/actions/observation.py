@@ -1,0 +1,64 @@
+"""What a command looks at: a recording, or a server that it watches for a while."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advisor.cli.exits import Unusable
+from advisor.cli.options import Where
+from advisor.observe import observation
+from advisor.observe.source import Replay, window
+from advisor.observe.window import Window
+from advisor.rules.configuration import ServerMachine
+from exporter.connection.errors import ServerError
+from exporter.sampling.sampler import Sampler
+from exporter.snapshot import Snapshot
+
+
+def snapshot_source(where: Where, interval: float, machine: ServerMachine, **options: Any) -> Replay | Sampler:
+    """A recording, or a server that is read every ``interval`` seconds.
+
+    Args:
+        where: Which of them.
+        interval: Seconds.
+        machine: The server's machine, as far as it is configured.
+        options: More of the sampler's arguments.
+
+    Raises:
+        RecordingError: The recording cannot be used.
+    """
+    if where.recording is None:
+        return Sampler(where.server, interval=interval, machine=machine.configured, **options)
+    replay = Replay(where.recording)
+    replay.history = [machine.told(snapshot) for snapshot in replay.history]
+    return replay
+
+
+def observed_window(where: Where, watch: float, interval: float | None, machine: ServerMachine | None = None) -> Window:
+    """What a recording holds, or what a server did in ``watch`` seconds.
+
+    Raises:
+        ServerError, RecordingError: There is nothing to look at.
+    """
+    source = snapshot_source(
+        where, interval or min(watch / 6, 10.0), machine or ServerMachine(), history_seconds=2 * watch
+    )
+    if isinstance(source, Sampler):
+        from advisor.cli.actions.progress import progress_bar  # noqa: PLC0415 - a recording needs no rich
+
+        with progress_bar("watching", watch) as progress:
+            observation.run(observation.observe(source, watch, progress))
+    found = window(source, float("inf"))
+    if found is None:
+        raise source.problem or ServerError("nothing was collected")
+    return found
+
+
+def refuse_missing_privileges(snapshot: Snapshot) -> None:
+    """Exit with 2 and the GRANTs where the account may not read something."""
+    cures = {o.cure for o in snapshot.outcomes.values() if o.failure == "privilege" and o.cure}
+    if cures:
+        raise Unusable(
+            f"{snapshot.account} may not read everything; as an administrator run\n"
+            + "\n".join(f"  {cure};" for cure in sorted(cures))
+        )

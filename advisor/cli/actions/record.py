@@ -1,0 +1,45 @@
+"""`record`: a recording of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from advisor.cli.actions.progress import progress_bar
+from advisor.cli.exits import Unusable
+from advisor.cli.options import Where
+from advisor.observe import observation
+from exporter.connection.errors import ServerError
+from exporter.recording.anonymise import Anonymous
+from exporter.recording.file import Recorder
+
+
+def record(*, where: Where, seconds: float, interval: float, output: Path, anonymise: bool) -> None:
+    """Record, and print the size of the file.
+
+    Raises:
+        click.UsageError: There is a recording instead of a server.
+        ServerError: The server went away; the file holds what came before.
+        Unusable: The file cannot be written.
+    """
+    if where.recording:
+        raise click.UsageError("record needs a server, not a recording")
+    try:
+        with progress_bar("recording", seconds) as progress:
+            end = observation.record(
+                where.server,
+                interval=interval,
+                seconds=seconds,
+                output=output,
+                progress=progress,
+                recorder=Anonymous if anonymise else Recorder,
+            )
+    except OSError as error:
+        raise Unusable(f"cannot write {output}: {error.strerror}") from error
+    if end is not None:
+        word = "interrupted" if isinstance(end, KeyboardInterrupt) else "ended early"
+        click.echo(f"{word}; {output} holds what was recorded until now", err=True)
+    if isinstance(end, ServerError):
+        raise end
+    click.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)

@@ -1,0 +1,83 @@
+"""`rules list` and `rules show`: the rules, and one of them explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from advisor.cli.actions.setup import load_setup
+from advisor.cli.exits import Unusable
+from advisor.cli.options import SetupOptions
+from advisor.rules import page
+from advisor.rules.check import Rule
+from advisor.rules.rulebook import Rulebook
+
+_PAGE_WIDTH = 100
+
+
+def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
+    """Print a line per rule."""
+    book = load_setup(setup).book
+    if as_json:
+        click.echo(json.dumps([_summary(book, each) for each in book.rules], indent=2, ensure_ascii=False))
+        return
+    from advisor.render import text  # noqa: PLC0415 - only text needs rich
+
+    table = text.plain_table("rule", "severity", "origin", "title")
+    for each in book.rules:
+        table.add_row(each.id, each.file.severity.value, book.origin(each.id), each.file.title)
+    text.console().print(table)
+
+
+def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
+    """Print the page of a rule, or its file."""
+    book = load_setup(setup).book
+    rule = find(book.rules, rule_id)
+    markdown = page.markdown(rule, book.origin(rule.id))
+    match style:
+        case "json":
+            file = rule.file.model_dump(mode="json", by_alias=True, exclude_none=True)
+            click.echo(json.dumps(_summary(book, rule) | file, indent=2, ensure_ascii=False))
+        case "markdown":
+            click.echo(markdown, nl=False)
+        case "yaml":
+            click.echo(rule.path.read_text(encoding="utf-8"), nl=False)
+        case _:
+            _print_page(markdown)
+
+
+def find(rules: Sequence[Rule], rule_id: str) -> Rule:
+    """The rule of this id.
+
+    Raises:
+        Unusable: There is none.
+    """
+    rule = next((each for each in rules if each.id == rule_id), None)
+    if rule is None:
+        raise Unusable(f"there is no rule {rule_id}; there are {', '.join(each.id for each in rules) or 'none'}")
+    return rule
+
+
+def _print_page(markdown: str) -> None:
+    from rich.markdown import Markdown  # noqa: PLC0415 - only text needs rich
+
+    from advisor.render import text  # noqa: PLC0415
+
+    out = text.console()
+    with out.capture() as captured:
+        out.print(Markdown(markdown), width=min(out.width, _PAGE_WIDTH))
+    click.echo("\n".join(line.rstrip() for line in captured.get().strip("\n").splitlines()))
+
+
+def _summary(book: Rulebook, rule: Rule) -> dict[str, object]:
+    file = rule.file
+    return {
+        "id": rule.id,
+        "title": file.title,
+        "severity": file.severity.value,
+        "origin": book.origin(rule.id),
+        "servers": page.applies(rule),
+        "file": str(rule.path),
+    }

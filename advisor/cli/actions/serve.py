@@ -1,0 +1,166 @@
+"""`serve`: the sidecar, composed of its sampler, rules, alerts and HTTP server."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from advisor import footprint
+from advisor.cli.actions.observation import snapshot_source
+from advisor.cli.actions.setup import load_setup
+from advisor.cli.alerting_options import Alerting
+from advisor.cli.exits import Unusable
+from advisor.cli.options import SetupOptions, Where
+from advisor.files.yaml_file import FileError
+from advisor.http import app as application
+from advisor.http import server as http
+from advisor.http.guard import Guard
+from advisor.http.web_configuration_in_force import Web
+from advisor.observe.source import SnapshotSource
+from advisor.rules.configuration import ServerMachine
+from advisor.rules.rulebook import Rulebook
+from exporter import metrics, mysqld_exporter_names
+from exporter.collectors import COLLECTORS, lru_pages, metric_kinds
+from exporter.collectors.base import Collector
+from exporter.recording import history_metrics
+from exporter.recording.history import State
+
+log = logging.getLogger("innodb-advisor")
+
+_SWITCH_SECONDS = 0.001
+"""A model yields to a scrape after so long, at each of a scrape's dozen waits; Python's default of 5 ms adds up."""
+
+
+def serve(
+    *,
+    where: Where,
+    setup: SetupOptions,
+    alerting: Alerting,
+    listen: tuple[str, int],
+    web_config: Path | None,
+    interval: float,
+    history_seconds: float,
+    statement_timeout: float,
+    collect_lru_pages: bool,
+    collect_lru_pages_anyway: bool,
+    state_dir: Path | None,
+    compat: str | None,
+    verbose: bool,
+) -> None:
+    """Serve until a signal ends it. Every file is read before the port is taken, so that no taken port hides an error.
+
+    Raises:
+        click.UsageError: The options do not go together.
+        Unusable: The address cannot be used.
+        FileError, RecordingError, TargetError: A file cannot be used.
+    """
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    loaded = load_setup(setup)
+    web = None if web_config is None else Web(web_config)
+    with _state(state_dir, where) as state:
+        source = _source(
+            where,
+            loaded.machine,
+            state,
+            interval=interval,
+            history_seconds=history_seconds,
+            statement_seconds=statement_timeout,
+            collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
+        )
+        with _listener(*listen) as listener:
+            port = listener.getsockname()[1]
+            scheme = "https" if web and web.listening else "http"
+            app = application.create(
+                source,
+                loaded.book,
+                (lambda: history_metrics.families(state.report)) if state else tuple,
+                mysqld_exporter_names.families if compat else metrics.families,
+                alerting.notifier(where, scheme, port),
+            )
+            _reload_on_hangup(loaded.book)
+            local = http.is_local(listener)
+            if web and web.config.users and not (web.listening or local):
+                log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
+            log.info("serving on %s://%s:%s/", scheme, _shown(listen[0]), port)
+            sys.setswitchinterval(_SWITCH_SECONDS)
+            footprint.give_back()
+            http.run(Guard(app, web, local=local), listener, web)
+
+
+def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector, ...]:
+    """The usual collectors, and those that options ask for."""
+    optional = []
+    if lru or lru_anyway:
+        optional.append(lru_pages.ANYWAY if lru_anyway else lru_pages.COLLECTOR)
+    if kinds:
+        optional.append(metric_kinds.COLLECTOR)
+    return (*COLLECTORS, *optional)
+
+
+@contextlib.contextmanager
+def _state(folder: Path | None, where: Where) -> Iterator[State | None]:
+    """The history that outlives a restart, where there is a folder for it."""
+    if folder is None:
+        yield None
+        return
+    if where.recording:
+        raise click.UsageError("--state-dir needs a server, not a recording")
+    with State(folder, where.server().address) as state:
+        yield state
+
+
+def _source(
+    where: Where,
+    machine: ServerMachine,
+    state: State | None,
+    *,
+    interval: float,
+    history_seconds: float,
+    statement_seconds: float,
+    collectors: tuple[Collector, ...],
+) -> SnapshotSource:
+    """The sampler, or a replay. A variable for the past would keep it in memory."""
+    return snapshot_source(
+        where,
+        interval,
+        machine,
+        history_seconds=history_seconds,
+        statement_seconds=statement_seconds,
+        collectors=collectors,
+        keep=state,
+        past=state.take_past() if state else (),
+    )
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        return http.listen(host, port)
+    except OSError as error:
+        reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
+        raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
+
+
+def _shown(host: str) -> str:
+    """The host in a URL that reaches the listener from this machine."""
+    if host in ("", "0.0.0.0"):  # noqa: S104 - a comparison
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _reload_on_hangup(book: Rulebook) -> None:
+    def reload() -> None:
+        with contextlib.suppress(FileError):  # logged by the rule book
+            book.reload()
+
+    # In its own thread: checking rules takes a moment, during which scrapes go on.
+    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, name="reload").start())

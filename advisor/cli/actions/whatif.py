@@ -1,0 +1,35 @@
+"""`whatif`: the model's answer to a change of settings."""
+
+from __future__ import annotations
+
+import click
+
+from advisor.cli.actions.observation import observed_window, refuse_missing_privileges
+from advisor.cli.exits import Unusable
+from advisor.cli.options import Where
+from advisor.render import model_text
+from advisor.render.text import console
+from advisor.whatif.calibration import Unanswerable
+from advisor.whatif.model import Refused, what_if
+
+
+def whatif(
+    *, where: Where, settings: tuple[tuple[str, str], ...], watch: float, interval: float | None, style: str
+) -> None:
+    """Print what the settings would do.
+
+    Raises:
+        Unusable: A setting is refused, or the model has no answer.
+    """
+    seen = observed_window(where, watch, interval)
+    try:
+        answer = what_if(seen, dict(settings))
+    except Refused as error:
+        raise Unusable(str(error)) from error
+    except Unanswerable as error:
+        refuse_missing_privileges(seen.latest)
+        raise Unusable(f"the model has no answer: {error}") from error
+    if style == "json":
+        click.echo(answer.model_dump_json(by_alias=True, indent=2))
+    else:
+        model_text.print_what_if(console(), answer)

@@ -1,0 +1,41 @@
+"""`lru`: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from advisor.cli.exits import epilog
+from advisor.cli.lazy import runs
+
+_SCENARIO = """
+\b
+A scenario, seasons.yaml, of a table that is scanned before and after a change:
+  pool: {pages: 16382, old_blocks_pct: 37, old_blocks_time_ms: 1000}
+  steps:
+    - {scan: archive, pages: 18000}                           # fills the pool
+    - {scan: orders, pages: 9258, passes: 5, seconds: 0.2, gap_seconds: 2}
+    - {points: customers, pages: 2900, accesses: 6000, seconds: 5, skew: 0.8}
+    - {set: {old_blocks_pct: 60}}
+    - {scan: orders, pages: 9258, passes: 5, seconds: 0.2, gap_seconds: 2}
+  pool may also have instances, free_low and free_high. Once the free list is shorter than
+  free_low, the page cleaner fills it up to free_high; on MariaDB these are half of
+  innodb_lru_scan_depth and all of it. With refill_seconds: 1 it fills it every second instead,
+  as MySQL does while there are writes. By default no free list is kept.
+  scan may have fetch: scan, for MySQL's parallel readers. {repeat: 3, steps: […]} repeats steps.
+
+"""
+
+
+@click.command(epilog=_SCENARIO + epilog("lru seasons.yaml", "lru seasons.yaml --json"))
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per pass, each on a line.")
+@runs("advisor.cli.actions.lru.lru")
+def lru() -> None:
+    """Play a scenario from a file on the model of the LRU list.
+
+    Shows, for every pass of a scan and for every step of point accesses: the pages read from disk, the pages made
+    young, the pages not made young because innodb_old_blocks_time was not over, and the young, old and free pages
+    afterwards. No server is needed.
+    """

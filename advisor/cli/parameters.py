@@ -1,0 +1,84 @@
+"""Parameter types: durations, sizes, addresses, settings."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from advisor.files.sizes import size
+from advisor.observe.limits import LONGEST_GAP
+
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Duration(click.ParamType[float]):
+    """``90``, ``60s``, ``5m``, ``1h``: seconds as a float, more than 0."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(value).strip())
+        seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
+        if seconds <= 0:
+            self.fail(f"{value!r} is not a duration such as 60s, 5m or 1h", param, ctx)
+        return seconds
+
+
+class Interval(Duration):
+    """The time between two collections; at most half of the gap that ends a window."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        seconds, longest = super().convert(value, param, ctx), LONGEST_GAP / 2
+        if seconds > longest:
+            why = "rules would take the time between two collections for a gap"
+            self.fail(f"{value!r} is longer than {longest:g}s: {why}", param, ctx)
+        return seconds
+
+
+class Size(click.ParamType[int]):
+    """``16G``, ``16GiB``, ``17179869184``: bytes, at least 1 MiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse; click reports a failure."""
+        try:
+            return size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Address(click.ParamType[tuple[str, int]]):
+    """``host:port``; ``[::1]:9747`` for IPv6, ``:9747`` for every address."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Parse; click reports a failure."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:\[\]]*)):(\d{1,5})", str(value).strip())
+        if not found or int(found[3]) > 65535:
+            self.fail(f"{value!r} is not an address such as 127.0.0.1:9747", param, ctx)
+        return found[1] or found[2] or "", int(found[3])
+
+
+class Assignment(click.ParamType[tuple[str, str]]):
+    """``innodb_old_blocks_pct=80``."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Split; click reports a failure."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, wanted = str(value).partition("=")
+        if not (name.strip() and equals and wanted.strip()):
+            self.fail(f"{value!r} is not a setting and its value, such as innodb_old_blocks_pct=80", param, ctx)
+        return name.strip().lower(), wanted.strip()

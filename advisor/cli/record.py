@@ -1,0 +1,45 @@
+"""`record`: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from advisor.cli.exits import epilog
+from advisor.cli.lazy import runs
+from advisor.cli.options import where_options
+from advisor.cli.parameters import Duration, Interval
+
+
+@click.command(
+    epilog=epilog(
+        "record --defaults-file ~/.my.cnf --for 10m -o busy-hour.jsonl.gz",
+        "record --defaults-file ~/.my.cnf --for 10m --anonymise -o for-a-ticket.jsonl.gz",
+    )
+)
+@where_options
+@click.option("--for", "seconds", type=Duration(), default="60s", show_default=True, help="How long to record.")
+@click.option("--interval", type=Interval(), default="5s", show_default=True, help="Time between two collections.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The file for JSON lines; compressed where its name ends in .gz.",
+)
+@click.option(
+    "--anonymise",
+    is_flag=True,
+    help="Replace your names: schemas, tables, indexes, columns, accounts, hosts, paths, statements.",
+)
+@runs("advisor.cli.actions.record.record")
+def record() -> None:
+    """Write the result of every query to a file that serve and advise can replay.
+
+    --anonymise replaces names by random ones and leaves out what no parser reads. The advice stays the same, except
+    for the names.
+
+    Ctrl-C ends the recording early, with exit code 0: the file then holds what was recorded so far.
+    """
