@@ -38,7 +38,7 @@ def recommendation(rule: Rule, model: Model, values: Values, item: Any) -> Recom
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
-        confidence=file.confidence if chosen is None else round(file.confidence * model.fitted.fit.confidence, 3),
+        confidence=file.confidence if chosen is None else round(file.confidence * model.calibration.fit.confidence, 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=fill(file.summary, values).strip(),
         subject=subject,

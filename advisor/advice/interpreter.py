@@ -18,8 +18,8 @@ from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
-from advisor.whatif.calibration import Unanswerable
 from advisor.whatif.choice import choose
+from advisor.whatif.errors import Unanswerable
 from advisor.whatif.model import Model
 
 

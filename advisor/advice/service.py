@@ -21,7 +21,7 @@ from advisor.contract.settings import SettingValue
 from advisor.observe.source import SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import InForce, Rulebook
-from advisor.whatif.model import WhatIf, what_if
+from advisor.whatif.answer import WhatIf, what_if
 from exporter import metrics
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot

@@ -19,8 +19,8 @@ from advisor.contract.settings import SettingValue
 from advisor.http import examples
 from advisor.http.advice import LookBack
 from advisor.http.problems import documented
-from advisor.whatif.calibration import Unanswerable
-from advisor.whatif.model import Refused, WhatIf
+from advisor.whatif.answer import WhatIf
+from advisor.whatif.errors import Refused, Unanswerable
 from exporter.jsonable import jsonable
 
 _UNSEEN = "cannot connect to 127.0.0.1:3306: Connection refused"

@@ -12,7 +12,7 @@ from advisor.contract.templates import duration
 from advisor.models.lru.scenario import Pass
 from advisor.render.phrases import shown
 from advisor.render.text import plain_table
-from advisor.whatif.model import Amount, TableOutcome, WhatIf
+from advisor.whatif.answer import Amount, TableOutcome, WhatIf
 
 
 def print_what_if(out: Console, answer: WhatIf) -> None:

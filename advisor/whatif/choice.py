@@ -1,4 +1,4 @@
-"""Which value of a setting the model of the LRU list would choose, and what that does for a table, or for all."""
+"""The choice of the LRU model: a value of a setting, and its effect on a table or on the server."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from collections.abc import Iterator
 from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
-from advisor.whatif.calibration import Unanswerable
-from advisor.whatif.model import Model, changed, size_as_set
+from advisor.whatif.errors import Unanswerable
+from advisor.whatif.model import Model
+from advisor.whatif.settings import size_as_set
 
 _CANDIDATES: dict[str, tuple[float, ...]] = {
     "innodb_old_blocks_pct": tuple(float(pct) for pct in range(5, 96, 5)),
-    "innodb_old_blocks_time": (0.0, 1_000.0),  # promote what is touched twice, and the default
+    "innodb_old_blocks_time": (0.0, 1_000.0),  # 0 promotes pages at the second access; 1,000 is the default
     "innodb_parallel_read_threads": (1.0,),
 }
 """Values to try beside today's; the pool's size is tried in _LARGER times today's."""
 _POOL_SIZE = "innodb_buffer_pool_size"
 _LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 _HALVINGS = 5
-"""Of the step between two of these sizes, to come near the smallest one that is enough."""
+"""Of the step between two of these sizes, to approach the smallest size that is enough."""
 ENOUGH = 0.1
-"""Memory has its price: a pool need not save this last part of what the largest would."""
+"""Share of the reads that the largest pool saves: memory has its price, so a smaller pool may miss that much."""
 EQUAL = 0.005
-"""Candidates whose reads differ by less than this part of today's are equal."""
+"""Share of today's reads: candidates that differ by less are equal."""
 WORTHWHILE = 0.5
-"""An alternative leaves a table no more than this part of its reads."""
+"""Share of a table's reads that an alternative may leave at most."""
 GROWTH = 1.05
-"""Candidates are compared with tables that have grown a little: statistics lag behind by up to a tenth of the rows."""
-
-
+"""Candidates are compared with slightly larger tables: statistics lag behind by up to a tenth of the rows."""
 LEFT = "pool pages left for everything else"
 
 
 def choose(model: Model, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
-    """The model's choice, seen from one scanned table, or from the server as a whole.
+    """The model's choice for one scanned table, or for the server as a whole.
 
     Args:
-        model: Fitted to a window.
-        setting: One that the model answers for.
-        scan: The table.
-        at_most: No value above it is chosen; nor is a pool that the machine is known to have no memory for.
+        model: Of the window.
+        setting: A setting that the model answers for.
+        scan: The table; None for the server.
+        at_most: Largest value to choose. A pool is never chosen larger than the machine has memory for, if that is
+            known.
 
     Raises:
-        Unanswerable: The model cannot be fitted, or lacks this table.
+        Unanswerable: The model cannot be calibrated, or does not have this table.
     """
     table = None if scan is None else model.table(scan)
     value = best(model, setting, at_most)
@@ -58,8 +58,8 @@ def choose(model: Model, setting: str, scan: ScanFacts | None, at_most: float | 
         cost_now=now.others,
         cost_predicted=then.others,
         saved=now.rates.read - then.rates.read,
-        error=model.fitted.fit.error,
-        confidence=model.fitted.fit.confidence,
+        error=model.calibration.fit.error,
+        confidence=model.calibration.fit.confidence,
     )
 
 
@@ -67,17 +67,17 @@ def best(model: Model, setting: str, at_most: float | None = None) -> float:
     """The value with the least change among those with the fewest reads.
 
     Raises:
-        Unanswerable: The server has no such setting, or the model cannot be fitted.
+        Unanswerable: The server has no such setting, or the model cannot be calibrated.
     """
-    if setting not in model.fitted.settings:
+    if setting not in model.calibration.settings:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     if setting == _POOL_SIZE:
         return _size(model, math.inf if at_most is None else at_most)
-    today = model.fitted.settings[setting]
+    today = model.calibration.settings[setting]
     tried = [value for value in _CANDIDATES[setting] if at_most is None or value <= at_most]
     reads = {value: _reads(model, setting, value) for value in (today, *tried)}
     found = _least(reads, today)
-    if setting == "innodb_old_blocks_pct" and found != today:  # nearer to today's than the step from one to the next
+    if setting == "innodb_old_blocks_pct" and found != today:  # try the values between two candidates
         step = 1.0 if found < today else -1.0
         nearer = found + step
         while nearer != today and nearer not in reads:
@@ -88,8 +88,8 @@ def best(model: Model, setting: str, at_most: float | None = None) -> float:
 
 
 def _size(model: Model, at_most: float) -> float:
-    """The smallest pool that saves next to all of what the largest one would."""
-    window, today = model.window, model.fitted.settings[_POOL_SIZE]
+    """The smallest pool that saves nearly as many reads as the largest one."""
+    window, today = model.window, model.calibration.settings[_POOL_SIZE]
     at_most = min(at_most, model.most_bytes or math.inf, _LARGER[-1] * today)
     sizes = {size_as_set(window, today * times) for times in _LARGER} | {size_as_set(window, at_most, up=False)}
     tried = (today, *sorted(size for size in sizes if today < size <= at_most))
@@ -112,11 +112,11 @@ def _size(model: Model, at_most: float) -> float:
 
 
 def alternatives(model: Model, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
-    """Other settings that would help the table too, each with the value that the model would choose."""
+    """Other settings that help the table too, each with the value that the model chooses."""
     return tuple(
         found
         for other in (*_CANDIDATES, _POOL_SIZE)
-        if other != setting and other in model.fitted.settings
+        if other != setting and other in model.calibration.settings
         for found in _alternative(model, other, model.table(scan))
     )
 
@@ -127,9 +127,9 @@ def _alternative(model: Model, setting: str, table: str) -> Iterator[Alternative
     before, after = now.rates.per_pass[table], then.rates.per_pass[table]
     if after > WORTHWHILE * before or then.rates.read >= now.rates.read:
         return
-    error = tidy(model.fitted.fit.error)
+    error = tidy(model.calibration.fit.error)
     yield Alternative(
-        change=changed(model, setting, value),
+        change=model.change(setting, value),
         effect=Effect(
             quantity="pages read per pass",
             now=round(before),
@@ -154,7 +154,7 @@ def _reads(model: Model, setting: str, value: float) -> float:
 
 
 def _change(model: Model, setting: str, value: float) -> dict[str, float]:
-    return {} if value == model.fitted.settings[setting] else {setting: value}
+    return {} if value == model.calibration.settings[setting] else {setting: value}
 
 
 def _least(reads: dict[float, float], today: float) -> float:

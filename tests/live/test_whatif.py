@@ -15,8 +15,8 @@ from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Settings
 from advisor.models.lru.workload import HOT, ROUNDS, scenario
 from advisor.observe.window import Window
-from advisor.whatif.calibration import Fitted, fitted
-from advisor.whatif.model import what_if
+from advisor.whatif.answer import what_if
+from advisor.whatif.calibration import Calibration, calibrate
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
 from lab.observation import observed_window
@@ -131,7 +131,7 @@ def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Star
     assert read == pytest.approx(0, abs=0.01 * PAGES)
 
 
-def following(model: Fitted, pct: int, rounds: int) -> list[float]:
+def following(model: Calibration, pct: int, rounds: int) -> list[float]:
     """Pages that the first rounds after the change read, by the model."""
     found = scenario(model.fit.workload, model.pool, then=(Settings(old_blocks_pct=pct), model.fit.workload))
     passes = [each for each in simulation.simulate(found).passes if each.object in ("shop.orders", HOT)][-2 * ROUNDS :]
@@ -152,7 +152,7 @@ def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
     load = Load(filled(start_server, name, hot=True), lookups=800 if even else 1_500, even=even)
     load.rounds(6)
     window = load.watched(4)
-    model = fitted(window, facts(window))
+    model = calibrate(window, facts(window))
     assert model.fit.error <= 0.05
     today = sum(map(sum, load.read[-4:])) / 4
 

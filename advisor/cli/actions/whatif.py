@@ -9,8 +9,8 @@ from advisor.cli.exits import Unusable
 from advisor.cli.options import Where
 from advisor.render import model_text
 from advisor.render.text import console
-from advisor.whatif.calibration import Unanswerable
-from advisor.whatif.model import Refused, what_if
+from advisor.whatif.answer import what_if
+from advisor.whatif.errors import Refused, Unanswerable
 
 
 def whatif(

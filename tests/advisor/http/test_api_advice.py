@@ -17,7 +17,7 @@ from advisor.observe.window import Window
 from advisor.render import markdown, text
 from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
-from advisor.whatif.model import Refused
+from advisor.whatif.errors import Refused
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured, snapshot
 from tests.advisor.sidecar import PATIENCE, Sidecar, problem

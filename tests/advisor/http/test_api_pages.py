@@ -16,7 +16,7 @@ from advisor.contract.recommendation import Advice
 from advisor.http import examples
 from advisor.render import text
 from advisor.rules import check
-from advisor.whatif.model import WhatIf, what_if
+from advisor.whatif.answer import WhatIf, what_if
 from lab.packages import debian
 from lab.packages.cache import Unavailable
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured

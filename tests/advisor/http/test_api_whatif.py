@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from advisor.whatif.model import WhatIf, what_if
+from advisor.whatif.answer import WhatIf, what_if
 from tests.advisor.building import RECORDING, capture, captured
 from tests.advisor.sidecar import Sidecar, problem
 

@@ -8,13 +8,14 @@ import pytest
 
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.whatif.calibration import Fitted, Unanswerable, fitted
+from advisor.whatif.calibration import Calibration, calibrate
+from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import CountStatement, FileReads, Index, IndexSize, IndexSizes, Outcome, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
 
-def of(window: Window) -> Fitted:
-    return fitted(window, facts(window))
+def of(window: Window) -> Calibration:
+    return calibrate(window, facts(window))
 
 
 def lacking(window: Window) -> Unanswerable:

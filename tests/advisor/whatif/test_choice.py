@@ -12,9 +12,10 @@ from advisor.facts import ScanFacts, facts
 from advisor.facts.choice import Choice
 from advisor.observe.window import Window
 from advisor.whatif import choice
-from advisor.whatif.calibration import MOST_TABLES, Unanswerable
 from advisor.whatif.choice import ENOUGH, EQUAL, GROWTH
+from advisor.whatif.errors import Unanswerable
 from advisor.whatif.model import Model
+from advisor.whatif.tables import MOST_TABLES
 from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Machine, Table
 from tests.advisor.building import ROWS, advised, captured, pool, scanned
 
@@ -151,7 +152,7 @@ def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
 
     model, [scan] = model_of(Window(tuple(at(n) for n in range(4))))
     found = choice.choose(model, PCT, scan)
-    assert found.confidence == model.fitted.fit.confidence
+    assert found.confidence == model.calibration.fit.confidence
 
 
 def test_more_tables_than_the_model_takes_are_said() -> None:
@@ -189,7 +190,7 @@ def test_a_choice_for_the_server_counts_the_reads_of_all() -> None:
     model, _ = model_of(captured(HOT_SET))
     found = choice.choose(model, POOL, None, 56 * MIB)
     assert (found.now, found.predicted) == (None, None)
-    assert found.read_now == pytest.approx(model.fitted.measured.other, rel=0.01)
+    assert found.read_now == pytest.approx(model.calibration.measured.other, rel=0.01)
     assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
 
 
@@ -206,4 +207,4 @@ def test_the_model_is_asked_once_for_the_same() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
     assert choice.choose(model, PCT, scan) == choice.choose(model, PCT, scan)
     assert model.predict({PCT: 60.0}) is model.predict({PCT: 60.0})
-    assert model.fitted is model.fitted
+    assert model.calibration is model.calibration

@@ -1,0 +1,136 @@
+"""The answer to "what if these settings were changed?": pages read and pages held, today and after the change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import Field
+
+from advisor.contract.recommendation import Change, Frozen, Number, tidy
+from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.facts import facts
+from advisor.models.lru.workload import UNSEEN
+from advisor.observe.window import Window
+from advisor.whatif.model import Model
+from advisor.whatif.settings import checked
+
+
+class Amount(Frozen):
+    """A quantity today, by the model, and after the change."""
+
+    now: Number
+    then: Number
+
+
+class TableOutcome(Frozen):
+    """What the scans of a table read."""
+
+    subject: Mapping[str, str]
+    pages: Number
+    passes_per_hour: Number
+    measured_pages_read_per_pass: Number = Field(description="By the last pass that was watched.")
+    pages_read_per_pass: Amount
+    pages_read_per_second: Amount
+    passes_until_cached: int | None = Field(description="After the change; none where it is never cached.")
+
+
+class HotSet(Frozen):
+    """Single page accesses beside the scans, as fitted."""
+
+    pages: Number
+    skew: Number = Field(description="The page of rank r is asked for in proportion to r ** -skew.")
+    accesses_per_second: Number
+    assumed: bool = Field(description="It read nothing that it could be fitted to: the most pages that may be there.")
+
+
+class WhatIf(Frozen):
+    """The answer to: what if these settings were changed?"""
+
+    server: str
+    at: float = Field(description="The newest snapshot's time, Unix seconds.")
+    watched_seconds: float
+    changes: tuple[Change, ...]
+    tables: tuple[TableOutcome, ...] = Field(description="Those that are scanned, the most read first.")
+    other_pages_read_per_second: Amount
+    pages_read_per_second: Amount = Field(description="By all.")
+    pages_of_others: Amount = Field(description="In the pool, of what is not scanned: what is left to the hot set.")
+    young_pages_of_others: Amount = Field(description="Those of them in the young sublist.")
+    hot_sets: tuple[HotSet, ...]
+    error: Number = Field(description="By how much the model misses today's reads, relative to them.")
+    confidence: float = Field(ge=0, le=1)
+    notes: tuple[str, ...]
+
+
+def what_if(window: Window, changes: Mapping[str, SettingValue]) -> WhatIf:
+    """What a change of settings would do.
+
+    Args:
+        window: What has been watched.
+        changes: New values by setting, as a person writes them: 80, "80" or "4G".
+
+    Raises:
+        Refused: The server would not take a change, or the model has no answer for it.
+        Unanswerable: The window does not tell enough.
+    """
+    wanted = checked(window, changes)
+    return answer(Model(window, facts(window)), wanted, tuple(_roundings(changes, wanted)))
+
+
+def answer(model: Model, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:
+    """The answer of the model.
+
+    Args:
+        model: Of the window.
+        changes: As ``checked`` returns them.
+        notes: Sentences that come before the notes of the calibration.
+    """
+    today, window = model.calibration, model.window
+    server = window.latest.server
+    now, then = model.predict({}), model.predict(changes)
+    per_second = today.fit.workload.passes_per_second
+    return WhatIf(
+        server=f"{server.flavour} {server.version_text}",
+        at=window.latest.at,
+        watched_seconds=round(window.seconds, 3),
+        changes=tuple(model.change(name, value) for name, value in changes.items()),
+        tables=tuple(
+            TableOutcome(
+                subject={"schema": scan.schema, "table": scan.table},
+                pages=tidy(scan.pages or 0.0),
+                passes_per_hour=tidy(per_second[name] * 3600.0),
+                measured_pages_read_per_pass=tidy(today.measured.per_pass[name]),
+                pages_read_per_pass=_amount(now.rates.per_pass[name], then.rates.per_pass[name]),
+                pages_read_per_second=_amount(
+                    now.rates.per_pass[name] * per_second[name], then.rates.per_pass[name] * per_second[name]
+                ),
+                passes_until_cached=then.until_cached[name],
+            )
+            for name, scan in today.scans.items()
+        ),
+        other_pages_read_per_second=_amount(now.rates.other, then.rates.other),
+        pages_read_per_second=_amount(now.rates.read, then.rates.read),
+        pages_of_others=_amount(round(now.others), round(then.others)),
+        young_pages_of_others=_amount(round(now.young), round(then.young)),
+        hot_sets=tuple(
+            HotSet(
+                pages=hot.pages,
+                skew=tidy(hot.skew),
+                accesses_per_second=tidy(hot.per_second),
+                assumed=hot.name == UNSEEN,
+            )
+            for hot in today.fit.workload.backgrounds
+        ),
+        error=tidy(today.fit.error),
+        confidence=round(today.fit.confidence, 3),
+        notes=(*notes, *today.notes),
+    )
+
+
+def _amount(now: float, then: float) -> Amount:
+    return Amount(now=tidy(round(now, 2)), then=tidy(round(then, 2)))
+
+
+def _roundings(changes: Mapping[str, SettingValue], wanted: Mapping[str, float]) -> Iterator[str]:
+    for name, value in wanted.items():
+        if SETTINGS[name].parse(changes[name]) != value:
+            yield f"this server makes {value:.0f} of {name} = {changes[name]}: it takes whole steps"
