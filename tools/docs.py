@@ -174,7 +174,7 @@ def _page(rule: Rule, *, proved: bool) -> str:
 
 def _proof(case: cases.Case) -> str:
     capture = case.recording.resolve().parent.relative_to(CAPTURES)
-    altered = f" (altered: {case.altered.said})" if case.altered else ""
+    altered = f" (altered: {case.alteration.summary})" if case.alteration else ""
     return f"{case.name}: [{capture}](../../tests/captures/{capture}/note.yaml){altered}"
 
 

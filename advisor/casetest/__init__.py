@@ -1,1 +1,1 @@
-"""The cases of a rule: recordings, and what the rule must say of each."""
+"""A rule's cases: recordings, and the findings that the rule must have on them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from advisor.casetest.alterations import Altered
+from advisor.casetest.alterations import Alteration
 from lab.campaign.part import Data, NotShown, Part
 from lab.proofs.record import CounterProofRecord
 from lab.proofs.trial import Trial
@@ -31,7 +31,7 @@ class Proof:
     options: Mapping[str, Mapping[str, str]]
     prove: Callable[[Trial], Data]
     takes: float = 30.0
-    altered: Altered | None = None
+    altered: Alteration | None = None
 
     def parts(self) -> list[Part]:
         """One a server."""

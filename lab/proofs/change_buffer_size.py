@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.casetest.alterations import Altered
+from advisor.casetest.alterations import Alteration
 from lab.campaign.part import Data
 from lab.captures.scenarios.change_buffer import INDEXES
 from lab.measurement import pages_read
@@ -15,7 +15,7 @@ from lab.proofs.trial import Trial
 from lab.servers.sql import execute, query_number
 
 BACKLOG_ROWS, BACKLOG_POOL, BACKLOG_MAX_SIZE = 250_000, "24M", 8
-HARD_DISK = Altered.model_validate({"machine": {"storage_configured": "hdd", "rotational": None}})
+HARD_DISK = Alteration.model_validate({"machine": {"storage_configured": "hdd", "rotational": None}})
 _AS_LARGE_AS = "SET GLOBAL innodb_change_buffer_max_size = {}"
 
 

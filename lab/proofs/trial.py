@@ -10,7 +10,7 @@ from typing import Any
 import pymysql
 
 from advisor.advice import evaluation
-from advisor.casetest.alterations import Altered
+from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Recommendation
 from advisor.contract.settings import SETTINGS
 from advisor.observe.window import Window
@@ -38,7 +38,9 @@ class Trial:
         was_silent: Whether it was seen to be silent, or to change nothing.
     """
 
-    def __init__(self, server: Server, rule: str, say: Callable[[str], None], altered: Altered | None = None) -> None:
+    def __init__(
+        self, server: Server, rule: str, say: Callable[[str], None], altered: Alteration | None = None
+    ) -> None:
         self.server = server
         self.say = say
         [self.rule] = [each for each in rules() if each.id == rule]

@@ -6,7 +6,7 @@ import random
 import time
 from functools import partial
 
-from advisor.casetest.alterations import Altered
+from advisor.casetest.alterations import Alteration
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
@@ -24,7 +24,7 @@ HOT_PAGES = 2450
 ASKED = "asked"
 """A table with an id on each of the hot pages, in random order."""
 UP_SECONDS = 86_400.0
-LONG_UP = Altered.model_validate({"status": {"uptime": UP_SECONDS}})
+LONG_UP = Alteration.model_validate({"status": {"uptime": UP_SECONDS}})
 LONG_UP_SAID = (
     f"uptime, to {UP_SECONDS / 3600:.0f} hours in each snapshot: the rule leaves servers alone that are short-lived"
 )

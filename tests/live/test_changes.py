@@ -18,7 +18,7 @@ import pymysql
 import pytest
 
 from advisor.advice import evaluation
-from advisor.casetest import cases
+from advisor.casetest import cases, execution
 from advisor.contract.changes import at_restart, change_on, refuses
 from advisor.contract.recommendation import Change
 from advisor.contract.settings import SETTINGS, Setting, SettingValue
@@ -227,7 +227,7 @@ def advised() -> list[Advised]:
     found: dict[tuple[tuple[str, object], ...], Advised] = {}
     for each in check.load(RULES):
         for case in (case for case in cases.load(each) if case.expect):
-            window = cases.window(case)
+            window = execution.window(case)
             for finding in evaluation.advise([each], window).recommendations:
                 for changes in (finding.changes, *((other.change,) for other in finding.alternatives)):
                     if changes:

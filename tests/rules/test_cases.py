@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.casetest import cases
+from advisor.casetest import cases, execution
 from advisor.casetest.cases import Case
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
@@ -40,7 +40,7 @@ every_rule = pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
 
 @pytest.mark.parametrize(("each", "case"), CASES)
 def test_the_rule_says_what_its_case_expects(each: Rule, case: Case) -> None:
-    assert [str(difference) for difference in cases.run(each, case)] == []
+    assert [str(difference) for difference in execution.run(each, case)] == []
 
 
 @every_rule
@@ -75,5 +75,5 @@ def test_no_cases_are_left_without_their_rule() -> None:
 
 
 def test_the_rules_that_only_an_altered_recording_shows_are_known() -> None:
-    shown = {each.id for each in RULES if any(case.expect and not case.altered for case in usable(each))}
+    shown = {each.id for each in RULES if any(case.expect and not case.alteration for case in usable(each))}
     assert {each.id for each in RULES} - shown == SHOWN_BY_ALTERED_RECORDINGS

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from advisor.casetest.alterations import Altered
-from advisor.casetest.cases import Case, Finding
+from advisor.casetest.alterations import Alteration
+from advisor.casetest.cases import Case, ExpectedFinding
 from advisor.rules import glossary
 from advisor.rules.configuration import Configuration, ServerMachine
 from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
@@ -65,10 +65,10 @@ def test_the_guide_has_every_key_of_rules_cases_and_the_configuration() -> None:
     text = docs.WRITING.read_text(encoding="utf-8")
     shapes = (RuleFile, Applies, Lasting, Choose, ChangeItem, ActionItem, EffectItem, EvidenceItem)
     keys = {field.alias or name for shape in shapes for name, field in shape.model_fields.items()}
-    keys |= {field.alias or name for shape in (Case, Finding) for name, field in shape.model_fields.items()}
+    keys |= {field.alias or name for shape in (Case, ExpectedFinding) for name, field in shape.model_fields.items()}
     assert [key for key in sorted(keys) if not re.search(rf"`(?:[^`]*\W)?{key}(?:\W[^`]*)?`", text)] == []
     examples = "".join(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
-    shown = (Altered, Configuration, ServerMachine, Suppression)
+    shown = (Alteration, Configuration, ServerMachine, Suppression)
     assert [key for shape in shown for key in shape.model_fields if f"{key}:" not in examples] == []
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import click
 
 from advisor.advice import evaluation
-from advisor.casetest import cases
-from advisor.casetest.cases import Difference
+from advisor.advice.trace import Evaluation
+from advisor.casetest import cases, execution
+from advisor.casetest.comparison import Difference, differences
 from advisor.cli.actions.rules import find
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions
+from advisor.contract.recommendation import Advice
 from advisor.files.yaml_file import FileError
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import builtin_directory, own_rules
@@ -75,22 +77,26 @@ def _outcomes(rule: Rule, *, verbose: bool) -> Counter[str]:
     click.secho(rule.id, bold=True)
     tally: Counter[str] = Counter()
     for case in known:
-        window = cases.window(case)
-        trace = cases.trace(rule, window)
+        window = execution.window(case)
+        trace = execution.trace(rule, window)
         advice = evaluation.advice(trace, window)
-        differences = cases.differences(case, advice)
-        outcome = FAIL if differences else PASS
+        found = differences(case, advice)
+        outcome = FAIL if found else PASS
         tally[outcome] += 1
-        click.echo(f"  {click.style(outcome, fg='red' if differences else 'green')}  {case.name}")
-        silent = not (advice.recommendations or advice.blind or advice.failed)
-        lines = [*_table(differences)]
-        if silent and (differences or verbose):
-            lines += ["it was silent because", *(f"  {reason}" for each in trace for reason in each.reasons)]
-        elif differences:
-            lines += [f"it is blind: it lacks {each.lacks}, {each.reason}" for each in advice.blind]
-        for line in lines:
+        click.echo(f"  {click.style(outcome, fg='red' if found else 'green')}  {case.name}")
+        for line in (*_table(found), *_explanation(advice, trace, failed=bool(found), verbose=verbose)):
             click.echo(f"        {line}")
     return tally
+
+
+def _explanation(advice: Advice, trace: Sequence[Evaluation], *, failed: bool, verbose: bool) -> Iterator[str]:
+    """Why the rule was silent or blind: where its case failed, and with --verbose for every silent case."""
+    silent = not (advice.recommendations or advice.blind or advice.failed)
+    if silent and (failed or verbose):
+        yield "it was silent because"
+        yield from (f"  {reason}" for each in trace for reason in each.reasons)
+    elif failed:
+        yield from (f"it is blind: it lacks {each.lacks}, {each.reason}" for each in advice.blind)
 
 
 def _plural(number: int, noun: str) -> str:

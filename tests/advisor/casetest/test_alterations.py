@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from advisor.casetest.alterations import Altered
+from advisor.casetest.alterations import Alteration
 from advisor.observe.window import Window
 from exporter.snapshot import Machine, Snapshot
 from tests.advisor.building import snapshot, variables
@@ -22,7 +22,7 @@ RECORDED = tuple(
 
 
 def altered(**keys: object) -> tuple[Snapshot, ...]:
-    return Altered.model_validate(keys).apply(RECORDED)
+    return Alteration.model_validate(keys).apply(RECORDED)
 
 
 def test_nothing_altered_is_what_was_recorded() -> None:
@@ -94,7 +94,7 @@ def test_the_machine_may_be_another_one() -> None:
         )
         for cpu_seconds in (30.0, 45.0, 60.0)
     ]
-    bare = Altered.model_validate({"machine": {"cores": 8}}).apply([snapshot(1)])
+    bare = Alteration.model_validate({"machine": {"cores": 8}}).apply([snapshot(1)])
     assert bare[0].machine == Machine(cores=8, cores_source="configuration")
 
 
@@ -123,7 +123,7 @@ def test_names_that_nothing_knows_are_found() -> None:
         "status": {"uptime": 1, "Uptime": 1},
         "innodb_metrics": {"ibuf_merges": 1, "ibuf": 1},
     }
-    found = Altered.model_validate(keys).unknown(RECORDED[-1])
+    found = Alteration.model_validate(keys).unknown(RECORDED[-1])
     assert [where for where, _ in found] == [
         ("settings", "innodb_old_blcks_pct"),
         ("status", "Uptime"),
@@ -138,5 +138,5 @@ def test_it_says_what_it_alters() -> None:
         "status": {"uptime": 1},
         "machine": {"memory_bytes": 1, "cores": 1},
     }
-    said = "version 8.0.30, a = 1, b = none, uptime, machine.cores, machine.memory_bytes"
-    assert Altered.model_validate(keys).said == said
+    summary = "version 8.0.30, a = 1, b = none, uptime, machine.cores, machine.memory_bytes"
+    assert Alteration.model_validate(keys).summary == summary

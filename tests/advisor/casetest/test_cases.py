@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from advisor.advice import evaluation
-from advisor.casetest import cases
+from advisor.casetest import cases, execution
 from advisor.casetest.cases import Case
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
@@ -29,7 +29,7 @@ def write(of: Rule, text: str) -> Path:
 
 def differences(of: Rule, **keys: object) -> list[str]:
     case = Case.model_validate({"name": "a case", "recording": SCAN, **keys})
-    return [str(each) for each in cases.run(of, case)]
+    return [str(each) for each in execution.run(of, case)]
 
 
 FOUND = {"subject": {"schema": "shop", "table": "orders"}, "changes": {"innodb_old_blocks_pct": 60}}
@@ -179,4 +179,4 @@ def test_a_damaged_recording_is_refused(make_rule: MakeRule) -> None:
     write(found, "- {{name: one, recording: cut.jsonl}}\n")
     [case] = cases.load(found)
     with pytest.raises(FileError, match=r"cut.jsonl: truncated"):
-        cases.run(found, case)
+        execution.run(found, case)
