@@ -3,21 +3,21 @@
 # Run:   docker run -p 9747:9747 --read-only -e INNODB_ADVISOR_DSN=mysql://user@host:3306 -e INNODB_ADVISOR_PASSWORD innodb-advisor
 ARG BASE=python:3.13-slim
 
-# What it depends on changes seldom, and is a layer of its own.
+# Dependencies change rarely, so they are a separate layer.
 FROM ${BASE} AS dependencies
 WORKDIR /src
-# Two environments: one with pip and hatchling, which stays behind, and one without, which goes into the image.
+# Two environments: a build environment with pip and hatchling, and one without them for the image.
 RUN python3 -m venv /build && python3 -m venv --without-pip /opt/innodb-advisor
 COPY requirements/build.txt requirements/runtime.txt requirements/
-# Wheels only: no compiler is needed, and no code of a dependency runs while the image is built. How this machine
-# reaches its package index comes in as secrets, which no layer keeps.
+# Wheels only: the build needs no compiler and runs no code of a dependency. Secrets hold the settings of the package
+# index; no layer keeps them.
 RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=ca.pem \
     export PIP_CONFIG_FILE=/run/secrets/pip.conf PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
  && /build/bin/pip install -q --only-binary :all: --require-hashes -r requirements/build.txt \
  && /build/bin/pip --python /opt/innodb-advisor/bin/python install -q --no-compile --only-binary :all: \
         --require-hashes -r requirements/runtime.txt
-# What is not used: CEL's extensions (37 MB) and what its wheel holds by mistake (16 MB), ReDoc, tests, stubs. Byte code
-# that is never checked against its source holds whatever becomes of the files' times.
+# Remove unused files: CEL's extensions (37 MB) and stray files in its wheel (16 MB), ReDoc, tests, stubs.
+# Unchecked byte code stays valid if the files' times change.
 RUN cd /opt/innodb-advisor/lib/python3*/site-packages \
  && rm -rf cel_expr_python/ext bazel-project docs examples certifi/tests fastapi_offline/static/redoc* \
  && find . -name '*.pyi' -delete \
@@ -28,7 +28,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY exporter exporter
 COPY advisor advisor
 COPY rules rules
-# Without an index pip refuses the wheel if anything that it depends on is missing above.
+# Without an index pip rejects the wheel if a dependency is missing above.
 RUN export PIP_NO_CACHE_DIR=1 PIP_NO_INDEX=1 \
  && /build/bin/pip wheel -q --no-deps --no-build-isolation --wheel-dir /build/dist . \
  && /build/bin/pip --python /opt/innodb-advisor/bin/python install -q --no-compile --no-warn-script-location \
@@ -36,7 +36,7 @@ RUN export PIP_NO_CACHE_DIR=1 PIP_NO_INDEX=1 \
  && python3 -m compileall -q -f --invalidation-mode unchecked-hash -s /image -p / /image
 
 FROM ${BASE}
-# Base images bring pip along, and Python's library without byte code; a read-only file system can't keep any.
+# Base images contain pip, and Python's library without byte code. A read-only file system cannot cache byte code.
 RUN rm -rf /usr/local/bin/pip* /usr/local/lib/python3*/site-packages/pip* /usr/local/lib/python3*/site-packages/setuptools* \
         /usr/local/lib/python3*/site-packages/wheel* /usr/local/lib/python3*/site-packages/pkg_resources \
         /usr/local/lib/python3*/ensurepip /usr/lib/python3*/ensurepip /usr/share/python-wheels \
@@ -53,6 +53,6 @@ ENTRYPOINT ["innodb-advisor"]
 CMD ["serve", "--listen", ":9747"]
 ARG VERSION
 LABEL org.opencontainers.image.title="innodb-advisor" \
-      org.opencontainers.image.description="Shows what InnoDB's LRU, change buffer, parallel readers and index builds do, and says which setting to change" \
+      org.opencontainers.image.description="Shows what InnoDB's LRU list, change buffer, parallel readers and index builds do, and advises which settings to change" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}"

@@ -9,22 +9,22 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-help:           ## this list
+help:           ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) ## make .venv with every dependency, pinned by hash
+setup: $(STAMP) ## create .venv with every dependency, pinned by hash
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	@tools/setup.sh "$(PYTHON)" "$(VENV)"
 	@touch $@
 
-run: $(STAMP)   ## a private MySQL under load, watched by the sidecar (DSN=… or DEFAULTS_FILE=… for your own)
+run: $(STAMP)   ## run a private MySQL under load and the sidecar on it (DSN=… or DEFAULTS_FILE=… for your own server)
 	@exec $(BIN)/python -m lab.demo
 
-test: lint      ## lint, types, import contracts, and every test, on all five real servers
+test: lint      ## run lint, type checks, import contracts and every test, on all five real servers
 	@$(MAKE) --no-print-directory --jobs 5 tests-servers tests-faults tests-exporter tests-cluster tests-others
 
-# Lanes side by side, since servers under load, and tests of what goes wrong, mostly wait. PYTEST_ARGS goes to all.
+# Lanes run in parallel, because tests on servers under load and fault tests mostly wait. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab tests/whole
 OF_FAULTS := tests/faults tests/advisor/http
 OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
@@ -48,35 +48,35 @@ tests-cluster: $(STAMP)
 tests-others: $(STAMP)
 	@$(LANE) $(patsubst %,--ignore %,$(LANES)) | $(NAMED)
 
-image: $(STAMP) ## the container image, with docker, podman or buildah (BASE=debootstrap where no registry can be reached)
+image: $(STAMP) ## build the container image with docker, podman or buildah (BASE=debootstrap without a registry)
 	@exec $(BIN)/python -m tools.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)
 
-proofs: $(STAMP) ## prove every rule in the short form: on MySQL 9.7, or on MariaDB where it is for that only
+proofs: $(STAMP) ## run every rule's short proof, on MySQL 9.7, or on MariaDB for rules that apply only there
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
-lab: $(STAMP)   ## the published experiments and every proof, on all servers (EXPERIMENT=E3 or PROOF=<rule> for one)
+lab: $(STAMP)   ## run the published experiments and every proof on all servers (EXPERIMENT=E3 or PROOF=<rule> for one)
 	@exec $(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
 
-lint: $(STAMP)  ## ruff, mypy --strict, import-linter
+lint: $(STAMP)  ## run ruff, mypy --strict and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(STAMP) ## apply ruff's fixes and format
+format: $(STAMP) ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: $(STAMP)  ## pin the dependencies of pyproject.toml anew, with hashes and without any host name
+lock: $(STAMP)  ## pin the dependencies of pyproject.toml again, with hashes and without host names
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group build -o requirements/build.txt
 
-captures: $(STAMP) ## record the fixtures of tests/captures anew from the real servers
+captures: $(STAMP) ## record the fixtures of tests/captures again from the real servers
 	$(BIN)/python -m lab.captures
 
-bench: $(STAMP) ## what the sidecar costs, beside mysqld_exporter, with the bounds (ONLY=peer for one figure)
+bench: $(STAMP) ## measure the sidecar's cost next to mysqld_exporter, against its bounds (ONLY=peer for one figure)
 	@exec $(BIN)/python -m lab.bench $(if $(ONLY),--only $(ONLY)) $(BENCH_ARGS)
 
-clean:          ## remove what setup and the tests made
+clean:          ## remove the files of setup and tests
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

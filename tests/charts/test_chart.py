@@ -149,7 +149,7 @@ def test_helm_test_finds_a_sidecar_that_lives(tmp_path: Path) -> None:
     sidecar = Sidecar(tmp_path, "--recording", capture(RECORDING))
     try:
         done = ask(sidecar.url)
-        assert (done.returncode, done.stdout) == (0, f"{sidecar.url} lives and has metrics\n")
+        assert (done.returncode, done.stdout) == (0, f"{sidecar.url} is healthy and has metrics\n")
         assert ask(sidecar.url, "tcp").returncode == 0
     finally:
         sidecar.stop()

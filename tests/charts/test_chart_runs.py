@@ -165,7 +165,7 @@ def test_helm_test_reaches_it_over_tls(run: Run) -> None:
     assert (url, how) == ("https://shop-innodb-advisor:9747", "https")
     command = [sys.executable, "-c", script, run.url, how]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
-    assert done.stdout == f"{run.url} lives and has metrics\n", done.stderr
+    assert done.stdout == f"{run.url} is healthy and has metrics\n", done.stderr
 
 
 def test_its_password_is_in_no_argument(run: Run) -> None:

@@ -1,11 +1,11 @@
 "use strict";
-// Shows /advise and asks again every ten seconds. Everything from the server goes in as text, never as markup.
+// Shows /advise and refreshes it every ten seconds. Inserts everything from the server as text, never as markup.
 
 const element = (name, attributes = {}, ...children) => {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
 };
 
 const quiet = (...children) => element("p", { class: "quiet" }, ...children);
@@ -19,32 +19,32 @@ const table = (rows) =>
 
 const statements = (lines) => (lines.length ? [element("pre", {}, lines.join("\n"))] : []);
 
-const change = (made) => [
-  ...statements([...made.apply.map((sql) => `${sql};`), ...made.persist.map((sql) => `${sql};   -- to keep it`)]),
+const change = (item) => [
+  ...statements([...item.apply.map((sql) => `${sql};`), ...item.persist.map((sql) => `${sql};   -- to keep it`)]),
   quiet([
-    ...made.rollback.map((sql) => `take back: ${sql};`),
-    made.via === "SQL" ? `option file: ${made.config}` : `${made.via}: ${made.config}`,
+    ...item.rollback.map((sql) => `roll back: ${sql};`),
+    item.via === "SQL" ? `option file: ${item.config}` : `${item.via}: ${item.config}`,
   ].join(" · ")),
-  ...(made.note ? [element("p", {}, made.note)] : []),
+  ...(item.note ? [element("p", {}, item.note)] : []),
 ];
 
 const action = (todo) => [
   element("p", {}, todo.do),
   ...statements(todo.apply.map((sql) => `${sql};`)),
-  ...(todo.rollback.length ? [quiet(`take back: ${todo.rollback.map((sql) => `${sql};`).join(" ")}`)] : []),
+  ...(todo.rollback.length ? [quiet(`roll back: ${todo.rollback.map((sql) => `${sql};`).join(" ")}`)] : []),
 ];
 
 const amount = (part) =>
   `${part.quantity} ${part.now === null ? "" : `${shown(part.now)} → `}${shown(part.predicted)}`
-  + (part.error === null ? "" : ` (the model is ${(100 * part.error).toFixed(1)} % off what is read today)`);
+  + (part.error === null ? "" : ` (model error ${(100 * part.error).toFixed(1)} %)`);
 
-// What is folded or unfolded by hand stays so when the page is drawn anew.
-const folded = new Map();
+// Details that the user opened or closed keep that state over a refresh.
+const opened = new Map();
 const details = (key, title, open, ...children) => {
-  const made = element("details", {}, element("summary", {}, title), ...children);
-  made.open = folded.get(key) ?? open;
-  made.addEventListener("toggle", () => folded.set(key, made.open));
-  return made;
+  const node = element("details", {}, element("summary", {}, title), ...children);
+  node.open = opened.get(key) ?? open;
+  node.addEventListener("toggle", () => opened.set(key, node.open));
+  return node;
 };
 
 const alternatives = (found) =>
@@ -85,10 +85,10 @@ const aside = ({ recommendation: found, reason }) =>
 const shownAdvice = (advice) => [
   ...(advice.recommendations.length
     ? advice.recommendations.map(recommendation)
-    : [element("p", {}, "Nothing to change, as far as has been watched.")]),
-  ...section("Rules that broke: what they would say is not known",
+    : [element("p", {}, "Nothing to change in this window.")]),
+  ...section("Failed rules: their advice is unknown",
     advice.failed.map((item) => [item.rule, item.reason]), true),
-  ...section("What the rules could not see", advice.blind.map((item) =>
+  ...section("Blind rules: data they need is missing", advice.blind.map((item) =>
     [item.rule, `${item.lacks}: ${item.reason}`, element("td", { class: "quiet" }, item.cure ?? "")]), true),
   ...section("Overruled by another recommendation", advice.overruled.map(aside), false),
   ...section("Suppressed by the configuration", advice.suppressed.map(aside), false),

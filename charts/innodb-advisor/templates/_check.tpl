@@ -1,7 +1,7 @@
-{{/* Values that contradict each other, which a schema could only refuse with words that help nobody. */}}
+{{/* Rejects contradictory values. A schema could do so only with unhelpful messages. */}}
 {{- define "innodb-advisor.check" -}}
 {{- $values := .Values -}}
-{{- /* Not with the DSN in the message: it may hold the password. */ -}}
+{{- /* The message must not show the DSN: it may hold the password. */ -}}
 {{- $who := regexFind "^[a-z]+://[^@/?]*@" $values.dsn -}}
 {{- if regexMatch "^[a-z]+://[^:]*:" $who -}}
 {{- fail "dsn holds a password, which everyone who may read the Deployment could see: put it into existingSecret" -}}

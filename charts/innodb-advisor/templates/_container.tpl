@@ -1,5 +1,5 @@
 {{/*
-The container's command line. What may hold a secret is never here: files and variables have it.
+The container's command line. It never holds secrets; these are in files and environment variables.
 */}}
 {{- define "innodb-advisor.args" -}}
 {{- $values := .Values -}}
@@ -71,8 +71,8 @@ The container's command line. What may hold a secret is never here: files and va
 {{- end -}}
 
 {{/*
-The volumes of the pod, by names that clash with nobody's. Whole folders are mounted: a file of its own (subPath) would
-not follow its Secret or ConfigMap.
+The volumes of the pod, with unique names. They mount whole folders: a single file (subPath) would not follow changes of
+its Secret or ConfigMap.
 */}}
 {{- define "innodb-advisor.volumes" -}}
 {{- $values := .Values -}}
@@ -137,7 +137,7 @@ not follow its Secret or ConfigMap.
 {{- end }}
 {{- end -}}
 
-{{/* How a probe asks: context and path as a list. */}}
+{{/* A probe. Argument: a list of context and path. */}}
 {{- define "innodb-advisor.ask" -}}
 {{- $context := index . 0 -}}
 {{- $how := include "innodb-advisor.probe" $context -}}
@@ -152,7 +152,7 @@ httpGet:
 {{- end -}}
 {{- end -}}
 
-{{/* What the Deployment's container and a sidecar have in common. */}}
+{{/* The common part of the Deployment's container and of a sidecar. */}}
 {{- define "innodb-advisor.container" -}}
 {{- $values := .Values -}}
 image: {{ include "innodb-advisor.image" . | quote }}
@@ -185,7 +185,7 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* What PodSecurity's level restricted demands of a container wins over everything. */}}
+{{/* The container settings that PodSecurity level restricted requires. They override all values. */}}
 {{- define "innodb-advisor.restricted" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true

@@ -3,8 +3,8 @@
 {{- end -}}
 
 {{/*
-The name of everything: the release's, with the chart's unless that is in it already. A Service begins with a letter and
-has no dots, which a release's name need not.
+The full name of all objects: the release's name, followed by the chart's unless the release's contains it. A Service's
+name must begin with a letter and have no dots; a release's name need not.
 */}}
 {{- define "innodb-advisor.fullname" -}}
 {{- $name := include "innodb-advisor.name" . -}}
@@ -20,13 +20,13 @@ has no dots, which a release's name need not.
 {{- $full | replace "." "-" | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* What selects the pod; quoted, since a release may be named y. */}}
+{{/* The labels that select the pod. Quoted, because a release may be named y. */}}
 {{- define "innodb-advisor.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "innodb-advisor.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
-{{/* The pod of `helm test`: the Service must not lead there, nor the NetworkPolicy hold there. */}}
+{{/* Labels of the `helm test` pod. Neither the Service nor the NetworkPolicy may select it. */}}
 {{- define "innodb-advisor.testLabels" -}}
 app.kubernetes.io/name: {{ printf "%s-test" (include "innodb-advisor.name" . | trunc 58 | trimSuffix "-") | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -56,7 +56,7 @@ namespace: {{ .Release.Namespace | quote }}
 {{- .Values.serviceAccount.name | default (ternary (include "innodb-advisor.fullname" .) "" .Values.serviceAccount.create) -}}
 {{- end -}}
 
-{{/* The server, with the files of TLS as they are mounted. A sidecar's is beside it. */}}
+{{/* The DSN, with the paths of the mounted TLS files. A sidecar's default is the server in its own pod. */}}
 {{- define "innodb-advisor.dsn" -}}
 {{- $dsn := .Values.dsn -}}
 {{- if and (not $dsn) (not .Values.deployment.enabled) -}}
@@ -86,7 +86,7 @@ namespace: {{ .Release.Namespace | quote }}
 {{- $host -}}
 {{- end -}}
 
-{{/* http, https or tcp: how to reach it with the web configuration that it has. */}}
+{{/* http, https or tcp, depending on the web configuration. */}}
 {{- define "innodb-advisor.probe" -}}
 {{- $web := .Values.webConfig -}}
 {{- $tls := dig "tls_server_config" (dict) $web.content -}}
@@ -99,7 +99,7 @@ tcp
 {{- end -}}
 {{- end -}}
 
-{{/* The scheme that a monitor scrapes with: context and monitor as a list. */}}
+{{/* The scheme of a monitor. Argument: a list of context and monitor. */}}
 {{- define "innodb-advisor.scheme" -}}
 {{- $context := index . 0 -}}
 {{- $monitor := index . 1 -}}

@@ -1,4 +1,4 @@
-{{/* What PodMonitor and ServiceMonitor say of an endpoint: context and values as a list. */}}
+{{/* An endpoint of PodMonitor or ServiceMonitor. Argument: a list of context and values. */}}
 {{- define "innodb-advisor.endpoint" -}}
 {{- $context := index . 0 -}}
 {{- $monitor := index . 1 -}}
@@ -30,8 +30,8 @@ metricRelabelings:
 {{- end -}}
 
 {{/*
-The server's name for the label instance, in place of the sidecar's own address, which changes. As --instance has it:
-the server's address, and beside the server the pod's name.
+The server's name as label instance, because the sidecar's own address changes. The same as with --instance: the
+server's address, or the pod's name if the server is in the same pod.
 */}}
 {{- define "innodb-advisor.instance" -}}
 {{- $server := include "innodb-advisor.server" . -}}
@@ -46,7 +46,7 @@ the server's address, and beside the server the pod's name.
 {{- end }}
 {{- end -}}
 
-{{/* A monitor's labels: context and values as a list. */}}
+{{/* A monitor's labels. Argument: a list of context and values. */}}
 {{- define "innodb-advisor.monitorLabels" -}}
 {{- range $key, $value := merge (include "innodb-advisor.labels" (index . 0) | fromYaml) (index . 1).labels }}
 {{ $key }}: {{ $value | quote }}

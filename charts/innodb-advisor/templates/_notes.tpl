@@ -1,4 +1,4 @@
-{{/* What NOTES.txt prints; a template of its own, so that a parent chart may print it among its own. */}}
+{{/* The text of NOTES.txt. A separate template, so that a parent chart can include it. */}}
 {{- define "innodb-advisor.notes" -}}
 {{- $dsn := include "innodb-advisor.dsn" . }}
 {{- $user := regexFind "^[^@]+@" ($dsn | trimPrefix "mysql://" | trimPrefix "mariadb://") | trimSuffix "@" | default "innodb_advisor" }}
@@ -11,8 +11,8 @@ innodb-advisor watches {{ $dsn }}.
 No Deployment: the sidecars of your servers' pods watch {{ $dsn }}.
 {{- end }}
 
-Its account can only look. As an administrator of the server (in place of % the pods' network, such as 10.0.0.0/255.0.0.0,
-is stricter):
+Its account only reads. Create it as an administrator of the server. The pods' network, such as 10.0.0.0/255.0.0.0, is
+stricter than %:
 
   CREATE USER '{{ $user }}'@'{{ $host }}' IDENTIFIED BY '…' WITH MAX_USER_CONNECTIONS 4;
   GRANT PROCESS ON *.* TO '{{ $user }}'@'{{ $host }}';
@@ -32,7 +32,7 @@ Its page, /metrics and /advise:
   {{ $here }} port-forward service/{{ $name }} 9747:{{ int .Values.service.port }}
   {{ ternary "https" "http" (eq (include "innodb-advisor.scheme" (list . .Values.serviceMonitor)) "https") }}://127.0.0.1:9747/
 
-Not ready? The log says why, and `check` which privilege is missing:
+If it is not ready, the log gives the reason, and `check` names missing privileges:
 
   {{ $here }} logs deployment/{{ $name }}
   {{ $here }} exec deployment/{{ $name }} -- innodb-advisor check
@@ -40,11 +40,11 @@ Not ready? The log says why, and `check` which privilege is missing:
   helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }}
 {{- if not (or .Values.podMonitor.enabled .Values.serviceMonitor.enabled .Values.podAnnotations) }}
 
-Nothing scrapes it yet: podMonitor, serviceMonitor or podAnnotations are for that.
+Nothing scrapes it yet: enable podMonitor or serviceMonitor, or set podAnnotations.
 {{- end }}
 {{- end }}
 {{- if and .Values.prometheusRule.enabled .Values.alertmanager.urls }}
 
-The alert InnoDBAdvice is not among the rules: the sidecar itself sends its findings to Alertmanager.
+The rules leave out the alert InnoDBAdvice, because the sidecar itself sends its findings to Alertmanager.
 {{- end }}
 {{- end -}}

@@ -7,8 +7,8 @@ as a dependency, with deployment.enabled false:
   volumes:
     {{- include "innodb-advisor.volumes" (index .Subcharts "innodb-advisor") | nindent 4 }}
 
-It has no readiness probe: the pod's Service would turn clients away from the server when it is the sidecar that cannot
-log in. Everything that restricted demands is said of the container, for the pod is somebody else's.
+It has no readiness probe: if only the sidecar cannot log in, the pod's Service must not stop sending clients to the
+server. The container sets everything that level restricted requires, because the chart does not own the pod.
 */}}
 {{- define "innodb-advisor.sidecar" -}}
 {{- $sidecar := .Values.sidecar -}}
