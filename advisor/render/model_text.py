@@ -74,7 +74,7 @@ def _was(value: float | str | None) -> str:
 
 
 def _fit(answer: WhatIf) -> Iterator[str]:
-    yield f"model: {answer.error:.1%} off what is read today, confidence {answer.confidence:g}"
+    yield f"model error {answer.error:.1%}, confidence {answer.confidence:g}"
     for hot in answer.hot_sets:
         yield (
             f"hot set as {'assumed' if hot.assumed else 'fitted'}: {shown(hot.pages)} pages,"

@@ -1,4 +1,4 @@
-"""What there is to say of advice, in phrases, lines and rows: for text.py and markdown.py."""
+"""Phrases, lines and table rows of advice, for text.py and markdown.py."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from advisor.contract.changes import BY_SQL
 from advisor.contract.recommendation import Advice, Alternative, Change, Effect, Number, Recommendation, SetAside
 from advisor.contract.templates import duration
 
-NOTHING = "Nothing to change, as far as has been watched."
-_BLIND = "What the rules could not see"
-_FAILED = "Rules that broke: what they would say is not known"
+NOTHING = "Nothing to change in this window."
+_BLIND = "Blind rules: data they need is missing"
+_FAILED = "Failed rules: their advice is unknown"
 _SUPPRESSED = "Suppressed by the configuration"
 _OVERRULED = "Overruled by another recommendation"
 
 
 def lines(found: Recommendation) -> Iterator[tuple[str, str]]:
-    """What to do, line by line, with what each line is."""
+    """Each step as label and text."""
     for change in found.changes:
         yield from _change(change)
     for action in found.actions:
         yield "do", action.do
         yield from (("apply", f"{statement};") for statement in action.apply)
-        yield from (("take back", f"{statement};") for statement in action.rollback)
+        yield from (("roll back", f"{statement};") for statement in action.rollback)
 
 
 def _change(change: Change) -> Iterator[tuple[str, str]]:
-    for label, statements in (("apply", change.apply), ("take back", change.rollback), ("keep", change.persist)):
+    for label, statements in (("apply", change.apply), ("roll back", change.rollback), ("keep", change.persist)):
         yield from ((label, f"{statement};") for statement in statements)
     yield "option file" if change.via == BY_SQL else "set", change.config
     if change.via != BY_SQL:
@@ -36,7 +36,7 @@ def _change(change: Change) -> Iterator[tuple[str, str]]:
 
 
 def facts(found: Recommendation) -> Iterator[tuple[str, str]]:
-    """What comes of it and where it comes from, with what each line is."""
+    """Effect, cost, alternatives and origin as label and text."""
     if found.effect is not None:
         yield "effect", effect(found.effect)
     if found.cost is not None:
@@ -48,19 +48,19 @@ def facts(found: Recommendation) -> Iterator[tuple[str, str]]:
 
 
 def effect(predicted: Effect) -> str:
-    """A quantity now and then, and how sure that is."""
-    unsure = "" if predicted.error is None else f" (the model is {predicted.error:.1%} off what is read today)"
+    """A quantity before and after, with the model error."""
+    unsure = "" if predicted.error is None else f" (model error {predicted.error:.1%})"
     return f"{amount(predicted)}{unsure}"
 
 
 def amount(predicted: Effect) -> str:
-    """A quantity now and then."""
+    """A quantity before and after."""
     before = "" if predicted.now is None else f"{shown(predicted.now)} -> "
     return f"{predicted.quantity}: {before}{shown(predicted.predicted)}"
 
 
 def alternative(other: Alternative) -> str:
-    """What another setting would do instead."""
+    """Effect and cost of an alternative setting."""
     cost = "" if other.cost is None else f"; {amount(other.cost)}"
     where = "" if other.change.via == BY_SQL else f"; {other.change.via}"
     return f"{effect(other.effect)}{cost}{where}"
@@ -70,7 +70,7 @@ _TableOf = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 
 def tables(advice: Advice) -> Iterator[_TableOf]:
-    """What follows the recommendations: title, columns and rows, of those that have any."""
+    """The tables after the recommendations, as title, columns and rows; empty ones are left out."""
     columns = "rule", "what", "why not", "fingerprint"
     tables: tuple[_TableOf, ...] = (
         (_OVERRULED, columns, list(map(_aside, advice.overruled))),
@@ -82,7 +82,7 @@ def tables(advice: Advice) -> Iterator[_TableOf]:
 
 
 def _blind(advice: Advice) -> list[tuple[str, ...]]:
-    """A row for each reason: one thing that is shut may blind a dozen rules, in several ways each."""
+    """One row per reason: one unreadable source may blind a dozen rules."""
     by_reason: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for each in advice.blind:
         lacks, rules = by_reason.setdefault((each.reason, each.cure or ""), ({}, {}))
@@ -96,5 +96,5 @@ def _aside(aside: SetAside) -> tuple[str, ...]:
 
 
 def shown(value: Number | str) -> str:
-    """A value for people: thousands apart."""
+    """A value for people, with thousands separators."""
     return value if isinstance(value, str) else f"{value:,}"

@@ -160,6 +160,6 @@ def test_helm_test_finds_a_sidecar_that_lives(tmp_path: Path) -> None:
 def test_helm_test_takes_a_sidecar_that_asks_for_a_login(tmp_path: Path) -> None:
     sidecar = Secured(tmp_path, {"basic_auth_users": {"prometheus": hashed("secret")}})
     try:
-        assert "asks for a login" in ask(sidecar.url).stdout
+        assert "requires a login" in ask(sidecar.url).stdout
     finally:
         sidecar.stop()

@@ -150,7 +150,7 @@ def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
         said = firing["annotations"]
         assert said["summary"] == "900 ms are not ours"
         assert f"apply: SET GLOBAL {SETTING} = 1000;" in said["description"]
-        assert f"take back: SET GLOBAL {SETTING} = 900;" in said["description"]
+        assert f"roll back: SET GLOBAL {SETTING} = 900;" in said["description"]
         assert said["description"].endswith("Because.")
         assert said["confidence"] == "0.5"
         assert firing["generatorURL"] == f"https://a.example/db1/advise/{said['fingerprint']}"

@@ -470,7 +470,7 @@ def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: Server, 
 
         advising = run("advise", "--dsn", dsn, "--watch", "1s", env=password)
         assert advising.returncode == 2
-        assert "What the rules could not see" in advising.stdout
+        assert "Blind rules: data they need is missing" in advising.stdout
         assert re.findall(r"^  (GRANT .*);$", advising.stderr, re.MULTILINE) == grants
 
         execute(server, *grants)

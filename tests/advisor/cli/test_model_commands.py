@@ -79,7 +79,7 @@ def test_whatif_as_text_says_what_changes_for_whom() -> None:
         r"^shop\.orders \(9,258 pages\), a pass +8,\d{3} +0 +after 1 pass",
         r"^by all, a second +\d,\d{3} +0",
         r"^pool pages left for everything else +\d+,\d+ +7,\d{3}",
-        r"^model: \d\.\d% off what is read today, confidence 1$",
+        r"^model error \d\.\d%, confidence 1$",
     ):
         assert re.search(pattern, done.stdout, re.MULTILINE), pattern
 

@@ -197,7 +197,7 @@ def test_a_browser_shows_the_recommendation(replaying: Sidecar, tmp_path: Path) 
     assert f"{found.changes[0].apply[0]};" in document
     assert f'<a href="/advise/{found.fingerprint}">{found.fingerprint}</a>' in document
     assert f'<a href="/rules/{SCAN}">{SCAN}</a>' in document
-    assert re.search(r"effect: pages read per pass [\d,]+ → 0 \(the model is \d+\.\d % off", document)
+    assert re.search(r"effect: pages read per pass [\d,]+ → 0 \(model error \d+\.\d %\)", document)
     assert "Other settings that would help" in document
     assert found.alternatives[0].change.apply[0] in document
     for item in found.evidence:
@@ -207,18 +207,18 @@ def test_a_browser_shows_the_recommendation(replaying: Sidecar, tmp_path: Path) 
 def test_a_browser_shows_actions_and_what_is_set_aside_and_broken(unlike: Sidecar, tmp_path: Path) -> None:
     document = rendered(unlike.url, tmp_path)
     assert "<p>Add an index</p><pre>CREATE INDEX a ON t (a);</pre>" in document
-    assert "take back: DROP INDEX a ON t;" in document
+    assert "roll back: DROP INDEX a ON t;" in document
     folded = dict(re.findall(r"<details><summary>([^<(]*) \(\d+\)</summary>(.*?)</details>", document))
     assert SCAN in folded["Overruled by another recommendation"]
     assert "the rule unwanted is suppressed" in folded["Suppressed by the configuration"]
-    assert re.search(r'<details open="">\s*<summary>Rules that broke.*?breaking.*?a division by zero', document)
+    assert re.search(r'<details open="">\s*<summary>Failed rules.*?breaking.*?a division by zero', document)
     assert "only-on-the-moon" not in document
 
 
 def test_a_browser_shows_silence_and_what_the_rules_could_not_see(serve: Serve, tmp_path: Path) -> None:
     unwanted = [argument for each in check.load(RULES_FOLDER) for argument in ("--suppress", each.id)]
     document = rendered(serve("--recording", capture("mariadb-11.8/idle"), *unwanted).url, tmp_path)
-    assert "Nothing to change, as far as has been watched." in document
+    assert "Nothing to change in this window." in document
     assert "table_scans: performance_schema is OFF" in document
     assert "add performance_schema = ON" in document
 

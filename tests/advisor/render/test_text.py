@@ -52,10 +52,10 @@ def test_advice_names_the_table_the_sql_and_the_evidence() -> None:
     for line in (
         f"warning  {found.summary}",
         f"apply       SET GLOBAL innodb_old_blocks_pct = {pct};",
-        "take back   SET GLOBAL innodb_old_blocks_pct = 37;",
+        "roll back   SET GLOBAL innodb_old_blocks_pct = 37;",
         f"keep        SET PERSIST innodb_old_blocks_pct = {pct};",
         f"option file innodb_old_blocks_pct = {pct}",
-        f"effect      pages read per pass: {found.effect.now:,} -> 0 (the model is ",
+        f"effect      pages read per pass: {found.effect.now:,} -> 0 (model error ",
         f"or          {found.alternatives[0].change.config}: pages read per pass: ",
         "a63178a321b3b23c",
         "mysql.innodb_index_stats, size of the clustered index",
@@ -74,7 +74,7 @@ def test_silence_is_said() -> None:
 
 def test_what_rules_could_not_see_comes_with_its_cure() -> None:
     shown = printed(scanned("mariadb-11.8/idle"))
-    assert "What the rules could not see:" in shown
+    assert "Blind rules: data they need is missing:" in shown
     assert "performance_schema is OFF" in shown
     assert "add performance_schema = ON" in shown
 
@@ -83,8 +83,8 @@ def test_an_action_is_said_with_its_statements(unlike: Advice) -> None:
     shown = text.plain(unlike)
     assert "  do          Add an index\n" in shown
     assert "  apply       CREATE INDEX a ON t (a);\n" in shown
-    assert "  take back   DROP INDEX a ON t;\n" in shown
-    assert "```sql\n-- do: Add an index\nCREATE INDEX a ON t (a);\n-- take back: DROP INDEX a ON t;\n```" in (
+    assert "  roll back   DROP INDEX a ON t;\n" in shown
+    assert "```sql\n-- do: Add an index\nCREATE INDEX a ON t (a);\n-- roll back: DROP INDEX a ON t;\n```" in (
         markdown.markdown(unlike)
     )
 
@@ -95,7 +95,7 @@ def test_what_is_set_aside_or_broken_comes_after_what_is_advised(unlike: Advice)
         titles = [
             "Overruled by another recommendation",
             "Suppressed by the configuration",
-            "Rules that broke: what they would say is not known",
+            "Failed rules: their advice is unknown",
         ]
         places = [shown.index(title) for title in (*[each.summary for each in unlike.recommendations], *titles)]
         assert places == sorted(places)
@@ -179,7 +179,7 @@ def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
     [found] = advice.recommendations
     shown = markdown.markdown(advice)
     assert shown.startswith("# innodb-advisor: mysql 9.7.")
-    assert f"## warning: {found.summary}\n\n```sql\n{found.changes[0].apply[0]};\n-- take back: SET GLOBAL" in shown
+    assert f"## warning: {found.summary}\n\n```sql\n{found.changes[0].apply[0]};\n-- roll back: SET GLOBAL" in shown
     pages = f"{found.evidence[0].value:,} pages"
     assert f"| table pages | {pages} | mysql.innodb_index_stats, size of the clustered index |" in shown
 
