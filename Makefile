@@ -1,4 +1,4 @@
-# make run | test | image | proofs | lab | lint | setup; see README.md
+# make run | test | image | proofs | lab | lint | setup; see CONTRIBUTING.md
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c

@@ -14,7 +14,7 @@ from lab.bench.rig import rig
 PERIOD = 5.0
 """Seconds between two scrapes of one scraper."""
 PAGE_PERIOD = 10.0
-"""Seconds after which the page asks for the advice again (advisor/page/page.js)."""
+"""Seconds after which the page asks for the advice again (advisor/http/page/page.js)."""
 LOOKS = ("/", "/page/page.js", "/page/page.css")
 """What opening the page asks for once."""
 _ALONE = "one scraper alone"
