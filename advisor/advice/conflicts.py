@@ -1,4 +1,4 @@
-"""What becomes of the findings: those the configuration does not want, those that contradict others, and the rest."""
+"""Findings that are suppressed, findings that contradict others, and the rest."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Resolved = tuple[tuple[Recommendation, ...], tuple[SetAside, ...], tuple[SetAsid
 
 
 def resolve(found: Sequence[Recommendation], suppressions: Sequence[Suppression], today: date) -> Resolved:
-    """Those that are made, those that are suppressed, and those that are overruled.
+    """The findings to recommend, the suppressed ones, and the overruled ones.
 
     Args:
-        found: In their order: of two that contradict each other the first is made.
-        suppressions: Findings that are not wanted; they overrule nothing.
-        today: For suppressions that end.
+        found: In order of priority: of two that contradict each other, the first is recommended.
+        suppressions: Findings that are not wanted; a suppressed finding overrules nothing.
+        today: Ends suppressions.
     """
     made: list[Recommendation] = []
     suppressed: list[SetAside] = []
@@ -36,7 +36,7 @@ def resolve(found: Sequence[Recommendation], suppressions: Sequence[Suppression]
 
 
 def _contradiction(made: Recommendation, other: Recommendation) -> str | None:
-    """Why the second cannot be followed beside the first: they set one setting to different values."""
+    """Why both cannot be followed: they set the same setting to different values."""
     for one in made.changes:
         for another in other.changes:
             if one.setting == another.setting and one.to != another.to:

@@ -6,27 +6,27 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from advisor.advice.values import Values
+from advisor.advice.values import FactValues
 from advisor.contract import changes
 from advisor.contract.recommendation import Action, Change, Effect, Evidence, Number, Recommendation, fingerprint, tidy
 from advisor.contract.settings import SETTINGS
-from advisor.contract.templates import Value, fill
+from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.whatif.choice import alternatives
-from advisor.whatif.model import Model
+from advisor.whatif.model import LruModel
 from exporter.server import Server
 
 
-def recommendation(rule: Rule, model: Model, values: Values, item: Any) -> Recommendation | None:
-    """The recommendation; None where nothing of what the rule would have done is left to do on this server.
+def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -> Recommendation | None:
+    """The recommendation; None where no change and no action of the rule can be made on this server.
 
     Raises:
-        Missing: A value that it must show is not known.
-        EvaluationError: An expression failed, or a setting does not take its value.
-        Unanswerable: The model lacks something.
+        Missing: A value in it is not known.
+        EvaluationError: An expression failed, or a setting does not accept its value.
+        Unanswerable: The model cannot be calibrated.
     """
     file, window = rule.file, model.window
     subject: dict[str, str] = {} if item is None else item.subject
@@ -53,7 +53,7 @@ def recommendation(rule: Rule, model: Model, values: Values, item: Any) -> Recom
     )
 
 
-def _evidence(rule: Rule, values: Values) -> Iterator[Evidence]:
+def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:
     for item, expression in rule.evidence:
         value = expression(values)
         shown = value if isinstance(value, str) else _number(value)
@@ -61,7 +61,7 @@ def _evidence(rule: Rule, values: Values) -> Iterator[Evidence]:
         yield Evidence(name=item.name, value=shown, unit=item.unit, source=source)
 
 
-def _changes(rule: Rule, window: Window, values: Values) -> Iterator[Change]:
+def _changes(rule: Rule, window: Window, values: FactValues) -> Iterator[Change]:
     for each in rule.change:
         if _wanted(each.only_if, values):
             found = _change(each, window, values)
@@ -69,7 +69,7 @@ def _changes(rule: Rule, window: Window, values: Values) -> Iterator[Change]:
                 yield found
 
 
-def _change(each: CheckedChange, window: Window, values: Values) -> Change | None:
+def _change(each: CheckedChange, window: Window, values: FactValues) -> Change | None:
     to, before = each.value(values), values[f"setting.{each.setting}"]
     if before is None or isinstance(before, bool) or isinstance(to, bool):
         raise Missing(f"setting.{each.setting}")
@@ -80,7 +80,7 @@ def _change(each: CheckedChange, window: Window, values: Values) -> Change | Non
     return changes.change_at(window.latest, each.setting, before, to)
 
 
-def _actions(rule: Rule, server: Server, values: Values) -> Iterator[Action]:
+def _actions(rule: Rule, server: Server, values: FactValues) -> Iterator[Action]:
     for each in rule.action:
         if _wanted(each.only_if, values):
             action = Action(
@@ -91,15 +91,15 @@ def _actions(rule: Rule, server: Server, values: Values) -> Iterator[Action]:
             yield changes.action_on(server, action)
 
 
-def _wanted(only_if: Expression | None, values: Values) -> bool:
-    """Whether an item's own condition holds; what it cannot tell is left out."""
+def _wanted(only_if: Expression | None, values: FactValues) -> bool:
+    """Whether an item's own condition holds; False where it is not known."""
     try:
         return only_if is None or only_if(values) is True
     except Missing:
         return False
 
 
-def _effect(quantity: Quantity | None, values: Values) -> Effect | None:
+def _effect(quantity: Quantity | None, values: FactValues) -> Effect | None:
     if quantity is None or not _wanted(quantity.only_if, values):
         return None
     item = quantity.item
@@ -114,7 +114,7 @@ def _effect(quantity: Quantity | None, values: Values) -> Effect | None:
     )
 
 
-def _number(value: Value) -> Number:
+def _number(value: FactValue) -> Number:
     number = float(value)
     if not math.isfinite(number):
         raise EvaluationError(f"a value is {number}: a division by zero?")

@@ -10,17 +10,17 @@ from typing import Any, Literal
 from advisor import facts
 from advisor.advice.findings import recommendation
 from advisor.advice.slices import slices
-from advisor.advice.trace import Evaluation, Step, Verdict
-from advisor.advice.values import Values, missing_fact, values_of
+from advisor.advice.trace import Evaluation, Refusal, Verdict
+from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
-from advisor.contract.templates import Value
+from advisor.contract.templates import FactValue
 from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.whatif.choice import choose
 from advisor.whatif.errors import Unanswerable
-from advisor.whatif.model import Model
+from advisor.whatif.model import LruModel
 
 
 def evaluate(
@@ -63,7 +63,7 @@ class _Evaluator:
         self._until = time.thread_time() + seconds
         self._needed_by = _needed_by(known, window)
         self._facts = facts.facts(window, self._needed_by)
-        self._model = Model(window, self._facts)  # fitted once a rule asks it
+        self._model = LruModel(window, self._facts)  # calibrated when a rule first asks it
         self._sliced: list[facts.Facts] | None = None
 
     def evaluations(self, rule: Rule) -> Iterator[Evaluation]:
@@ -71,7 +71,7 @@ class _Evaluator:
         server, for_each = self._window.latest.server, rule.file.for_each
         if server not in rule.file.applies:
             applies = f"the rule does not apply to {server.flavour} {server.version_text}"
-            yield Evaluation(rule.id, {}, None, (Step("applies", applies),))
+            yield Evaluation(rule.id, {}, None, (Refusal("applies", applies),))
             return
         lacking = [Evaluation(rule.id, {}, blind) for blind in _lacking(rule, self._window)]
         if lacking:
@@ -79,7 +79,7 @@ class _Evaluator:
             return
         items: Sequence[Any] = [None] if for_each is None else self._facts.lists[for_each]
         if not items:
-            yield Evaluation(rule.id, {}, None, (Step("for_each", f"there is nothing in {for_each}"),))
+            yield Evaluation(rule.id, {}, None, (Refusal("for_each", f"there is nothing in {for_each}"),))
         began = time.thread_time()
         self._model.until = until = min(began + rule.file.budget_seconds, self._until)
         for number, item in enumerate(items):
@@ -90,13 +90,13 @@ class _Evaluator:
                 return
             yield Evaluation(rule.id, item.subject if item else {}, *self._verdict(rule, item))
 
-    def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Step, ...]]:
+    def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Refusal, ...]]:
         """What the rule says of an item, or what kept it silent."""
         values = values_of(rule, self._facts, item)
         try:
             try:
-                if steps := self._refusals(rule, values, item):
-                    return None, tuple(steps)
+                if refusals := self._refusals(rule, values, item):
+                    return None, tuple(refusals)
                 found = recommendation(rule, self._model, values, item)
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)
@@ -108,8 +108,8 @@ class _Evaluator:
             return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}"), ()
         return (found, ()) if found else (None, (_NOTHING_TO_DO,))
 
-    def _refusals(self, rule: Rule, values: Values, item: Any) -> list[Step]:
-        """What says no; empty where the rule holds, and for long enough.
+    def _refusals(self, rule: Rule, values: FactValues, item: Any) -> list[Refusal]:
+        """The parts of the rule that say no; empty where it holds, and for long enough.
 
         The model is asked only where everything else says yes. Its choice joins the values.
 
@@ -139,12 +139,12 @@ class _Evaluator:
             raise unsettled
         return refusals
 
-    def _conditions(self, rule: Rule, values: Values) -> tuple[list[Step], Missing | EvaluationError | None]:
+    def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
         """The conditions that say no; or else why one of them cannot be told.
 
         A condition that says no settles it, whatever is missing or fails in the others.
         """
-        refusals: list[Step] = []
+        refusals: list[Refusal] = []
         unsettled: Missing | EvaluationError | None = None
         for condition, wanted in (*((each, True) for each in rule.when), *((each, False) for each in rule.unless)):
             try:
@@ -158,8 +158,8 @@ class _Evaluator:
                     break
         return refusals, None if refusals else unsettled
 
-    def _lasting(self, rule: Rule, item: Any) -> list[Step]:
-        """Whether the lasting condition held in too few slices of the window."""
+    def _lasting(self, rule: Rule, item: Any) -> list[Refusal]:
+        """The refusal of a lasting condition that held in too few slices of the window."""
         lasting = rule.file.lasting
         if lasting is None:
             return []
@@ -171,22 +171,22 @@ class _Evaluator:
         if held >= share * known:
             return []
         of = f"{held} of {known} slices of the window, of which {share:.0%} are needed"
-        return [Step("lasting", f"lasting `{lasting.condition}` held in {of}")]
+        return [Refusal("lasting", f"lasting `{lasting.condition}` held in {of}")]
 
 
-_NOTHING_TO_DO = Step("change", "it would fire, but nothing of what it advises can be done on this server")
+_NOTHING_TO_DO = Refusal("change", "it would fire, but nothing of what it advises can be done on this server")
 
 
-def _refusal(rule: Rule, condition: Expression, values: Values, *, wanted: bool) -> Step:
+def _refusal(rule: Rule, condition: Expression, values: FactValues, *, wanted: bool) -> Refusal:
     """A condition that says no, with the values of its names, and of the names in the ``let`` behind them."""
     key: Literal["when", "unless"] = "when" if wanted else "unless"
-    seen: dict[str, Value | None] = {}
+    seen: dict[str, FactValue | None] = {}
     names = [*condition.used]
     for name in names:  # grows on the way
         if name in values and name not in seen:
             seen[name] = values[name]
             names += rule.let[name].used if name in rule.let else ()
-    return Step(key, f"{key} `{' '.join(condition.text.split())}` is {'false' if wanted else 'true'}", seen)
+    return Refusal(key, f"{key} `{' '.join(condition.text.split())}` is {'false' if wanted else 'true'}", seen)
 
 
 def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
@@ -199,12 +199,12 @@ def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
 
 
 def _slices_held(rule: Rule, parts: Sequence[facts.Facts], item: Any) -> tuple[int, int]:
-    """In how many slices the rule's lasting condition holds, and how many know whether it does.
+    """The number of slices where the lasting condition holds, and the number where it is known.
 
     Args:
         rule: One with a lasting condition.
         parts: The facts of each slice.
-        item: What ``for_each`` looks at, as the whole window has it; None without.
+        item: The item of ``for_each`` over the whole window; None without.
     """
     held = known = 0
     for part in parts:
@@ -222,7 +222,7 @@ def _slices_held(rule: Rule, parts: Sequence[facts.Facts], item: Any) -> tuple[i
 
 
 def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
-    """What the rule needs and the newest snapshot does not have."""
+    """The sections that the rule needs and the newest snapshot lacks; a second snapshot, too."""
     latest = window.latest
     for section in rule.file.needs:
         if getattr(latest, section) is not None:

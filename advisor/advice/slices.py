@@ -1,4 +1,4 @@
-"""Slices of a window, which tell how lasting a condition is."""
+"""Slices of a window: they show whether a condition lasts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import pairwise
 from advisor.observe.window import Window
 
 SLICES = 8
-"""At most, into which a window is cut."""
+"""Most slices of a window."""
 
 
 def slices(window: Window) -> Iterator[Window]:
-    """A window cut into up to SLICES parts, each with a snapshot at least at either end, that share their ends."""
+    """A window in up to SLICES slices; each has at least two snapshots and shares its ends with its neighbours."""
     steps = len(window.snapshots) - 1
     count = max(1, min(SLICES, steps))
     marks = [round(steps * number / count) for number in range(count + 1)]

@@ -1,4 +1,4 @@
-"""What came of a rule and why: one evaluation for each item that it looks at, with the conditions that settled it."""
+"""The trace of rules: one evaluation for each item that a rule looks at, with the conditions that settled it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation, tidy
-from advisor.contract.templates import Value
+from advisor.contract.templates import FactValue
 
-Key = Literal["applies", "for_each", "when", "unless", "lasting", "change"]
-"""The part of a rule that said no; ``change`` stands for actions too."""
-State = Literal["firing", "set aside", "failed", "blind", "silent"]
+RulePart = Literal["applies", "for_each", "when", "unless", "lasting", "change"]
+"""The part of a rule that says no; ``change`` includes actions."""
+StateName = Literal["firing", "set aside", "failed", "blind", "silent"]
 Verdict = Recommendation | Blind | Failed
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A part of a rule that said no.
+class Refusal:
+    """A part of a rule that says no.
 
     Attributes:
         what: In words, with the expression where it is one.
         values: Of the names in the expression, and of the names in the ``let`` behind them; None where not known.
     """
 
-    key: Key
+    key: RulePart
     what: str
-    values: Mapping[str, Value | None] = field(default_factory=dict)
+    values: Mapping[str, FactValue | None] = field(default_factory=dict)
 
     def __str__(self) -> str:
         values = ", ".join(f"{name} = {_shown(value)}" for name, value in self.values.items())
@@ -41,33 +41,33 @@ class Evaluation:
         rule: Its id.
         subject: Of the item; empty for the server.
         verdict: What the rule says; None where it is silent.
-        steps: What kept it silent; empty where it has a verdict.
+        refusals: What kept it silent; empty where it has a verdict.
     """
 
     rule: str
     subject: Mapping[str, str]
     verdict: Verdict | None
-    steps: tuple[Step, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def reasons(self) -> Iterator[str]:
-        """Why it is silent, a line for each step, with the item's name."""
+        """Why it is silent, a line for each refusal, with the item's name."""
         name = ".".join(self.subject.values())
-        for step in self.steps:
-            yield f"{name}: {step}" if name else str(step)
+        for refusal in self.refusals:
+            yield f"{name}: {refusal}" if name else str(refusal)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleState:
-    """What came of a rule on all that it looked at.
+    """The outcome of a rule over all its items.
 
     Attributes:
         state: The first that is true of any item, in the order firing, failed, blind, set aside, silent; None where
             the rule does not apply to the server.
-        lacks: What it needs and could not see.
+        lacks: Names of what it needs and cannot see.
     """
 
-    state: State | None
+    state: StateName | None
     lacks: tuple[str, ...]
 
 
@@ -79,7 +79,7 @@ def states(trace: Iterable[Evaluation], advice: Advice) -> dict[str, RuleState]:
         advice: Made from them: it tells which findings are set aside.
     """
     made = {each.fingerprint for each in advice.recommendations}
-    found: dict[str, set[State]] = {}
+    found: dict[str, set[StateName]] = {}
     lacks: dict[str, dict[str, None]] = {}
     for each in trace:
         state = _state(each, made)
@@ -92,10 +92,10 @@ def states(trace: Iterable[Evaluation], advice: Advice) -> dict[str, RuleState]:
     }
 
 
-_ORDER: tuple[State, ...] = ("firing", "failed", "blind", "set aside", "silent")
+_ORDER: tuple[StateName, ...] = ("firing", "failed", "blind", "set aside", "silent")
 
 
-def _state(evaluation: Evaluation, made: set[str]) -> State | None:
+def _state(evaluation: Evaluation, made: set[str]) -> StateName | None:
     match evaluation.verdict:
         case Recommendation(fingerprint=fingerprint):
             return "firing" if fingerprint in made else "set aside"
@@ -103,10 +103,10 @@ def _state(evaluation: Evaluation, made: set[str]) -> State | None:
             return "failed"
         case Blind():
             return "blind"
-    return None if any(step.key == "applies" for step in evaluation.steps) else "silent"
+    return None if any(refusal.key == "applies" for refusal in evaluation.refusals) else "silent"
 
 
-def _shown(value: Value | None) -> str:
+def _shown(value: FactValue | None) -> str:
     if value is None:
         return "not known"
     if isinstance(value, bool | str):

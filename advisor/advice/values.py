@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from advisor import facts
-from advisor.contract.templates import Value
+from advisor.contract.templates import FactValue
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Missing
 
-Values = dict[str, Value | None]
+FactValues = dict[str, FactValue | None]
 """By name; None where not known."""
 
 
-def values_of(rule: Rule, known: facts.Facts, item: Any) -> Values:
-    """Everything the rule's expressions may name, its own ``let`` included."""
-    values: Values = {f"setting.{name}": value for name, value in known.setting.items()}
+def values_of(rule: Rule, known: facts.Facts, item: Any) -> FactValues:
+    """The value of every name that the rule's expressions may use, its own ``let`` included."""
+    values: FactValues = {f"setting.{name}": value for name, value in known.setting.items()}
     for group in facts.GROUPS:
         values |= facts.named(group, getattr(known, group))
     if rule.file.for_each is not None and item is not None:
@@ -28,8 +28,8 @@ def values_of(rule: Rule, known: facts.Facts, item: Any) -> Values:
     return values
 
 
-def missing_fact(rule: Rule, values: Values, name: str) -> str:
-    """The fact behind a missing name: the name itself, or what the ``let`` of that name lacks.
+def missing_fact(rule: Rule, values: FactValues, name: str) -> str:
+    """The missing fact behind a name: the name itself, or the fact that the ``let`` of that name lacks.
 
     Raises:
         EvaluationError: The ``let`` failed for another reason.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from advisor.contract.recommendation import identifier
 
-Value = float | str | bool
+FactValue = float | str | bool
 """The value of an expression or a fact."""
 
 
@@ -24,7 +24,7 @@ def placeholders(template: str) -> list[tuple[str, str]]:
     ]
 
 
-def fill(template: str, values: Mapping[str, Value | None]) -> str:
+def fill(template: str, values: Mapping[str, FactValue | None]) -> str:
     """A summary with its values put in; one that is not known becomes ``?``."""
     parts = []
     for literal, name, spec, _ in string.Formatter().parse(template):
@@ -35,7 +35,7 @@ def fill(template: str, values: Mapping[str, Value | None]) -> str:
     return "".join(parts)
 
 
-def _bytes(value: Value) -> str:
+def _bytes(value: FactValue) -> str:
     size = float(value)
     units = ["TiB", "GiB", "MiB", "KiB", "B"]
     while size >= 1024 and len(units) > 1:
@@ -44,16 +44,16 @@ def _bytes(value: Value) -> str:
     return f"{size:.3g} {units[-1]}" if size < 1000 else f"{size:.0f} {units[-1]}"
 
 
-def _rounded(value: Value) -> str:
+def _rounded(value: FactValue) -> str:
     number = float(value)
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.1f}".removesuffix(".0")
 
 
-def _integer(value: Value) -> str:
+def _integer(value: FactValue) -> str:
     return f"{float(value):.0f}"
 
 
-def duration(seconds: Value) -> str:
+def duration(seconds: FactValue) -> str:
     """Seconds below two minutes, minutes below two hours, else hours."""
     value = float(seconds)
     if value < 120:
@@ -61,7 +61,7 @@ def duration(seconds: Value) -> str:
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
 
 
-FORMATS: dict[str, Callable[[Value], str]] = {
+FORMATS: dict[str, Callable[[FactValue], str]] = {
     "": str,
     ":bytes": _bytes,
     ":duration": duration,

@@ -15,7 +15,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from advisor.contract.templates import Value
+from advisor.contract.templates import FactValue
 
 _Kind = type[float] | type[str] | type[bool]
 _TYPES = {float: cel.Type.DOUBLE, str: cel.Type.STRING, bool: cel.Type.BOOL}
@@ -70,7 +70,7 @@ class Expression:
     _names: Mapping[str, _Kind]
     _program: Any
 
-    def __call__(self, values: Mapping[str, Value | None]) -> Value:
+    def __call__(self, values: Mapping[str, FactValue | None]) -> FactValue:
         """The value for the known ones among ``values``.
 
         Raises:
@@ -86,7 +86,7 @@ class Expression:
             raise Missing(missing[1])
         raise EvaluationError(f"{self.text}: {value}")
 
-    def _known(self, values: Mapping[str, Value | None]) -> Iterator[tuple[str, Value]]:
+    def _known(self, values: Mapping[str, FactValue | None]) -> Iterator[tuple[str, FactValue]]:
         for name, kind in self._names.items():
             value = values.get(name)
             if value is not None:

@@ -39,7 +39,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class VersionRange(_Part):
+class VersionBounds(_Part):
     """Versions a rule applies to: ``from`` included, ``below`` not."""
 
     from_: VersionText | None = Field(None, alias="from")
@@ -61,8 +61,8 @@ class Applies(_Part):
     server must have.
     """
 
-    mysql: VersionRange | None = None
-    mariadb: VersionRange | None = None
+    mysql: VersionBounds | None = None
+    mariadb: VersionBounds | None = None
     has: tuple[Annotated[str, AfterValidator(_known_behaviour)], ...] = Field((), strict=False)
     not_on: tuple[Somewhere, ...] = Field((), strict=False)
 

@@ -33,7 +33,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NameGroup:
     """Names that belong together.
 
     Attributes:
@@ -49,7 +49,7 @@ class Group:
 
 
 @cache
-def groups() -> tuple[Group, ...]:
+def groups() -> tuple[NameGroup, ...]:
     """Everything but the settings."""
     found = [_group(name, None, shape) for name, shape in facts.GROUPS.items()]
     found += [_group(name, for_each, shape) for for_each, (name, shape) in facts.LISTS.items()]
@@ -77,12 +77,12 @@ def table(names: Iterable[Name]) -> str:
     return "\n".join(lines)
 
 
-def _group(name: str, for_each: str | None, shape: type) -> Group:
+def _group(name: str, for_each: str | None, shape: type) -> NameGroup:
     names = tuple(
         Name(f"{name}.{fact.name}", _WORDS[fact.kind], fact.meaning.unit, fact.meaning.text)
         for fact in facts.declared(shape)
     )
-    return Group(name, for_each, " ".join((inspect.getdoc(shape) or "").split()), names)
+    return NameGroup(name, for_each, " ".join((inspect.getdoc(shape) or "").split()), names)
 
 
 def _type(name: Name) -> str:

@@ -11,7 +11,7 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
-from advisor.whatif.model import Model
+from advisor.whatif.model import LruModel
 from advisor.whatif.settings import checked
 
 
@@ -73,10 +73,10 @@ def what_if(window: Window, changes: Mapping[str, SettingValue]) -> WhatIf:
         Unanswerable: The window does not tell enough.
     """
     wanted = checked(window, changes)
-    return answer(Model(window, facts(window)), wanted, tuple(_roundings(changes, wanted)))
+    return answer(LruModel(window, facts(window)), wanted, tuple(_roundings(changes, wanted)))
 
 
-def answer(model: Model, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:
+def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:
     """The answer of the model.
 
     Args:

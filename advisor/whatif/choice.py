@@ -9,7 +9,7 @@ from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
 from advisor.whatif.errors import Unanswerable
-from advisor.whatif.model import Model
+from advisor.whatif.model import LruModel
 from advisor.whatif.settings import size_as_set
 
 _CANDIDATES: dict[str, tuple[float, ...]] = {
@@ -33,7 +33,7 @@ GROWTH = 1.05
 LEFT = "pool pages left for everything else"
 
 
-def choose(model: Model, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
+def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
     """The model's choice for one scanned table, or for the server as a whole.
 
     Args:
@@ -63,7 +63,7 @@ def choose(model: Model, setting: str, scan: ScanFacts | None, at_most: float | 
     )
 
 
-def best(model: Model, setting: str, at_most: float | None = None) -> float:
+def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
     """The value with the least change among those with the fewest reads.
 
     Raises:
@@ -87,7 +87,7 @@ def best(model: Model, setting: str, at_most: float | None = None) -> float:
     return found
 
 
-def _size(model: Model, at_most: float) -> float:
+def _size(model: LruModel, at_most: float) -> float:
     """The smallest pool that saves nearly as many reads as the largest one."""
     window, today = model.window, model.calibration.settings[_POOL_SIZE]
     at_most = min(at_most, model.most_bytes or math.inf, _LARGER[-1] * today)
@@ -111,7 +111,7 @@ def _size(model: Model, at_most: float) -> float:
     return found
 
 
-def alternatives(model: Model, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
+def alternatives(model: LruModel, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
     """Other settings that help the table too, each with the value that the model chooses."""
     return tuple(
         found
@@ -121,7 +121,7 @@ def alternatives(model: Model, setting: str, scan: ScanFacts) -> tuple[Alternati
     )
 
 
-def _alternative(model: Model, setting: str, table: str) -> Iterator[Alternative]:
+def _alternative(model: LruModel, setting: str, table: str) -> Iterator[Alternative]:
     value = best(model, setting)
     now, then = model.predict({}), model.predict(_change(model, setting, value))
     before, after = now.rates.per_pass[table], then.rates.per_pass[table]
@@ -149,11 +149,11 @@ def _alternative(model: Model, setting: str, table: str) -> Iterator[Alternative
     )
 
 
-def _reads(model: Model, setting: str, value: float) -> float:
+def _reads(model: LruModel, setting: str, value: float) -> float:
     return model.predict(_change(model, setting, value), GROWTH).rates.read
 
 
-def _change(model: Model, setting: str, value: float) -> dict[str, float]:
+def _change(model: LruModel, setting: str, value: float) -> dict[str, float]:
     return {} if value == model.calibration.settings[setting] else {setting: value}
 
 

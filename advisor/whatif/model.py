@@ -43,7 +43,7 @@ class Prediction:
     until_cached: Mapping[str, int | None]
 
 
-class Model:
+class LruModel:
     """The model of a window, with every prediction that it has made."""
 
     def __init__(self, window: Window, known: Facts) -> None:

@@ -25,7 +25,7 @@ STEADY = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Simulation:
     """What a scenario did.
 
     Attributes:
@@ -37,14 +37,14 @@ class Outcome:
     resident: dict[str, Sublists]
 
 
-def simulate(scenario: Scenario) -> Outcome:
+def simulate(scenario: Scenario) -> Simulation:
     """What the scenario reads, and what it leaves in the pool."""
-    simulation = _Simulation(scenario)
-    passes = tuple(each for step in scenario.steps for each in simulation.do(step))
-    return Outcome(passes, {name: simulation.resident(name) for name in simulation.sizes})
+    simulator = _Simulator(scenario)
+    passes = tuple(each for step in scenario.steps for each in simulator.do(step))
+    return Simulation(passes, {name: simulator.resident(name) for name in simulator.sizes})
 
 
-class _Simulation:
+class _Simulator:
     def __init__(self, scenario: Scenario) -> None:
         self.pool = scenario.pool
         self.sizes = scenario.sizes()

@@ -298,11 +298,11 @@ def test_parts_of_the_window_that_do_not_know_the_condition_do_not_count(make_ru
     assert of(advised(window, check))[0] == ["plain"]
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7, 8, 9, 360])
-def test_the_slices_of_a_window_leave_nothing_out(steps: int) -> None:
-    window = Window(tuple(snapshot(10 * n) for n in range(steps + 1)))
+@pytest.mark.parametrize("refusals", [1, 2, 7, 8, 9, 360])
+def test_the_slices_of_a_window_leave_nothing_out(refusals: int) -> None:
+    window = Window(tuple(snapshot(10 * n) for n in range(refusals + 1)))
     parts = list(slices(window))
-    assert len(parts) == min(8, steps)
+    assert len(parts) == min(8, refusals)
     assert (parts[0].snapshots[0], parts[-1].latest) == (window.snapshots[0], window.latest)
     assert all(before.latest is after.snapshots[0] for before, after in pairwise(parts))
     lengths = [len(part.snapshots) for part in parts]

@@ -97,8 +97,8 @@ def test_advice_that_this_server_cannot_take_is_said(make_rule: MakeRule) -> Non
 def test_the_first_condition_that_says_no_is_enough_where_nobody_asks_for_more(make_rule: MakeRule) -> None:
     found = make_rule(when=["pool.pages > 0.0", "pool.pages < 0.0", "pool.pages < 1.0"])
     [each] = evaluate([found], window())
-    assert [step.key for step in each.steps] == ["when"]
-    assert "pool.pages < 0.0" in str(each.steps[0])
+    assert [refusal.key for refusal in each.refusals] == ["when"]
+    assert "pool.pages < 0.0" in str(each.refusals[0])
     assert each.verdict is None
 
 

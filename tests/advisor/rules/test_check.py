@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from advisor.contract.recommendation import Severity
-from advisor.contract.templates import Value, fill, placeholders
+from advisor.contract.templates import FactValue, fill, placeholders
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
 from advisor.rules.file import Applies
@@ -490,7 +490,14 @@ def test_a_rule_may_leave_out_a_flavour_or_a_family(tmp_path: Path) -> None:
 
 
 def test_a_summary_shows_values_for_people() -> None:
-    values: dict[str, Value | None] = {"a": 2_040_109_465.6, "b": 0.25, "c": 1234.4, "d": "x{y}", "e": None, "f": 9.0}
+    values: dict[str, FactValue | None] = {
+        "a": 2_040_109_465.6,
+        "b": 0.25,
+        "c": 1234.4,
+        "d": "x{y}",
+        "e": None,
+        "f": 9.0,
+    }
     template = "{{{a:bytes}}} {b:number} {c:number} {d} {e:bytes} {f:number} {f}"
     assert fill(template, values) == "{1.9 GiB} 0.2 1,234 x{y} ? 9 9.0"
     assert placeholders(template)[:2] == [("a", ":bytes"), ("b", ":number")]

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from advisor.contract.templates import Value
+from advisor.contract.templates import FactValue
 from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Vocabulary, names_in
 
 VOCABULARY = Vocabulary({"pool.pages": float, "pool.old.target": float, "scan.schema": str, "full": bool, "x": float})
-VALUES: dict[str, Value | None] = {
+VALUES: dict[str, FactValue | None] = {
     "pool.pages": 16_382.0,
     "pool.old.target": 6_000.0,
     "scan.schema": "shop",

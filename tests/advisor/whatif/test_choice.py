@@ -14,7 +14,7 @@ from advisor.observe.window import Window
 from advisor.whatif import choice
 from advisor.whatif.choice import ENOUGH, EQUAL, GROWTH
 from advisor.whatif.errors import Unanswerable
-from advisor.whatif.model import Model
+from advisor.whatif.model import LruModel
 from advisor.whatif.tables import MOST_TABLES
 from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Machine, Table
 from tests.advisor.building import ROWS, advised, captured, pool, scanned
@@ -22,9 +22,9 @@ from tests.advisor.building import ROWS, advised, captured, pool, scanned
 PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
 
 
-def model_of(window: Window) -> tuple[Model, list[ScanFacts]]:
+def model_of(window: Window) -> tuple[LruModel, list[ScanFacts]]:
     known = facts(window)
-    return Model(window, known), list(known.lists["scans"])
+    return LruModel(window, known), list(known.lists["scans"])
 
 
 def chosen(window: Window, setting: str = PCT) -> Choice:
