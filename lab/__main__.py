@@ -21,10 +21,10 @@ FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--experiment", "experiments", multiple=True, type=click.Choice(list(EXPERIMENTS)), help="Only this one.")
 @click.option("--proof", "rules", multiple=True, metavar="RULE", help="Only this rule's proofs.")
-@click.option("--proofs", "proofs_only", is_flag=True, help="All proofs, and no experiments.")
+@click.option("--proofs", "proofs_only", is_flag=True, help="All proofs, no experiments.")
 @click.option("--server", "servers", multiple=True, type=click.Choice(NAMES), help="Only on this server; no record.")
-@click.option("--short", is_flag=True, help=f"Each rule on one server, {' or '.join(SHORT)}; no record. What CI runs.")
-@click.option("--fresh", is_flag=True, help="Forget what an interrupted run has done, and begin anew.")
+@click.option("--short", is_flag=True, help=f"Each rule on one server, {' or '.join(SHORT)}; no record. CI runs this.")
+@click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
 @click.option("--list", "listing", is_flag=True, help="List the parts, and run none.")
 def main(  # noqa: PLR0917 - one argument an option
     experiments: tuple[str, ...],
@@ -37,13 +37,13 @@ def main(  # noqa: PLR0917 - one argument an option
 ) -> None:
     """Reproduce the published experiments and prove the rules, on real servers.
 
-    Everything, or what is chosen. The records of what was measured go to lab/records, and docs/experiments.md,
-    docs/proofs.md and their pictures are made from them. Ctrl-C stops the servers; what is done by then is kept, and
-    the same command goes on from there.
+    Runs all parts, or the chosen ones. The records go to lab/records; docs/experiments.md, docs/proofs.md and their
+    pictures are generated from them. Ctrl-C stops the servers and keeps the finished parts; the same command continues
+    from there.
 
-    A part that needs idle cores and finds them busy is left for another time, and says so.
+    A part that needs idle cores is skipped, with a message, while they are busy.
 
-    Exit status: 0 everything that was done holds, 1 something does not, 2 a server can't be had here, 130 interrupted.
+    Exit status: 0 all results hold, 1 a result does not hold, 2 a server is unavailable here, 130 interrupted.
     """
     groups = _groups(experiments, rules, proofs_only=proofs_only or short)
     wanted = {str(part) for part in short_form()} if short else None
@@ -72,9 +72,9 @@ def main(  # noqa: PLR0917 - one argument an option
         broken = _broken(complete)
         if kept:
             docs.write()
-            reporter.note(f"{len(kept)} records in lab/records; docs/experiments.md and docs/proofs.md are made anew")
+            reporter.note(f"{len(kept)} records in lab/records; docs/experiments.md and docs/proofs.md are up to date")
     except KeyboardInterrupt:
-        reporter.note("\ninterrupted; no server is left behind. The same command goes on with what is not done yet.")
+        reporter.note("\ninterrupted; no server is left behind. The same command continues with the remaining parts.")
         sys.exit(INTERRUPTED)
     if len(done) == len(flat):
         campaign.forget()
@@ -87,7 +87,7 @@ def main(  # noqa: PLR0917 - one argument an option
 
 
 def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only: bool) -> dict[str, list[Part]]:
-    """Parts by the group they belong to: those chosen, or all."""
+    """The chosen parts, or all, by group."""
     found: dict[str, list[Part]] = {}
     everything = not (experiments or rules or proofs_only)
     for part in (part for each in EXPERIMENTS.values() for part in each.parts):
@@ -102,7 +102,7 @@ def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only
 
 
 def _complete(groups: dict[str, list[Part]], done: list[PartResult]) -> dict[str, list[PartResult]]:
-    """The groups of which every part is done."""
+    """The groups whose parts are all done."""
     by_part = {str(each.part): each for each in done}
     return {
         name: [by_part[str(part)] for part in group]
@@ -112,7 +112,7 @@ def _complete(groups: dict[str, list[Part]], done: list[PartResult]) -> dict[str
 
 
 def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:
-    """Checks of experiments that do not hold."""
+    """The experiments' checks that do not hold."""
     found: dict[str, str] = {}
     for each in EXPERIMENTS.values():
         if (done := complete.get(f"experiments/{each.id}")) is not None:

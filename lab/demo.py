@@ -1,7 +1,7 @@
 """`make run`: a private MySQL under a load that needs advice, watched by the sidecar.
 
-DSN=… or DEFAULTS_FILE=… watches one's own server instead; LISTEN=… is another address for the sidecar. Where no
-server can be had, a bundled recording is replayed.
+DSN=… or DEFAULTS_FILE=… watches your own server instead; LISTEN=… sets the sidecar's address. Where MySQL is
+unavailable, a bundled recording is replayed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ USUAL_ADDRESS = "127.0.0.1:9747"
 ADDRESS = os.environ.get("LISTEN") or USUAL_ADDRESS
 POOL = "256M"
 SCANNED, HOT, OTHER = "orders", "customers", "archive"
-SCANNED_PAGES, HOT_PAGES = 11_400, 2_900  # of 16,382: the scanned table fits the pool, but not beside what is there
+SCANNED_PAGES, HOT_PAGES = 11_400, 2_900  # of 16,382: the scanned table fits the pool alone, but not beside the others
 SCAN_PAUSE = 2.0  # seconds; longer than innodb_old_blocks_time
 ACCOUNT = "innodb_advisor"
 GRANTS = ("PROCESS ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.innodb_index_stats")
@@ -46,7 +46,7 @@ def main() -> int:
         try:
             server = _server()
         except (servers.Unavailable, servers.StartError) as error:
-            say(f"No MySQL 9.7 can be had here: {error}")
+            say(f"MySQL 9.7 is unavailable here: {error}")
             return _replay()
         with server, _load(server):
             return _watch(server)
@@ -64,12 +64,12 @@ def _server() -> servers.Server:
 
 @contextlib.contextmanager
 def _load(server: servers.Server) -> Iterator[None]:
-    """Tables, then hot lookups on one and a repeated scan of another while a third fills the pool."""
+    """Create three tables; then look up one and scan another repeatedly, while the third fills the pool."""
     say("making three tables …")
     with server.connect() as connection:
         for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
             make_table(connection, table, pages)
-    server.restart()  # an empty pool: what is in it from now on is what the load reads
+    server.restart()  # empties the pool: from now on it holds only the load's pages
     with server.connect() as connection:
         scan(connection, OTHER)
     with Load(server.connect) as load:
@@ -97,7 +97,7 @@ def _watch(server: servers.Server) -> int:
 
 
 def _create_account(cursor: pymysql.cursors.Cursor, password: str) -> None:
-    """What the README tells users to create."""
+    """Create the account that the README describes."""
     cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 4", (password,))
     for grant in GRANTS:
         cursor.execute(f"GRANT {grant} TO {ACCOUNT}@'127.0.0.1'")
@@ -131,7 +131,7 @@ def _sidecar(where: list[str], environment: dict[str, str]) -> Iterator[subproce
 
 
 def _answers(sidecar: subprocess.Popen[bytes], patience: float = 15.0) -> bool:
-    """Whether the sidecar is up; it is not when it ends, having said why."""
+    """Whether the sidecar is up; False if it ended, with its own message, or took too long."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and sidecar.poll() is None:
         with (
@@ -144,7 +144,7 @@ def _answers(sidecar: subprocess.Popen[bytes], patience: float = 15.0) -> bool:
 
 
 def _first_advice(sidecar: subprocess.Popen[bytes], patience: float = 60.0) -> dict[str, Any] | None:
-    """The first recommendation; None when the sidecar ends or nothing comes in time."""
+    """The first recommendation; None if the sidecar ends or gives none in time."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and sidecar.poll() is None:
         with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
@@ -157,7 +157,7 @@ def _first_advice(sidecar: subprocess.Popen[bytes], patience: float = 60.0) -> d
 
 
 def say(text: str) -> None:
-    """To the terminal at once, also through a pipe."""
+    """Print at once, also through a pipe."""
     print(text, flush=True)
 
 

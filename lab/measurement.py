@@ -11,12 +11,12 @@ from lab.servers.sql import query_number
 
 
 def pages_read(server: Server) -> int:
-    """By all instances of the buffer pool since the start."""
+    """Pages read by all instances of the buffer pool since the server's start."""
     return int(query_number(server, "SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
 
 
 def reads(server: Server, work: Callable[[], None], times: int = 1) -> float:
-    """Pages that a piece of work reads each time, on average."""
+    """Pages that one run of the work reads, on average."""
     before = pages_read(server)
     for _ in range(times):
         work()
@@ -24,7 +24,7 @@ def reads(server: Server, work: Callable[[], None], times: int = 1) -> float:
 
 
 def seconds(work: Callable[[], None], times: int = 3) -> float:
-    """How long a piece of work takes: the median."""
+    """The duration of the work: the median of its runs."""
     took = []
     for _ in range(times):
         began = time.perf_counter()

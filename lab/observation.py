@@ -33,7 +33,7 @@ def snapshots(
     user: str = "root",
     machine: ConfiguredMachine | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Do a piece of work so many times, collecting before and after each."""
+    """Run the work several times, with a collection before the first and after each."""
 
     async def look() -> tuple[Snapshot, ...]:
         sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=1.0, machine=machine)
@@ -50,10 +50,10 @@ def snapshots(
 
 
 def observed_window(server: Server, work: Callable[[], None], times: int, user: str = "root") -> Window:
-    """The window that they make."""
+    """The window of these snapshots."""
     return Window.of(snapshots(server, work, times, user=user), longest=3600)
 
 
 def by_rule(advice: Advice, rule: str) -> list[Recommendation]:
-    """What one rule says in some advice."""
+    """The recommendations of one rule."""
     return [found for found in advice.recommendations if found.rule == rule]

@@ -57,7 +57,7 @@ def _make(
     room: int,
     filled: int,
 ) -> None:
-    """The table, doubled until it has its rows; ``room`` and ``filled`` are bytes of the filler."""
+    """Create the table and double it until it has its rows. ``room`` and ``filled`` are bytes of the filler."""
     columns = "".join(f"{key} INT NOT NULL, " for key in keys)
     randoms = "FLOOR(RAND() * 2147483647), " * len(keys)
     cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
@@ -87,7 +87,7 @@ def scan(connection: pymysql.Connection[Any], table: str) -> None:
 
 
 def scan_slowly(connection: pymysql.Connection[Any], table: str, pages: int, seconds: float) -> None:
-    """The same as if the disk were slower: the server sleeps after every 16 pages, ``seconds`` in all."""
+    """A scan as on a slower disk: the server sleeps after every 16 pages, ``seconds`` in total."""
     every = 16
     with connection.cursor() as cursor:
         cursor.execute(
@@ -118,28 +118,28 @@ def look_up(connection: pymysql.Connection[Any], table: str, pages: int, times: 
 
 
 class Draws:
-    """Which pages the steps of points ask for, page 0 first: the same ones, whoever plays the scenario.
+    """The sequence of pages that point accesses ask for: deterministic, so that model and server see the same.
 
-    A step that is done again goes on with its sequence.
+    A repeated step continues its sequence.
     """
 
     def __init__(self) -> None:
         self._choosers: dict[tuple[str, int], random.Random] = {}
 
     def of(self, points: Points) -> list[int]:
-        """The pages that a step asks for, in turn."""
+        """The pages of a step, in order; the first page is 0."""
         chooser = self._choosers.setdefault((points.points, points.seed), random.Random(points.seed))
         ranked = list(range(points.pages))
-        random.Random(f"{points.points} {points.pages}").shuffle(ranked)  # the same pages are hot at each step
+        random.Random(f"{points.points} {points.pages}").shuffle(ranked)  # the same pages are hot in each step
         weights = list(itertools.accumulate((rank + 1) ** -points.skew for rank in range(points.pages)))
         return chooser.choices(ranked, cum_weights=weights, k=points.accesses)
 
 
 def look_up_pages(connection: pymysql.Connection[Any], table: str, pages: Iterable[int]) -> None:
-    """Point lookups by primary key, one on each of these leaf pages of a table by ``make_table``."""
+    """Point lookups by primary key, one per leaf page, in a table from ``make_table``."""
     with connection.cursor() as cursor:
         for page in pages:
-            # Page n holds 8 n - 4 to 8 n + 3. Not the first of them: the way to it leads over the page before.
+            # Page n holds rows 8 n - 4 to 8 n + 3. A lookup of the first of them would visit the page before, too.
             cursor.execute(
                 f"SELECT id FROM {SCHEMA}.{table} WHERE id = {max(1, page * ROWS_PER_PAGE)} AND filler <> ''"
             )
@@ -158,8 +158,8 @@ def insert_rows(
 ) -> None:
     """Insert rows with random keys at the end of the table.
 
-    With ``read_back`` each row is looked up by its first key at once, as an application does that reads its own
-    write: the buffered change is merged alone, so that the change buffer saves nothing.
+    With ``read_back`` each row is looked up by each of its keys at once, like an application that reads its own writes.
+    Each buffered change is then merged alone, and the change buffer saves nothing.
     """
     chooser = random.Random(seed)
     names = ", ".join(["id", *(f"k{n}" for n in range(1, indexes + 1)), "filler"])
@@ -184,7 +184,7 @@ def insert_rows(
 
 
 class Load:
-    """Work in background threads, each with a connection of its own, until it is stopped."""
+    """Work in background threads, each with its own connection, until it is stopped."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
@@ -198,7 +198,7 @@ class Load:
         self.stop()
 
     def repeat(self, work: Callable[[pymysql.Connection[Any]], None], pause: float) -> None:
-        """Do ``work`` again and again, ``pause`` seconds apart."""
+        """Repeat ``work``, with ``pause`` seconds in between."""
 
         def run() -> None:
             with self._connect() as connection:
@@ -206,7 +206,7 @@ class Load:
                     try:
                         work(connection)
                     except pymysql.MySQLError:
-                        if self._stop.wait(1.0):  # the server may be on its way down
+                        if self._stop.wait(1.0):  # the server may be shutting down
                             return
                         connection.ping(reconnect=True)
                     self._stop.wait(pause)
@@ -216,7 +216,7 @@ class Load:
         thread.start()
 
     def stop(self, patience: float = 10.0) -> None:
-        """Let every thread finish what it is doing."""
+        """Let every thread finish its current work."""
         self._stop.set()
         deadline = time.monotonic() + patience
         for thread in self._threads:

@@ -27,7 +27,7 @@ def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
     try:
         return start(name, options)
     except Unavailable as error:
-        give_up(f"{name} can't be had here: {error}")
+        give_up(f"{name} is unavailable here: {error}")
 
 
 @pytest.fixture(scope="session", params=NAMES)

@@ -26,7 +26,7 @@ def or_give_up(starting: AbstractContextManager[T]) -> Iterator[T]:
         try:
             started = stack.enter_context(starting)
         except Unavailable as error:
-            give_up(f"it can't be had here: {error}")
+            give_up(f"it is unavailable here: {error}")
         yield started
 
 
@@ -35,4 +35,4 @@ def promtool_says(text: str) -> str:
     try:
         return promtool.check_metrics(text)
     except Unavailable as error:
-        give_up(f"promtool can't be had here: {error}")
+        give_up(f"promtool is unavailable here: {error}")

@@ -57,7 +57,7 @@ def template(
 
     Raises:
         Unavailable: helm can't be had here.
-        Refused: The values are refused; the text says why.
+        HelmFailed: The values are refused; the text says why.
     """
     where = ("--namespace", namespace, "--kube-version", kubernetes)
     return helm.run("template", release, str(CHART), *where, *more, values=values)
@@ -73,7 +73,7 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
 
     Raises:
         Unavailable: helm can't be had here.
-        Refused: The values are refused; the text says why.
+        HelmFailed: The values are refused; the text says why.
     """
     with tempfile.TemporaryDirectory(prefix="parent-") as name:
         parent = Path(name)
@@ -90,7 +90,7 @@ def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str 
 
     Raises:
         Unavailable: helm can't be had here.
-        Refused: The values are refused; the text says why.
+        HelmFailed: The values are refused; the text says why.
     """
     kind = "initContainers" if native else "containers"
     own = {

@@ -22,7 +22,7 @@ from exporter import knowledge, specs
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
 from lab.bench import report as bench
-from lab.bench.catalog import FIGURES
+from lab.bench.registry import FIGURES
 from lab.experiments import report as experiments
 from lab.observation import rules
 from lab.proofs import report as proofs

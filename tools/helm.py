@@ -46,7 +46,7 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
 
     Raises:
         Unavailable: helm can't be had here.
-        Refused: It ended with an error.
+        HelmFailed: It ended with an error.
     """
     helm = program()
     with tempfile.TemporaryDirectory(prefix="helm-") as folder:

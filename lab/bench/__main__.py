@@ -1,4 +1,4 @@
-"""What the sidecar costs, beside mysqld_exporter: `python -m lab.bench`, or `make bench`."""
+"""The benchmark's command line: `python -m lab.bench`, or `make bench`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 
 from lab.bench import figures, record, report
-from lab.bench.catalog import FIGURES
 from lab.bench.figures import Effort, Measurement
+from lab.bench.registry import FIGURES
 from lab.campaign.progress import Reporter
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
@@ -31,17 +31,18 @@ Examples:
 @click.option("--short", is_flag=True, help="Every figure with fewer rounds; no record. What CI runs.")
 @click.option("--list", "listing", is_flag=True, help="List the figures with their bounds, and measure none.")
 def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: FBT001 - click's flags
-    """Measure what a scrape costs, and judge it by the bounds.
+    """Measure what a scrape costs, and compare it with the bounds.
 
-    A real `innodb-advisor serve` on real servers, beside Debian's mysqld_exporter where the two are compared: latency,
-    CPU and server time of a scrape, what a large pool or 10,000 tables add, several who ask at once, a load beside it,
-    memory, the model. Medians, with the middle half in brackets. What breaks a bound is measured once more, three times
-    as long, before it is called broken.
+    A real `innodb-advisor serve` watches real servers. Some figures compare it with Debian's mysqld_exporter. The
+    figures: latency, CPU and server time of a scrape; the same with a large pool and with 10,000 tables; several
+    clients at once; a load beside the scrapes; memory; the model. Values are medians, with the middle half in brackets.
+    A figure that breaks a bound is measured again, three times as long. Only then does it count as broken.
 
-    The records go to lab/records, and docs/performance.md is made from them. Leave the machine alone meanwhile: two
-    cores that do something else as well show in the latencies. Ctrl-C stops every server and exporter.
+    The records go to lab/records, and docs/performance.md is generated from them. Keep the machine idle meanwhile:
+    other work shows in the latencies. Ctrl-C stops every server and exporter.
 
-    Exit status: 0 every bound is kept, 1 one is broken, 2 a server or the peer can't be had here, 130 interrupted.
+    Exit status: 0 every bound is kept, 1 a bound is broken, 2 a server or mysqld_exporter is unavailable here, 130
+    interrupted.
     """
     chosen = {name: figure for name, figure in FIGURES.items() if not names or name in names}
     if listing:
@@ -80,7 +81,7 @@ def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: F
             console.print(detail)
     if found and not short:
         report.write(FIGURES)
-        reporter.note("recorded in lab/records; docs/performance.md is made anew")
+        reporter.note("recorded in lab/records; docs/performance.md is up to date")
     broken = [name for name, each in found.items() if FIGURES[name].broken(each)]
     sys.exit(BROKEN if broken else UNAVAILABLE if unavailable else 0)
 

@@ -11,9 +11,9 @@ from lab.bench.pool_size import compare
 from lab.bench.rig import watched
 
 FEW, MANY, MANY_SHORT = 10, 10_000, 2_500
-"""In the short form there are still more than table_definition_cache (2,000) holds."""
+"""The short form still exceeds table_definition_cache (2,000)."""
 PERIOD = 60.0
-"""Seconds; the slowest collectors of the catalogue run once in so long."""
+"""Seconds; the catalogue's slowest collectors run once in this time."""
 _BESIDE = f"{FEW} tables"
 LINES = {
     "latency": Line(f"{MANY:,} tables (short: {MANY_SHORT:,}): latency of a scrape", "ms", _BESIDE, Bound(most=3.0)),
@@ -25,9 +25,9 @@ LINES = {
 
 
 def measure(effort: Effort, say: Say) -> Measurement:
-    """The two servers at the same time, scraped in turn."""
+    """Run both servers at the same time and scrape them in turn."""
     many = MANY_SHORT if effort.short else MANY
-    say(f"{many:,} tables (the first time they are made, in minutes; then kept)")
+    say(f"{many:,} tables (creating them takes minutes; then they are cached)")
     with (
         started(kept(FEW), FEW) as small,
         started(kept(many), many) as large,
@@ -62,9 +62,9 @@ FIGURE = Figure(
     name="catalogue",
     title="The number of tables",
     about=(
-        f"Two servers at the same time, one with {FEW} tables, one with {MANY:,} ({MANY_SHORT:,} in the short"
-        " form) in ten schemas, each table with a row, a secondary index and statistics, and read once since the"
-        " server's start. Each is watched by a sidecar of its own; scraped in turn."
+        f"Two servers run at the same time, one with {FEW} tables, one with {MANY:,} ({MANY_SHORT:,} in the short"
+        " form) in ten schemas. Each table has one row, a secondary index and statistics, and was read once since the"
+        " server's start. Each server has its own sidecar; the sidecars are scraped in turn."
     ),
     lines=LINES,
     measure=measure,

@@ -10,18 +10,18 @@ from lab.bench.exporters import Exporter, ServerWork, cpu_seconds, server_work
 from lab.servers import Server
 
 AFTER = 0.25
-"""Seconds after the answer that count as well: garbage, advice, and what the exporter does of itself meanwhile."""
+"""Seconds after the answer that still count: garbage collection, advice, and the exporter's own work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """In a stretch of time.
+    """The use of resources in a stretch of time.
 
     Attributes:
-        seconds: How long it was.
+        seconds: Length of the stretch.
         cpu: CPU seconds of the exporter.
-        server_cpu: CPU seconds of the server, whoever it worked for.
-        asked: What the exporter asked of the server.
+        server_cpu: CPU seconds of the server, for all its clients.
+        asked: The server's work for the exporter.
     """
 
     seconds: float
@@ -32,7 +32,7 @@ class Consumption:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one scrape and what the exporter does until `AFTER` its answer, in milliseconds and statements."""
+    """The cost of one scrape, until `AFTER` seconds after its answer."""
 
     latency_ms: float
     cpu_ms: float
@@ -45,7 +45,7 @@ class Cost:
 
 
 class Meter:
-    """Adds up what an exporter and its server spend from here on."""
+    """Measures what an exporter and its server use from its creation on."""
 
     def __init__(self, server: Server, exporter: Exporter) -> None:
         self._server, self._exporter = server, exporter
@@ -54,7 +54,7 @@ class Meter:
         self._began = time.monotonic()
 
     def read(self) -> Consumption:
-        """What was spent until now."""
+        """The use since the creation."""
         cpu, server_cpu = self._exporter.cpu_seconds() - self._cpu, cpu_seconds(self._server.pid) - self._server_cpu
         seconds = time.monotonic() - self._began
         return Consumption(seconds, cpu, server_cpu, server_work(self._server, self._exporter.name).since(self._asked))
@@ -79,7 +79,7 @@ def one(server: Server, exporter: Exporter) -> Cost:
 
 
 def in_turn(exporters: tuple[Exporter, ...], rounds: int, apart: float) -> Iterator[Exporter]:
-    """Exporters one after the other, in each round in the other order, no one twice within ``apart`` seconds."""
+    """The exporters in turn, each round in reverse order, and each at most once in ``apart`` seconds."""
     last: dict[int, float] = {}
     for number in range(rounds):
         for each in exporters if number % 2 == 0 else exporters[::-1]:

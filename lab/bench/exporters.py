@@ -1,4 +1,4 @@
-"""The sidecar and its peer as processes that are scraped over HTTP as Prometheus does it, and what that costs."""
+"""The sidecar and mysqld_exporter as processes, scraped over HTTP as Prometheus does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lab.servers import Server
 from lab.servers.sql import execute, query_number
 
 OURS, PEER = "innodb_advisor", "mysqld_exporter"
-"""Also the names of their accounts, so that the server tells their statements apart."""
+"""Also the names of their accounts, so that the server counts their statements apart."""
 GRANTS = {
     OURS: OWN_GRANTS,
     PEER: mysqld_exporter.GRANTS,
@@ -46,8 +46,8 @@ class Scrape:
 
     Attributes:
         seconds: From the request to the last byte of the answer.
-        content: The exposition, unpacked.
-        transferred: Bytes of it as they came.
+        content: The exposition, decompressed.
+        transferred: Its bytes on the wire.
     """
 
     seconds: float
@@ -56,15 +56,15 @@ class Scrape:
 
     @property
     def samples(self) -> int:
-        """How many samples it has."""
+        """The number of samples."""
         return sum(1 for line in self.content.splitlines() if line and not line.startswith(b"#"))
 
 
 class Exporter:
-    """A process that serves /metrics, with the one connection over which it is scraped.
+    """A process that serves /metrics, and the one connection over which it is scraped.
 
     Attributes:
-        name: `OURS` or `PEER`, which is its account on the server too.
+        name: `OURS` or `PEER`; also its account on the server.
         pid: Its process.
         port: On the loopback address.
     """
@@ -82,20 +82,20 @@ class Exporter:
         self._connection.close()
 
     def scrape(self) -> Scrape:
-        """Ask for /metrics over a connection that is kept, as Prometheus keeps it.
+        """Get /metrics over a kept connection, as Prometheus does.
 
         Raises:
-            NotServing: It answered with another status than 200.
+            NotServing: The status was not 200.
         """
         return self.get("/metrics")
 
     def get(self, path: str) -> Scrape:
-        """Ask for a path."""
+        """Get a path."""
         began = time.perf_counter()
         try:
             answer = self._asked(path)
         except (http.client.RemoteDisconnected, ConnectionError):
-            self._connection.close()  # it was idle for too long; Go's client asks again, too
+            self._connection.close()  # the server closed it after idle time; Go's client retries, too
             answer = self._asked(path)
         content = answer.read()
         took = time.perf_counter() - began
@@ -109,7 +109,7 @@ class Exporter:
         return self._connection.getresponse()
 
     def cpu_seconds(self) -> float:
-        """CPU time of the process so far, its ended threads included, by the kernel's clock of it (nanoseconds)."""
+        """CPU time of the process so far, including ended threads, by the kernel's clock (nanoseconds)."""
         return cpu_seconds(self.pid)
 
     def rss_mib(self) -> float:
@@ -122,17 +122,17 @@ class Exporter:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of any process so far: clock_getcpuclockid(3), which Python has for threads only."""
+    """CPU time of any process so far, by clock_getcpuclockid(3). Python has it for threads only."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerWork:
-    """What an account has asked of a server so far.
+    """A server's work for one account so far.
 
     Attributes:
-        statements: How many, those that prepare a session included.
-        seconds: Server time of these, as performance_schema sums it.
+        statements: Their number, including session set-up.
+        seconds: Their server time, summed by performance_schema.
         connections: Sessions opened.
     """
 
@@ -141,7 +141,7 @@ class ServerWork:
     connections: float
 
     def since(self, before: ServerWork) -> ServerWork:
-        """What was asked between two looks."""
+        """The work since an earlier reading."""
         return ServerWork(
             self.statements - before.statements,
             self.seconds - before.seconds,
@@ -150,7 +150,7 @@ class ServerWork:
 
 
 def server_work(server: Server, name: str) -> ServerWork:
-    """What an exporter's account has asked so far, by the server's summaries of statements by account."""
+    """The server's work for an exporter's account so far, from the statement summaries by account."""
     by_account = (
         "FROM performance_schema.events_statements_summary_by_account_by_event_name"
         f" WHERE USER = '{name}' AND EVENT_NAME LIKE 'statement/sql/%'"
@@ -166,7 +166,7 @@ def server_work(server: Server, name: str) -> ServerWork:
 
 
 def create_accounts(server: Server) -> None:
-    """An account for each exporter with what its README grants, without a password."""
+    """Create an account for each exporter, with its README's grants and without a password."""
     for name, grants in GRANTS.items():
         execute(
             server,
@@ -177,12 +177,12 @@ def create_accounts(server: Server) -> None:
 
 @contextlib.contextmanager
 def sidecar(server: Server, folder: Path, *arguments: str) -> Iterator[Exporter]:
-    """`innodb-advisor serve` on a port of its own.
+    """`innodb-advisor serve` on a free port.
 
     Args:
-        server: What it watches.
+        server: The watched server.
         folder: For its log.
-        arguments: Further ones.
+        arguments: Further arguments.
 
     Raises:
         NotServing: It did not start.

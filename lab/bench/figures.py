@@ -1,4 +1,4 @@
-"""What a figure of the benchmark is: lines with bounds, and how their values are judged."""
+"""A figure of the benchmark: lines with bounds, their values, and the verdict."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pydantic import BaseModel
 from rich.console import RenderableType
 
 Say = Callable[[str], None]
-"""Told what is being done, in words."""
+"""Takes a progress message."""
 MORE = 3
-"""A figure that breaks its bound is measured again, with so many times the rounds."""
+"""A figure that breaks its bound is measured again, with this many times the rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a line must keep.
+    """A line's bound.
 
     Attributes:
-        least, most: Its bounds; None for none.
-        of: Of the ratio to what it is measured beside, or of the median itself.
+        least, most: The limits; None for none.
+        of: Whether they limit the ratio to the reference, or the median itself.
     """
 
     least: float | None = None
@@ -30,7 +30,7 @@ class Bound:
     of: Literal["ratio", "value"] = "ratio"
 
     def holds(self, value: float) -> bool:
-        """Whether a value is within."""
+        """Whether a value is within the limits."""
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
@@ -39,10 +39,10 @@ class Line:
     """One line of the table.
 
     Attributes:
-        what: What is measured.
-        unit: Of the values.
-        beside: What the other value is of, such as `mysqld_exporter`; empty where there is none.
-        bound: None where the value is told for its own sake.
+        what: The measured quantity.
+        unit: Its unit.
+        beside: The reference, such as `mysqld_exporter`; empty for none.
+        bound: None where the value has no bound.
     """
 
     what: str
@@ -55,9 +55,9 @@ class Values(BaseModel):
     """The values of a line.
 
     Attributes:
-        ours: One a round.
-        beside: The same of what it is measured beside.
-        paired: Whether the two of a round belong together, so that the ratio is taken in each round.
+        ours: One per round.
+        beside: The reference's values.
+        paired: Whether ours and the reference's are pairs, one per round. Then the ratio is taken per round.
     """
 
     ours: tuple[float, ...]
@@ -71,7 +71,7 @@ class Values(BaseModel):
 
     @property
     def ratio(self) -> float | None:
-        """Ours by the other: of the medians, or the median of each round's. None without another, or beside 0."""
+        """Ours by the reference: of the medians, or the median of the rounds' ratios. None without one, or for 0."""
         if not self.beside or 0 in self.beside:
             return None
         if self.paired:
@@ -79,13 +79,13 @@ class Values(BaseModel):
         return self.value / statistics.median(self.beside)
 
     def kept(self, bound: Bound) -> bool:
-        """Whether a bound is kept; without a ratio, one of the ratio is not."""
+        """Whether a bound is kept. A bound on a ratio is broken where there is no ratio."""
         judged = self.ratio if bound.of == "ratio" else self.value
         return judged is not None and bound.holds(judged)
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """The quartiles: between them is the middle half."""
+    """The lower and the upper quartile."""
     if len(values) < 2:
         return values[0], values[0]
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -94,28 +94,28 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is done.
+    """The length of a measurement.
 
     Attributes:
-        short: The short form, as CI runs it.
-        again: A second measurement, as the first broke a bound.
+        short: The short form, which CI runs.
+        again: A second measurement, after the first broke a bound.
     """
 
     short: bool = False
     again: bool = False
 
     def rounds(self, whole: int, short: int) -> int:
-        """So many in the whole form and so many in the short one; more when measured again."""
+        """The rounds: ``whole`` or ``short``, and `MORE` times as many when measured again."""
         return (short if self.short else whole) * (MORE if self.again else 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a figure's measurement gave.
+    """A figure's values.
 
     Attributes:
         values: By the key of the line.
-        versions: Of what took part, by name.
+        versions: Versions of the programs, by name.
         details: Shown beneath the table.
     """
 
@@ -130,11 +130,11 @@ class Figure:
 
     Attributes:
         name: For `--only`.
-        title: What it is about, in one line.
-        about: How it is measured; a paragraph.
+        title: One line.
+        about: The method, one paragraph.
         lines: By key, in the order of the table.
-        measure: Does it. Raises `Unavailable` or `StartError` where a server can't be had.
-        seconds: About how long it takes, whole and short.
+        measure: The measurement. Raises `Unavailable` or `StartError` without a server.
+        seconds: Its approximate duration, whole and short.
     """
 
     name: str
@@ -145,7 +145,7 @@ class Figure:
     seconds: tuple[float, float]
 
     def broken(self, found: Measurement) -> list[str]:
-        """The lines whose bound is not kept, or that have no value."""
+        """The lines whose bound is broken or that lack a value."""
         return [
             key
             for key, line in self.lines.items()
@@ -154,7 +154,7 @@ class Figure:
 
 
 def measure(figure: Figure, effort: Effort, say: Say) -> tuple[Measurement, int]:
-    """A figure's values, and how often they were measured: once more, and longer, where a bound is broken at first."""
+    """A figure's values, and the number of measurements: a second, longer one follows a broken bound."""
     found = figure.measure(effort, say)
     if not figure.broken(found):
         return found, 1

@@ -1,4 +1,4 @@
-"""sysbench's point selects beside a scrape every second, and without."""
+"""sysbench's point selects with a scrape every second, and without."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lab.programs import sysbench
 from lab.programs.sysbench import Result
 
 TEST, ROWS, THREADS = "oltp_point_select", 100_000, 2
-"""As many threads as cores, so that whatever the sidecar takes is taken from them."""
+"""As many threads as cores, so that the sidecar's CPU time is taken from them."""
 STRETCH, STRETCH_SHORT = 6, 4
-"""Seconds; a stretch without is followed by one with each exporter."""
+"""Seconds; a stretch without scrapes is followed by one with each exporter."""
 EVERY = 1.0
-"""Seconds between two scrapes. The sidecar then collects each time, or every other time."""
+"""Seconds between two scrapes. The sidecar collects at each, or at every other one."""
 _WITHOUT = "no scrape"
 LINES = {
     "throughput": Line("point selects beside a scrape a second: throughput", "/s", _WITHOUT, Bound(least=0.98)),
@@ -87,11 +87,10 @@ FIGURE = Figure(
     name="load",
     title="A load beside it",
     about=(
-        f"sysbench {TEST}, {THREADS} threads, a table of {ROWS:,} rows in memory, stretches of {STRETCH} s: without a"
-        " scrape, with one of the sidecar a second, with one of mysqld_exporter a second, in turn, and in the next"
-        " round the other way round. Server, sysbench, exporter and scraper share the cores. The ratio of throughput is"
-        " the median of the rounds' ratios. The sidecar runs in all of them; mysqld_exporter does nothing when nobody"
-        " scrapes it."
+        f"sysbench {TEST} with {THREADS} threads on a table of {ROWS:,} rows in memory, in stretches of {STRETCH} s:"
+        " without scrapes, with one scrape of the sidecar a second, with one of mysqld_exporter a second. Each round"
+        " reverses the order. Server, sysbench, exporter and scraper share the cores. The ratio of throughput is the"
+        " median of the rounds' ratios. The sidecar runs in all stretches; mysqld_exporter is idle unless scraped."
     ),
     lines=LINES,
     measure=measure,

@@ -1,4 +1,4 @@
-"""A data folder with many tables, made once and kept: 10,000 CREATE TABLE take minutes."""
+"""A data folder with many tables, created once and cached: 10,000 CREATE TABLE take minutes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from lab.servers import Server, programs
 
 SERVER = "mysql-9.7"
 SCHEMAS = 10
-"""The tables are spread over so many schemas, and made and read by as many sessions at a time as there are cores."""
+"""The tables are spread over this many schemas."""
 SESSIONS = 2
+"""How many sessions create and read the tables at a time."""
 OPTIONS = {
     "innodb-buffer-pool-size": "512M",
     "innodb-doublewrite": "OFF",
@@ -29,7 +30,7 @@ _COLUMNS = "(id INT NOT NULL PRIMARY KEY, k INT NOT NULL, filler VARCHAR(100) NO
 
 
 def kept(tables: int) -> Path:
-    """The folder of a server with so many tables, made when it isn't there yet.
+    """The cached folder of a server with this many tables; created when absent.
 
     Raises:
         Unavailable, StartError: As `servers.start`.
@@ -40,7 +41,7 @@ def kept(tables: int) -> Path:
 
 @contextlib.contextmanager
 def started(folder: Path, tables: int) -> Iterator[Server]:
-    """A server on a copy of what `make` made, each of whose tables has been read once since its start.
+    """A server on a copy of `make`'s folder. Every table was read once since its start.
 
     Raises:
         Unavailable, StartError: As `servers.start`.
@@ -69,7 +70,7 @@ def for_each_table(server: Server, tables: int, *statements: str) -> None:
 
 
 def make(folder: Path, tables: int) -> None:
-    """Fill a folder with the data of a server that has so many tables. Raises as `servers.start` does."""
+    """Fill a folder with the data of a server with this many tables. Raises as `servers.start` does."""
     with servers.start(SERVER, OPTIONS, folder / "data") as server:
         with server.connect() as connection, connection.cursor() as cursor:
             for number in range(SCHEMAS):

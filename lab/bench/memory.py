@@ -1,4 +1,4 @@
-"""The sidecar's memory after many scrapes with its history full."""
+"""The sidecar's memory after many scrapes, with a full history."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SCRAPES, SCRAPES_SHORT = 10_000, 1_000
 INTERVAL, SNAPSHOTS = 0.1, 361
 """Seconds between two collections, and the length of the history: as many snapshots as an hour at 10 s has."""
 READINGS = 100
-"""Of the resident memory, at even distances."""
+"""Readings of the resident memory, evenly spaced."""
 FILLING = 1.3
-"""Times as long as the history's intervals take together: a collection takes its time, too."""
+"""Factor over the sum of the history's intervals: collections take time, too."""
 _AFTER = "10,000 scrapes (short: 1,000), history full"
 LINES = {
     "rss": Line(f"{_AFTER}: resident memory", "MiB", "", Bound(most=64.0, of="value")),
@@ -62,7 +62,7 @@ def measure(effort: Effort, say: Say) -> Measurement:
 
 
 def growth(readings: Sequence[float]) -> float:
-    """By how much the last tenth of the readings is above the tenth in their middle, by the medians."""
+    """Median of the last tenth of the readings, less the median of the tenth in the middle."""
     tenth, middle = max(1, len(readings) // 10), len(readings) // 2
     return statistics.median(readings[-tenth:]) - statistics.median(readings[middle : middle + tenth])
 
@@ -71,11 +71,11 @@ FIGURE = Figure(
     name="memory",
     title="Memory",
     about=(
-        "A MySQL 9.7 with a table that is scanned all the time beside point lookups, so that rules fire and models run."
-        f" The sidecar collects every {INTERVAL:g} s into a history that is shorter by as much, so that it soon"
-        f" holds {SNAPSHOTS} snapshots, as many as that of an hour at 10 s; then it is scraped {SCRAPES:,}"
-        f" times ({SCRAPES_SHORT:,} in the short form) as fast as it answers. The growth is that of the last tenth's"
-        " median over that of the tenth in the middle."
+        "MySQL 9.7 with a table under repeated scans beside point lookups, so that rules fire and models run."
+        f" The sidecar collects every {INTERVAL:g} s into a shorter history, which soon holds"
+        f" {SNAPSHOTS} snapshots, as many as an hour at 10 s. Then it is scraped {SCRAPES:,} times"
+        f" ({SCRAPES_SHORT:,} in the short form) without pauses. The growth is the median of the last tenth of the"
+        " readings less the median of the tenth in the middle."
     ),
     lines=LINES,
     measure=measure,

@@ -1,4 +1,4 @@
-"""What the LRU model's sweep costs, beside the page-exact reference."""
+"""The cost of the LRU model's sweep, compared with the page-exact reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.bench.model_process import ModelCost
 from lab.bench.sweep import GIB, SWEEP, SweepSettings
 
 MOST_SECONDS, MOST_MIB, MOST_OFF = 1.0, 50.0, 3.0
-"""The sweep's CPU and memory, and per cent by which the pages read may be off where there are point accesses too."""
+"""The sweep's CPU and memory, and the error in pages read, in per cent, for workloads with point accesses."""
 SCALE = 512  # 128 GiB become 16,384 pages
 COMPARED = tuple(
     SweepSettings(gib, pct, ms)
@@ -65,7 +65,7 @@ def measure(effort: Effort, say: Say) -> Measurement:
 
 
 def _off(ours: ModelCost, exact: ModelCost) -> float:
-    """By which part of the pages that the reference reads the served model is off."""
+    """The served model's error in pages read, as a share of the reference's."""
     return abs(ours.pages_read[0] / exact.pages_read[0] - 1)
 
 
@@ -106,7 +106,7 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _extrapolated(exact: Sequence[ModelCost], configurations: Sequence[SweepSettings]) -> str:
-    """What the reference would take for the sweep itself: each of its pages costs what it cost here."""
+    """The reference's cost for the full sweep, at its measured cost per page."""
     seconds = statistics.mean(each.cpu_seconds for each in exact) * SCALE
     each_page = statistics.mean(
         each.mib / (c.pool_gib * GIB / SCALE) for each, c in zip(exact, configurations, strict=True)
@@ -122,9 +122,9 @@ FIGURE = Figure(
     name="model",
     title="The LRU model",
     about=(
-        f"The sweep of {len(SWEEP)} configurations of a pool around 128 GiB (five sizes, ten values of"
-        " innodb_old_blocks_pct, three of innodb_old_blocks_time; 20 rounds of five scans and a hot set), each run in a"
-        " process of its own on one core; and some of them beside the page-exact reference of the tests."
+        f"The sweep of {len(SWEEP)} configurations of a pool around 128 GiB: five sizes, ten values of"
+        " innodb_old_blocks_pct, three of innodb_old_blocks_time; 20 rounds of five scans and a hot set. Each run has"
+        " its own process on one core. Some configurations also run on the page-exact reference of the tests."
     ),
     lines=LINES,
     measure=measure,

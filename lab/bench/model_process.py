@@ -1,6 +1,6 @@
-"""What a model costs, in a process of its own that does nothing else, on one core.
+"""The cost of a model, measured in its own process on one core.
 
-`python -m lab.bench.model_process REQUEST` is that process; `measured` starts it.
+`python -m lab.bench.model_process REQUEST` is that process; `model_cost` starts it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Request(BaseModel):
 
 
 class ModelCost(BaseModel):
-    """What that cost.
+    """The cost of a request.
 
     Attributes:
-        cpu_seconds, wall_seconds: For all configurations, making the scenarios included.
-        mib: Growth of the peak of the resident memory over that of an interpreter with the model imported.
+        cpu_seconds, wall_seconds: For all configurations, including the creation of their scenarios.
+        mib: Growth of the peak resident memory, from after the model's import.
         pages_read: By configuration, in all passes.
-        looked_up: Of these, those that the point accesses read.
+        looked_up: The part of these that point accesses read.
     """
 
     cpu_seconds: float
@@ -52,7 +52,7 @@ class ModelCost(BaseModel):
 
 
 def model_cost(model: Model, configurations: Sequence[SweepSettings], scale: int = 1) -> ModelCost:
-    """What a model costs in a process of its own."""
+    """The cost of a model, from its own process."""
     request = Request(model=model, configurations=tuple(configurations), scale=scale)
     command = [sys.executable, "-m", "lab.bench.model_process", request.model_dump_json()]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
@@ -76,20 +76,20 @@ def _work(request: Request) -> ModelCost:
 
 
 def _read(passes: Sequence[Pass]) -> tuple[float, float]:
-    """Pages read in all passes, and those of them that the point accesses read."""
+    """Pages read in all passes, and the part of them that point accesses read."""
     return sum(each.pages_read for each in passes), sum(each.pages_read for each in passes if each.object == HOT_SET)
 
 
 def _model(name: Model) -> Callable[[Scenario], Sequence[Pass]]:
     if name == "served":
         return lambda asked: simulation.simulate(asked).passes
-    from tests.advisor.models.lru import reference  # noqa: PLC0415 - is no part of what the served model takes
+    from tests.advisor.models.lru import reference  # noqa: PLC0415 - not part of the served model's memory
 
     return reference.simulate
 
 
 def _peak_mib() -> float:
-    """Of this process; getrusage's ru_maxrss begins with that of the process which started it."""
+    """Peak resident memory of this process; getrusage's ru_maxrss starts at the parent's."""
     found = re.search(r"^VmHWM:\s*(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
     assert found  # noqa: S101 - Linux has it
     return int(found[1]) / 1024

@@ -1,4 +1,4 @@
-"""A scrape of the sidecar beside one of mysqld_exporter: latency, CPU, and the server's time."""
+"""A scrape of the sidecar compared with one of mysqld_exporter: latency, CPU, and server time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lab.bench.rig import APART, Rig, rig
 from lab.programs import mysqld_exporter
 
 PERIOD = 15.0
-"""Seconds between two scrapes, as most people have it."""
+"""Seconds between two scrapes, the usual interval."""
 _BESIDE = "mysqld_exporter"
 _PER_SCRAPE = (
     ("latency", "latency_ms"),
@@ -40,7 +40,7 @@ LINES = {
 
 
 def measure(effort: Effort, say: Say) -> Measurement:
-    """Both on one server, in turn."""
+    """Scrape both on one server, in turn."""
     with rig() as running:
         found = _scrapes(running, effort.rounds(60, 12), say)
         periods = _periods(running, effort.rounds(4, 1), say)
@@ -71,7 +71,7 @@ def _scrapes(running: Rig, rounds: int, say: Say) -> dict[str, list[Cost]]:
 
 
 def _periods(running: Rig, rounds: int, say: Say) -> dict[str, list[Consumption]]:
-    """Periods with one scrape each, of both at the same time: they are idle for nearly all of it."""
+    """Periods with one scrape of each, both at the same time: they are idle most of the time."""
     found: dict[str, list[Consumption]] = {each.name: [] for each in running.both}
     for number in range(1, rounds + 1):
         say(f"{PERIOD:.0f} s with a scrape of each, {number} of {rounds}")
@@ -89,13 +89,13 @@ FIGURE = Figure(
     name="peer",
     title="A scrape beside mysqld_exporter's",
     about=(
-        "One MySQL 9.7 with ten small tables and nothing to do; both exporters watch it over TCP, each with an"
-        " account of its own, and are scraped in turn over a kept connection with Prometheus' own headers."
+        "One idle MySQL 9.7 with ten small tables. Both exporters watch it over TCP, each with its own account,"
+        " and are scraped in turn over a kept connection with Prometheus' own headers."
         " mysqld_exporter has `--collect.engine_innodb_status` and `--collect.info_schema.innodb_metrics` on. Two"
-        " scrapes of the sidecar are more than a second apart, so that each asks the server. CPU and server time"
-        f" of a scrape are all that is spent from the request to {costs.AFTER:g} s after the answer; what an"
-        f" exporter does of itself between scrapes is in the lines of {PERIOD:g} s. CPU is the kernel's count for"
-        " the process, server time is that of the account's statements in performance_schema."
+        " scrapes of the sidecar are more than a second apart, so that each one queries the server. CPU and server"
+        f" time of a scrape cover the time from the request to {costs.AFTER:g} s after the answer. The lines of"
+        f" {PERIOD:g} s include an exporter's own work between scrapes. CPU is the kernel's count for the process;"
+        " server time is the account's statement time in performance_schema."
     ),
     lines=LINES,
     measure=measure,

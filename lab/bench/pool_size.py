@@ -1,4 +1,4 @@
-"""A scrape with a large, full buffer pool beside one with a small one: nothing may walk the pages."""
+"""A scrape with a large, full buffer pool compared with a small one: no statement may walk the pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lab.workloads import make_table
 SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
 PAGES = {"256M": 16_384, "1G": 65_536, "6G": 393_216}
 FULL = 0.9
-"""Of the pool, as its pages: the page cleaner keeps innodb_lru_scan_depth of them free (1,024 of 16,384)."""
+"""Share of a full pool that holds pages: the page cleaner keeps innodb_lru_scan_depth free (1,024 of 16,384)."""
 OPTIONS = {"innodb-doublewrite": "OFF", "innodb-redo-log-capacity": "1G"}
 _BESIDE = f"a full pool of {SMALL}"
 LINES = {
@@ -31,10 +31,10 @@ PERIOD = 15.0
 
 
 def measure(effort: Effort, say: Say) -> Measurement:
-    """The two servers at the same time, scraped in turn."""
+    """Run both servers at the same time and scrape them in turn."""
     large = LARGE_SHORT if effort.short else LARGE
     with _full(SMALL, say) as small, _full(large, say) as big, watched(small) as one, watched(big) as other:
-        say("what the sidecar does between scrapes")
+        say("the sidecar's work between scrapes")
         meters = [costs.Meter(server, each) for server, each in ((small, one), (big, other))]
         time.sleep(PERIOD)
         spent = [meter.read() for meter in meters]
@@ -54,7 +54,7 @@ def compare(
     rounds: int,
     say: Say,
 ) -> list[list[costs.Cost]]:
-    """The costs of scrapes of several sidecars, each on a server of its own, in turn."""
+    """The costs of scrapes of several sidecars, each on its own server, in turn."""
     found: list[list[costs.Cost]] = [[] for _ in watched_servers]
     index = {exporter.pid: number for number, (_, exporter) in enumerate(watched_servers)}
     for each in costs.in_turn(tuple(exporter for _, exporter in watched_servers), rounds, APART):
@@ -65,7 +65,7 @@ def compare(
 
 
 def _beside(values: Sequence[Sequence[float]]) -> Values:
-    """Of the small server and the large one."""
+    """The values of the large server beside the small one's."""
     return Values(ours=tuple(values[1]), beside=tuple(values[0]))
 
 
@@ -79,7 +79,7 @@ def _full(pool: str, say: Say) -> Iterator[Server]:
             make_table(connection, "filler", PAGES[pool])
         held = query_number(server, "SELECT SUM(DATABASE_PAGES) FROM information_schema.INNODB_BUFFER_POOL_STATS")
         if held < FULL * PAGES[pool]:
-            raise Unavailable(f"the pool of {pool} holds {held:,.0f} pages only")
+            raise Unavailable(f"the pool of {pool} holds only {held:,.0f} pages")
         yield server
 
 
@@ -87,8 +87,9 @@ FIGURE = Figure(
     name="pool",
     title="The size of the buffer pool",
     about=(
-        f"Two servers at the same time, one with a pool of {SMALL}, one of {LARGE} ({LARGE_SHORT} in the short form),"
-        " both full of a table's pages, each watched by a sidecar of its own; scraped in turn."
+        f"Two servers run at the same time, one with a pool of {SMALL}, one of {LARGE} ({LARGE_SHORT} in the short"
+        " form). Both pools are full of a table's pages. Each server has its own sidecar; the sidecars are scraped in"
+        " turn."
     ),
     lines=LINES,
     measure=measure,

@@ -1,4 +1,4 @@
-"""What was measured, kept in the repository: lab/records/bench-<figure>.json."""
+"""Records of the benchmark: lab/records/bench-<figure>.json."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lab.campaign import records
 
 
 class FigureRecord(BaseModel):
-    """One figure's.
+    """The record of one figure.
 
     Attributes:
         date: ISO 8601.
-        machine: As `records.machine` tells it.
-        versions: Of what took part.
-        times: How often it was measured until its bounds were kept, or given up.
+        machine: As from `records.machine`.
+        versions: Versions of the programs, by name.
+        times: The number of measurements: 2 if the first broke a bound.
         lines: By key.
     """
 
@@ -29,7 +29,7 @@ class FigureRecord(BaseModel):
 
 
 def save(name: str, found: Measurement, times: int) -> None:
-    """Keep it, in place of what there was."""
+    """Write the record of a figure, over the old one."""
     made = FigureRecord(
         date=dt.datetime.now(tz=dt.UTC).date().isoformat(),
         machine=records.machine(),
@@ -48,7 +48,7 @@ def load(name: str) -> FigureRecord | None:
 
 
 def _rounded(measured: Values) -> Values:
-    """Five digits are more than there is in it."""
+    """The values with five digits, more than their precision."""
 
     def short(values: tuple[float, ...]) -> tuple[float, ...]:
         return tuple(float(f"{value:.5g}") for value in values)

@@ -19,10 +19,10 @@ TITLES = ("figure", "ours", "beside it", "ratio", "bound", "")
 _HEAD = """\
 # What it costs
 
-Every figure of `make bench`, measured on real servers with a real `innodb-advisor serve`, scraped over HTTP as
-Prometheus does it. A value is the median of all rounds, with the middle half of them in brackets; a ratio is ours by
-what it is measured beside. A figure that breaks a bound is measured once more, three times as
-long, before it is called broken. `make bench ONLY=peer` measures one of them; this page is made from what it records.
+The figures of `make bench`: a real `innodb-advisor serve` on real servers, scraped over HTTP as Prometheus does. A
+value is the median of all rounds, with the middle half in brackets. A ratio is our value divided by the reference. A
+figure that breaks a bound is measured again, three times as long; only then does it count as broken.
+`make bench ONLY=peer` measures one figure. This page is generated from the records.
 
 """
 
@@ -63,7 +63,7 @@ def _row(line: Line, found: Values) -> tuple[str, ...]:
 
 
 def values(found: tuple[float, ...], unit: str) -> str:
-    """The median, and the middle half where there are several."""
+    """The median, and the middle half if there are several values."""
     median = number(Values(ours=found).value)
     low, high = map(number, spread(found))
     told = f"{median} {unit}".strip()
@@ -71,14 +71,14 @@ def values(found: tuple[float, ...], unit: str) -> str:
 
 
 def bound(wanted: Bound, unit: str) -> str:
-    """In words."""
+    """The limits in words."""
     sign = "×" if wanted.of == "ratio" else unit
     parts = [f"{word} {limit:g} {sign}".strip() for word, limit in (("≥", wanted.least), ("≤", wanted.most)) if limit]
     return ", ".join(parts)
 
 
 def number(value: float) -> str:
-    """Three digits."""
+    """A number with about three digits."""
     size = abs(value)
     if size >= 100:
         return f"{value:,.0f}"
@@ -86,7 +86,7 @@ def number(value: float) -> str:
 
 
 def page(figures: Mapping[str, Figure], records: Mapping[str, FigureRecord]) -> str:
-    """docs/performance.md, from the records there are."""
+    """The text of docs/performance.md, from the records."""
     return _HEAD + "\n".join(
         part for name, figure in figures.items() if name in records for part in _section(figure, records[name])
     )
@@ -97,7 +97,7 @@ def _section(figure: Figure, record: FigureRecord) -> Iterator[str]:
     yield f"{figure.about}\n"
     yield markdown.table(TITLES, rows(figure, record.lines))
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    again = "" if record.times == 1 else " Measured twice: a bound was broken at first."
+    again = "" if record.times == 1 else " Measured twice: the first measurement broke a bound."
     machine = record.machine
     yield (
         f"Measured on {record.date}, {machine['cores']} cores, {machine['memory_gib']:g} GiB, Linux {machine['kernel']}"
@@ -106,7 +106,7 @@ def _section(figure: Figure, record: FigureRecord) -> Iterator[str]:
 
 
 def document(figures: Mapping[str, Figure]) -> str | None:
-    """What docs/performance.md must hold; None while there is no record."""
+    """The text of docs/performance.md with its head; None while there is no record."""
     found = {name: each for name in figures if (each := record.load(name)) is not None}
     return MADE + page(figures, found) if found else None
 

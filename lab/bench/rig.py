@@ -1,4 +1,4 @@
-"""A server that is watched by the sidecar, and by its peer where that is wanted."""
+"""A server with the sidecar, or with the sidecar and mysqld_exporter."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SERVER = "mysql-9.7"
 TABLES, TABLE_PAGES = 10, 300
 POOL = "256M"
 SETTLING = 3.0
-"""Seconds after the start in which the sidecar reads everything once and a Go program's first garbage goes."""
+"""Seconds after the start: the sidecar reads everything once, and a Go program collects its first garbage."""
 APART = 1.1
-"""Seconds between two scrapes of the sidecar at least: within a second of one it answers with the same collection."""
+"""Least seconds between two scrapes of the sidecar: within one second it answers from the same collection."""
 
 
 @dataclass(frozen=True)
 class Rig:
-    """What runs.
+    """A server and its two exporters.
 
     Attributes:
-        server: With `TABLES` small tables, and nothing else to do.
-        ours, peer: What watches it.
+        server: Idle, with `TABLES` small tables.
+        ours, peer: The exporters that watch it.
     """
 
     server: Server
@@ -73,7 +73,7 @@ def rig(options: Mapping[str, str] | None = None) -> Iterator[Rig]:
 
 
 def settle(*exporters: Exporter) -> None:
-    """Scrape each a few times while everything is read, opened and compiled for the first time."""
+    """Scrape each a few times, until first reads and start-up work are over."""
     deadline = time.monotonic() + SETTLING
     while time.monotonic() < deadline:
         for each in exporters:

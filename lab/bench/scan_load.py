@@ -1,4 +1,4 @@
-"""A server at whose load rules fire and models run: a table scanned again and again, beside point lookups."""
+"""A server under a load that makes rules fire and models run: a repeated scan beside point lookups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.workloads import Load, look_up, make_table, scan
 
 SCANNED, HOT, OTHER = "orders", "customers", "archive"
 SCANNED_PAGES, HOT_PAGES = 11_400, 2_900
-"""Of 16,382 in the pool: the scanned table would fit it, but not beside the others."""
+"""Of 16,382 pages in the pool: the scanned table fits alone, but not beside the others."""
 
 
 @contextlib.contextmanager

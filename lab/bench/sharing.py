@@ -1,4 +1,4 @@
-"""Two scrapers and the page at once beside one scraper: a collection is made once, however many ask."""
+"""Two scrapers and the page at once compared with one scraper: clients share one collection."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lab.bench.rig import rig
 PERIOD = 5.0
 """Seconds between two scrapes of one scraper."""
 PAGE_PERIOD = 10.0
-"""Seconds after which the page asks for the advice again (advisor/http/page/page.js)."""
+"""Seconds after which the page reloads the advice (page.js)."""
 LOOKS = ("/", "/page/page.js", "/page/page.css")
-"""What opening the page asks for once."""
+"""The requests of opening the page."""
 _ALONE = "one scraper alone"
 LINES = {
     "statements": Line("two scrapers and the page at once: statements a minute", "", _ALONE, Bound(most=1.1)),
@@ -26,7 +26,7 @@ LINES = {
 
 
 def measure(effort: Effort, say: Say) -> Measurement:
-    """Stretches of each kind in turn, on one sidecar."""
+    """Run stretches of each kind in turn, on one sidecar."""
     with rig() as running:
         ours = running.ours
         kinds: dict[str, Sequence[Callable[[Exporter, float], None]]] = {
@@ -84,7 +84,7 @@ def _every(period: float, after: float, until: float, work: Callable[[], object]
 
 
 def together(ours: Exporter, askers: Sequence[Callable[[Exporter, float], None]], seconds: float) -> None:
-    """Let them ask for so long, each over a connection of its own."""
+    """Run the clients for this long, each over its own connection."""
 
     def run(asker: Callable[[Exporter, float], None]) -> None:
         with Exporter(ours.name, ours.pid, ours.port) as own:
@@ -98,11 +98,11 @@ def together(ours: Exporter, askers: Sequence[Callable[[Exporter, float], None]]
 
 FIGURE = Figure(
     name="sharing",
-    title="Many who ask",
+    title="Several clients",
     about=(
-        f"One sidecar; stretches with one scraper (every {PERIOD:g} s), with two at the same moments and the page open"
-        " (which asks for the advice every 10 s), and with two half a period apart and the page. Statements are those"
-        " of the sidecar's account, what it does between scrapes included."
+        f"One sidecar in three kinds of stretches: one scraper (every {PERIOD:g} s); two scrapers at the same moments"
+        " and the open page, which loads the advice every 10 s; two scrapers half a period apart and the page."
+        " Statements are those of the sidecar's account, including its work between scrapes."
     ),
     lines=LINES,
     measure=measure,

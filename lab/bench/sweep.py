@@ -1,4 +1,4 @@
-"""The sweep that issue 3 sets bounds for: five tables scanned in turn and a hot set, under 150 settings."""
+"""The LRU model's sweep: five tables scanned in turn and a hot set, under 150 settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = 20
 
 
 class SweepSettings(NamedTuple):
-    """The settings that a sweep goes through."""
+    """One combination of settings of the sweep."""
 
     pool_gib: int
     old_blocks_pct: int
@@ -31,7 +31,7 @@ SWEEP = tuple(itertools.starmap(SweepSettings, itertools.product(POOLS, PCTS, TI
 
 
 def scenario(configuration: SweepSettings, scale: int) -> Scenario:
-    """The workload with these settings, all of it ``scale`` times smaller."""
+    """The workload with these settings, ``scale`` times smaller."""
 
     def pages(gib: int) -> int:
         return gib * GIB // scale

@@ -1,4 +1,4 @@
-"""What-if questions about a pool of 128 GiB, and scrapes meanwhile: the model must hold up no scrape."""
+"""What-if questions about a pool of 128 GiB beside scrapes: the model must not delay a scrape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lab.processes.service import PLAIN
 POOL = "128G"
 PCTS = (5, 15, 25, 37, 50, 60, 70, 80, 90, 95)
 WATCH = 10.0
-"""Seconds in which the sidecar sees several scans."""
+"""Seconds; long enough for several scans."""
 EVERY = 0.05
 """Seconds between two scrapes."""
 LINES = {
@@ -29,7 +29,7 @@ LINES = {
 
 
 def measure(effort: Effort, say: Say) -> Measurement:
-    """Ask for a while without scrapes, scrape without questions, and then both at the same time."""
+    """Ask without scrapes, scrape without questions, then both at the same time."""
     with scan_load() as server, watched(server, "--interval", "1s") as ours:
         say(f"{WATCH:.0f} s of watching")
         time.sleep(WATCH)
@@ -61,7 +61,7 @@ def measure(effort: Effort, say: Say) -> Measurement:
 
 
 def _scraped(exporter: Exporter, seconds: float) -> list[float]:
-    """The latencies of scrapes for so long, milliseconds."""
+    """Latencies of scrapes over this many seconds, milliseconds."""
     until, found = time.monotonic() + seconds, []
     while time.monotonic() < until:
         found.append(exporter.scrape().seconds * 1000)
@@ -70,7 +70,7 @@ def _scraped(exporter: Exporter, seconds: float) -> list[float]:
 
 
 def _ask(port: int, answers: list[float], ended: Callable[[], bool]) -> None:
-    """Ask one question after the other; how long each took goes to ``answers``, seconds."""
+    """Ask one question after the other; append the seconds of each to ``answers``."""
     for pct in itertools.cycle(PCTS):
         if ended():
             return
@@ -84,9 +84,9 @@ FIGURE = Figure(
     name="whatif",
     title="The model beside the scrapes",
     about=(
-        "The same load, watched for a while and going on. Then `POST /whatif` with a pool of 128 GiB and ten values of"
-        " innodb_old_blocks_pct, one question after the other, alone and with a scrape every 50 ms. The sweep"
-        " over 150 configurations of such a pool is the figure `model`."
+        "The same continuous load, watched for a while. Then `POST /whatif` with a pool of 128 GiB and ten values of"
+        " innodb_old_blocks_pct, one question after the other, alone and with a scrape every 50 ms. The figure `model`"
+        " is the sweep over 150 configurations of such a pool."
     ),
     lines=LINES,
     measure=measure,

@@ -16,18 +16,18 @@ from lab.packages.cache import REPOSITORY, Unavailable
 from lab.servers import StartError, start
 
 ATTEMPTS = 2
-"""Real servers on a busy machine: a part that does not show what it should is tried once more, and says so."""
+"""A part that fails with `NotShown` is tried once more, and its record says so: other work can disturb a server."""
 CODE = ("advisor", "exporter", "lab", "rules")
-"""What a kept part rests on; with other code it is done again."""
+"""The code that a kept result depends on. When it changes, the parts are run again."""
 
 
 class Campaign:
     """A run over parts.
 
     Args:
-        parts: In the order in which they are done.
-        reporter: Is told how it goes.
-        folder: Where finished parts are kept until all are done.
+        parts: In run order.
+        reporter: Shows the progress.
+        folder: For results until all parts are done.
     """
 
     def __init__(self, parts: Sequence[Part], reporter: Reporter, folder: Path | None = None) -> None:
@@ -39,10 +39,13 @@ class Campaign:
         self.not_now: dict[str, str] = {}
 
     def run(self) -> list[PartResult]:
-        """Do what is not done yet; all that is, in order. The rest is in ``failed``, ``unavailable`` and ``not_now``.
+        """Run the parts without a kept result.
+
+        Returns:
+            All results, in order. The other parts are in ``failed``, ``unavailable`` and ``not_now``.
 
         Raises:
-            KeyboardInterrupt: It was interrupted; what is done is kept for the next run.
+            KeyboardInterrupt: The run was interrupted; the next run continues from the kept results.
         """
         before = {str(part): kept for part in self._parts if (kept := self._kept(part)) is not None}
         if before:
@@ -57,7 +60,7 @@ class Campaign:
         return done
 
     def forget(self) -> None:
-        """Do everything anew the next time."""
+        """Remove the kept results."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _do(self, part: Part) -> PartResult | None:
@@ -70,7 +73,7 @@ class Campaign:
                     data = part.run(server, self._reporter.say)
             except Unavailable as error:
                 self.unavailable[str(part)] = str(error)
-                self._reporter.end(str(part), f"not done: the server can't be had here: {error}")
+                self._reporter.end(str(part), f"not done: the server is unavailable here: {error}")
                 return None
             except NotNow as error:
                 self.not_now[str(part)] = str(error)
@@ -105,7 +108,7 @@ class Campaign:
 
 
 def _unfinished() -> Path:
-    """The folder of what this code's interrupted runs have done; other code's is of no use any more."""
+    """The folder of this code's kept results; removes those of other code."""
     folder = cache.folder() / "lab" / _digest()
     for other in folder.parent.glob("*"):
         if other != folder:
@@ -114,7 +117,7 @@ def _unfinished() -> Path:
 
 
 def _digest() -> str:
-    """Of the code and the rules, so that results of other code are not taken for this one's."""
+    """A digest of the code and the rules: results of other code must not be reused."""
     root = REPOSITORY
     digest = hashlib.sha256()
     for path in _sources(root):

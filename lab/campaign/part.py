@@ -9,15 +9,15 @@ from typing import Any
 from lab.servers import Server
 
 Data = Mapping[str, Any]
-"""What a part found: whatever JSON can hold."""
+"""A part's measurements: any JSON object."""
 
 
 class NotShown(Exception):
-    """The server did not do what it should; the text says what was expected and what was seen."""
+    """The server did not behave as expected; the text says what was expected and what was seen."""
 
 
 class NotNow(Exception):
-    """The machine is not as the part needs it to be, such as idle; the text says what it is."""
+    """The machine is not in the state that the part needs, such as idle; the text says its state."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,12 @@ class Part:
     """One server's share of an experiment or a proof.
 
     Attributes:
-        group: What it belongs to, such as `experiments/E3` or `proofs/old-blocks-time-zero`.
-        name: Which part, such as `mysql-5.6, pct 37`; it has the server's name in it.
-        server: Which server it runs on, one of `lab.servers.NAMES`.
-        options: What that is started with.
-        run: Does it: takes the running server, and something that says what is being done. Raises `NotShown` or
-            `NotNow`.
-        takes: About how many seconds, for the progress bar.
+        group: Its experiment or proof, such as `experiments/E3` or `proofs/old-blocks-time-zero`.
+        name: Its name, such as `mysql-5.6, pct 37`; it contains the server's name.
+        server: Its server, one of `lab.servers.NAMES`.
+        options: The server's options.
+        run: The work. Takes the running server and a function for progress messages. Raises `NotShown` or `NotNow`.
+        takes: Its approximate seconds, for the progress bar.
     """
 
     group: str
@@ -52,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartResult:
-    """A part's result, and where it comes from."""
+    """A part's measurements, with their origin."""
 
     part: Part
     server: str
@@ -62,7 +61,7 @@ class PartResult:
     data: Data
 
     def record(self) -> dict[str, Any]:
-        """As it stands in a record file."""
+        """Its entry in a record file."""
         return {
             "server": self.server,
             "version": self.version,

@@ -1,4 +1,4 @@
-"""How long work shows what it is doing: a bar on a terminal, lines elsewhere."""
+"""The progress of long work: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 
 class Reporter:
-    """Progress over a known amount of work, in seconds that it is about to take."""
+    """Progress over work of a known size, in estimated seconds."""
 
     def __init__(self, total: float, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False, soft_wrap=True)
@@ -39,23 +39,23 @@ class Reporter:
         self._progress.stop()
 
     def note(self, text: str) -> None:
-        """A line of its own."""
+        """Print a line."""
         self._console.print(text, markup=False)
         sys.stdout.flush()
 
     def begin(self, part: str) -> None:
-        """A part begins."""
+        """Show that a part begins."""
         self._part = part
         self._progress.update(self._task, description=part)
 
     def say(self, text: str) -> None:
-        """What the part does now; seen on a terminal only."""
+        """Show the part's current step, on a terminal only."""
         self._progress.update(self._task, description=f"{self._part}: {text}")
 
     def end(self, part: str, how: str) -> None:
-        """A part ended."""
+        """Print how a part ended."""
         self.note(f"{part}: {how}")
 
     def advance(self, seconds: float) -> None:
-        """So much of the work is done."""
+        """Count work as done."""
         self._progress.advance(self._task, seconds)

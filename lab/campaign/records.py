@@ -1,4 +1,4 @@
-"""What runs on real servers found, kept in the repository: one file an experiment and one a proved rule."""
+"""Records of runs on real servers: one file per experiment and one per proved rule, in lab/records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = REPOSITORY / "lab" / "records"
 
 
 def save(group: str, done: Sequence[PartResult]) -> None:
-    """Keep the results of all parts of a group, such as `experiments/E3`."""
+    """Write the results of all parts of a group, such as `experiments/E3`."""
     record = {
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "machine": machine(),
@@ -33,12 +33,12 @@ def load(group: str) -> Mapping[str, Any] | None:
 
 
 def data(record: Mapping[str, Any]) -> dict[str, Data]:
-    """What each part of a record found, by its name."""
+    """The measurements in a record, by part."""
     return {name: part["data"] for name, part in record["parts"].items()}
 
 
 def machine() -> dict[str, Any]:
-    """Where it ran."""
+    """The machine: cores, memory, kernel."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     kernel = ".".join(os.uname().release.split(".")[:2])
     return {"cores": os.cpu_count(), "memory_gib": round(memory / 2**30, 1), "kernel": kernel}

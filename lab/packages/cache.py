@@ -1,4 +1,4 @@
-"""The folder where what was fetched or prepared once is kept: whole or not at all, one writer at a time."""
+"""The cache folder of downloads and builds: entries are whole or absent, with one writer at a time."""
 
 import fcntl
 import os
@@ -12,17 +12,17 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class Unavailable(Exception):
-    """Something can't be had on this machine; the text is one line that says what and why."""
+    """Something is unavailable on this machine; the text is one line that says what and why."""
 
 
 def folder() -> Path:
-    """The cache: `INNODB_ADVISOR_CACHE`, or `.cache` in the repository. Removing it is always safe."""
+    """The cache: `INNODB_ADVISOR_CACHE`, or `.cache` in the repository. It may be removed at any time."""
     return Path(os.environ.get("INNODB_ADVISOR_CACHE") or REPOSITORY / ".cache").resolve()
 
 
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold `path` as a lock file, waiting for as long as another process or thread holds it."""
+    """Hold `path` as a lock file; wait while another process or thread holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -30,15 +30,15 @@ def lock(path: Path) -> Iterator[None]:
 
 
 def kept(name: str, make: Callable[[Path], None]) -> Path:
-    """The folder `name` of the cache, made by `make` when it isn't there yet.
+    """The cache's folder `name`, created by `make` when absent.
 
     Args:
-        name: A relative path; it must name everything that the content depends on.
-        make: Fills the empty folder it is given. It runs in one process at a time, and nobody sees the
-            folder before it returned.
+        name: A relative path. It must name everything that the content depends on.
+        make: Fills the empty folder that it receives. It runs in one process at a time. The folder becomes visible
+            after it returns.
 
     Returns:
-        The folder, which nobody should write to.
+        The folder; treat it as read-only.
     """
     target = folder() / name
     if target.is_dir():
@@ -46,8 +46,8 @@ def kept(name: str, make: Callable[[Path], None]) -> Path:
     with lock(target.with_name(f".{target.name}.lock")):
         if not target.is_dir():
             for left in target.parent.glob(f".{target.name}.*/"):
-                shutil.rmtree(left)  # by a process that was killed: we hold the lock
-            # Beside the target, as a rename is atomic only within a file system.
+                shutil.rmtree(left)  # left by a killed process: we hold the lock
+            # Beside the target: a rename is atomic only within a file system.
             unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
             try:
                 make(unfinished)

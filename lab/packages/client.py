@@ -1,4 +1,4 @@
-"""Programs that fetch or build something for the lab."""
+"""The run of a package client or build tool: npm, go."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def run(
     seconds: float,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run one to its end.
+    """Run a client to its end.
 
     Args:
-        what: What it fetches, for errors.
-        tool: What it is called there.
-        command: Its command line.
-        folder: Where it runs.
-        seconds: How long it may take.
+        what: The wanted package, for errors.
+        tool: The client's name in errors.
+        command: The command line.
+        folder: The working folder.
+        seconds: The time limit.
         environment: Variables besides those of this process.
 
     Raises:
-        Unavailable: It failed, or took longer; the text ends with the last line of what it said.
+        Unavailable: It failed or exceeded the limit; the text ends with its last line of output.
     """
     try:
         subprocess.run(

@@ -1,8 +1,8 @@
-"""Debian packages of any suite, unpacked privately with all that they depend on, and started from there.
+"""Debian packages of any suite, unpacked with their dependencies into the cache and started from there.
 
-Nothing is installed. Mirror and keyring are those of the machine's own apt configuration, so the machine
-must be a Debian; signatures are checked as apt always does. A suite that moves (sid) is fetched once and then
-kept: remove its folder from the cache for a newer one.
+Nothing is installed. Mirror and keyring come from the machine's own apt configuration, so the machine must be a
+Debian. apt checks the signatures. A moving suite (sid) is fetched once and cached: remove its folder from the cache to
+get a newer one.
 """
 
 import re
@@ -20,7 +20,7 @@ FETCH_SECONDS = 600
 
 
 def unpacked(suite: str, package: str, *more: str) -> Path:
-    """The root of a tree that holds the packages and all that they depend on.
+    """The root of a tree that holds the packages and their dependencies.
 
     Args:
         suite: A suite's name, such as `bookworm`.
@@ -28,7 +28,7 @@ def unpacked(suite: str, package: str, *more: str) -> Path:
         more: Further packages for the same tree.
 
     Raises:
-        Unavailable: Without apt, without the suite or the package, or when the mirror doesn't answer.
+        Unavailable: There is no apt, no such suite or package, or the mirror does not answer.
     """
     architecture = _architecture()
     names = "+".join((package, *more))
@@ -40,10 +40,10 @@ def unpacked(suite: str, package: str, *more: str) -> Path:
 
 
 def command(root: Path, program: str) -> list[str]:
-    """The command line that starts a program of a tree with the loader and libraries of that tree.
+    """The command line that starts a program of a tree with the tree's loader and libraries.
 
-    A program that starts itself anew by way of /proc/self/exe (chromium) would start its loader instead; such
-    a one needs `LD_LIBRARY_PATH` at `libraries(root)`, and a machine of the same suite.
+    It does not work for a program that restarts itself through /proc/self/exe (chromium): that starts the loader. Such
+    a program needs `LD_LIBRARY_PATH` at `libraries(root)` and a machine of the same suite.
 
     Args:
         root: What `unpacked` returned.
@@ -54,7 +54,7 @@ def command(root: Path, program: str) -> list[str]:
     """
     if not (root / program).is_file():
         raise Unavailable(f"{program} is not in {root.name}")
-    # The names ld-linux-*.so.* may be symbolic links to where the loader would be if it were installed.
+    # The names ld-linux-*.so.* may be symbolic links to the loader's place in an installed system.
     loaders = (
         loader
         for pattern in ("ld-linux*.so.*", "ld-[0-9]*.so")
@@ -69,9 +69,9 @@ def command(root: Path, program: str) -> list[str]:
 
 
 def libraries(root: Path) -> str:
-    """The folders of a tree's libraries, with a colon between them."""
+    """The folders of a tree's libraries, separated by colons."""
     folders = _library_folders(root)
-    # Some packages' programs find their own libraries in a folder below these, by its absolute path.
+    # Some packages keep private libraries in a folder below these, and refer to it by its absolute path.
     below = {library.parent for folder in folders for library in sorted(folder.glob("*/lib*.so*"))}
     return ":".join(map(str, (*folders, *sorted(below))))
 
@@ -81,7 +81,7 @@ def _library_folders(root: Path) -> list[Path]:
 
 
 def source(suite: str, apt: Path = APT) -> str:
-    """A deb822 stanza for the suite, from the machine's own first Debian source with its suite changed.
+    """A deb822 stanza for the suite: the machine's first Debian source with the suite replaced.
 
     Args:
         suite: The suite to read.
@@ -105,7 +105,7 @@ def _stanzas(apt: Path) -> Iterator[dict[str, str]]:
     for path in sorted((apt / "sources.list.d").glob("*.sources")):
         text = "\n".join(line for line in path.read_text().splitlines() if not line.startswith("#"))
         for stanza in re.split(r"\n\s*\n", text):
-            # A field goes on in the lines after it that begin with white space (a key written out, say).
+            # A field continues on lines that begin with white space (an inline key, for example).
             fields = re.findall(r"^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)", stanza, re.MULTILINE)
             if fields:
                 yield {name.lower(): value.rstrip() for name, value in fields}
@@ -124,7 +124,7 @@ def _architecture() -> str:
 
 
 def _fetch(suite: str, architecture: str, packages: tuple[str, ...], root: Path) -> None:
-    """Download the packages and all that they depend on, and unpack them into `root`."""
+    """Download the packages and their dependencies, and unpack them into `root`."""
     private = cache.folder() / "debian" / f"{suite}-{architecture}" / ".apt"
     with cache.lock(private / "lock"):
         configuration = _configure(private, source(suite))
@@ -146,7 +146,7 @@ def _configure(private: Path, stanza: str) -> Path:
     shutil.rmtree(downloads, ignore_errors=True)
     for path in (state / "lists" / "partial", downloads / "archives" / "partial", etc):
         path.mkdir(parents=True, exist_ok=True)
-    (state / "status").write_text("")  # nothing counts as installed, so that all dependencies are fetched
+    (state / "status").write_text("")  # an empty list of installed packages: all dependencies are fetched
     (etc / "suite.sources").write_text(stanza)
     settings = {
         "Dir::State": state,
@@ -162,10 +162,10 @@ def _configure(private: Path, stanza: str) -> Path:
         "APT::Sandbox::User": "root",  # apt's own user may not write below the cache
         "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
         "Acquire::Languages": "none",
-        "APT::Update::Error-Mode": "any",  # a list that could not be fetched is no mere warning
+        "APT::Update::Error-Mode": "any",  # a list that cannot be fetched is an error, not a warning
         "Acquire::Retries": "2",
     }
-    # What the machine does after an update of its own (clean up, tell the desktop) isn't wanted here.
+    # The machine's own hooks after an update (clean-up, desktop notification) must not run here.
     hooks = ("APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success", "DPkg::Post-Invoke")
     lines = [
         *(f"#clear {hook};" for hook in hooks),
@@ -191,5 +191,5 @@ def _run(arguments: list[str], what: str) -> None:
         raise Unavailable(f"{what}: {arguments[0]} took longer than {FETCH_SECONDS} s") from None
     except subprocess.CalledProcessError as error:
         errors = [line for line in error.output.splitlines() if line.startswith(("E:", "dpkg-deb: error"))]
-        # apt's own lines name the mirror: that's fine on a terminal, where they say what failed.
+        # apt's lines name the mirror: fine on a terminal, where they say what failed.
         raise Unavailable(f"{what}: {'; '.join(errors) or error.output.strip()[-300:]}") from None

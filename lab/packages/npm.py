@@ -1,4 +1,4 @@
-"""Packages of the npm registry, unpacked privately by the ordinary client: one version with one content."""
+"""npm packages, fetched by npm at an exact version and checked against a digest."""
 
 import base64
 import hashlib
@@ -13,15 +13,15 @@ PACK_SECONDS = 300
 
 
 def unpacked(package: str, version: str, integrity: str) -> Path:
-    """The folder that holds the package's files; none of its scripts is run.
+    """The folder of the package's files; its scripts do not run.
 
     Args:
         package: The package's name.
         version: Its exact version.
-        integrity: Its content's digest as npm writes it: `sha512-` and the digest in base 64.
+        integrity: Its content's digest in npm's form: `sha512-` and the digest in base 64.
 
     Raises:
-        Unavailable: Without npm, when the registry doesn't answer, or when the content is another one.
+        Unavailable: There is no npm, the registry does not answer, or the digest differs.
     """
 
     def make(root: Path) -> None:
@@ -38,9 +38,9 @@ def _fetch(wanted: str, integrity: str, root: Path) -> None:
     archive = next(root.glob("*.tgz"))
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if integrity != f"sha512-{digest}":
-        raise Unavailable(f"{wanted}: its content is not the one expected: sha512-{digest}")
+        raise Unavailable(f"{wanted}: unexpected content: sha512-{digest}")
     with tarfile.open(archive) as members:
-        # Python 3.11.0 to 3.11.3 have no filters; the content is the expected one in any case.
+        # Python 3.11.0 to 3.11.3 have no filters; the digest is checked in any case.
         members.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-        members.extractall(root)  # noqa: S202 - its digest has just been checked
+        members.extractall(root)  # noqa: S202 - its digest was checked above
     archive.unlink()

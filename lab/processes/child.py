@@ -1,4 +1,4 @@
-"""Processes that die with this one, however it dies."""
+"""Child processes that the kernel kills when this process ends."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-# PR_SET_PDEATHSIG outlives exec, so the program needn't know. The check is for a parent that died before it.
+# PR_SET_PDEATHSIG survives exec, so the program needs no change. The check covers a parent that died earlier.
 _TIE = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
@@ -30,15 +30,15 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], output: Path |
     Args:
         command: The program's absolute path and its arguments.
         environment: Variables besides those of this process.
-        output: The file to which its standard output and error are appended; None for those of this process.
+        output: The file to which its standard output and error are appended; None to inherit this process's.
 
     Raises:
-        OSError: The file can't be written.
+        OSError: The file cannot be written.
     """
     global _starter  # noqa: PLW0603 - one thread a process
     with _starting:
-        # The kernel takes the end of the *thread* that forked for the parent's death, so one that lives as
-        # long as the process does all the forking, whichever thread asks.
+        # For the kernel the parent dies when the *thread* that forked ends. So one thread, which lives as long as the
+        # process, does all the forking.
         if _starter is None:
             _starter = threading.Thread(target=_serve, name="lab.processes.child", daemon=True)
             _starter.start()

@@ -1,4 +1,4 @@
-"""Ports of the loopback address for what comes and goes, and is to be found at the same port each time."""
+"""Ports of the loopback address for servers that restart on the same port."""
 
 import contextlib
 import errno
@@ -12,17 +12,17 @@ _LOWEST = 10_000  # below it are the usual ports of databases and exporters
 
 
 def free_port() -> int:
-    """A port that nobody listens on now, and that the system gives to no outgoing connection.
+    """A free port outside the range of outgoing connections.
 
-    One that it does give to them (ip(7), ip_local_port_range; what binding to port 0 finds) may be taken by any
-    connection of the machine while its server restarts, for a minute after that connection is closed.
+    The system gives ports of that range (ip(7), ip_local_port_range) to outgoing connections, and to servers that bind
+    port 0. Any connection could take such a port while its server restarts, and hold it for a minute after its end.
 
     Raises:
-        OSError: There is none.
+        OSError: No port is free.
     """
     try:
         first_outgoing = int(_OUTGOING.read_text().split()[0])
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         first_outgoing = 32_768
     ports = list(range(_LOWEST, first_outgoing)) or [0]
     random.shuffle(ports)

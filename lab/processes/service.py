@@ -1,4 +1,4 @@
-"""A program that says on which port it serves, as long as it is needed."""
+"""A program that serves on a port which its log names."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from lab.processes import child
 START_SECONDS, STOP_SECONDS = 30.0, 15.0
 _SAID_AT_MOST = 4000  # characters
 LISTENING = re.compile(r'"?Listening on"?.* address=127\.0\.0\.1:(\d+)')
-"""What Prometheus' own programs log, with the port."""
+"""The log line of Prometheus' own programs that names the port."""
 PLAIN: Mapping[str, Any] = {"verify": False}
-"""For httpx, where HTTP is plain: it makes a TLS context for each request otherwise, which takes 35 ms of CPU."""
+"""For httpx and plain HTTP: without it, each request creates a TLS context, which takes 35 ms of CPU."""
 _VERSION = re.compile(r"version (\S+)")
 
 
 class NotServing(Exception):
-    """It did not start, or ended, or answers with an error; the text ends with what it said."""
+    """The program did not start, ended, or answers with an error; the text ends with its output."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """One that serves.
+    """A program that serves.
 
     Attributes:
         pid: Its process.
-        port: Of the loopback address.
+        port: Its port on the loopback address.
     """
 
     pid: int
@@ -43,14 +43,14 @@ class Service:
 def run_service(
     name: str, command: Sequence[str], environment: Mapping[str, str], log: Path, listening: re.Pattern[str]
 ) -> Iterator[Service]:
-    """Start it, and stop it at the end.
+    """Start a program, wait until it serves, and stop it at the end.
 
     Args:
-        name: What it is called in errors.
+        name: Its name in errors.
         command: Its absolute path and its arguments.
         environment: Variables besides those of this process.
-        log: Where its output is appended.
-        listening: What it says there once it serves, with the port as its group.
+        log: The file to which its output is appended.
+        listening: Matches the log line of a program that serves; its group is the port.
 
     Raises:
         NotServing: It did not start.
@@ -67,7 +67,7 @@ def run_service(
 
 
 def version_of(command: Sequence[str]) -> str:
-    """What one of Prometheus' own programs says of itself, such as `0.25.0`."""
+    """The version of one of Prometheus' own programs, such as `0.25.0`."""
     said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True, timeout=60)
     found = _VERSION.search(said.stdout + said.stderr)
     return found[1].rstrip(",") if found else "unknown"
@@ -76,7 +76,7 @@ def version_of(command: Sequence[str]) -> str:
 def _port(name: str, process: subprocess.Popen[bytes], log: Path, listening: re.Pattern[str]) -> int:
     deadline = time.monotonic() + START_SECONDS
     while True:
-        ended = process.poll() is not None or time.monotonic() > deadline  # before the look: it may say why it ends
+        ended = process.poll() is not None or time.monotonic() > deadline  # before reading the log: it may say why
         said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
         if found := listening.search(said):
             return int(found[1])

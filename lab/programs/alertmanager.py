@@ -1,7 +1,7 @@
-"""Real Alertmanagers: Debian's packages of several releases, unpacked privately and started as long as they are needed.
+"""Alertmanager from Debian's packages of two releases, unpacked into the cache.
 
-Debian's build reads its templates from /usr/share, where nothing is installed: what is started is a copy of the program
-in which that path is relative, in the root of the unpacked package. Nothing else in it is changed.
+Debian's build reads its templates from /usr/share, where nothing is installed. So a copy of the program runs in which
+that path is relative, with the root of the unpacked package as its working folder. Nothing else is changed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _CHECK_SECONDS = 60
 
 
 def configuration(webhook: str, **route: object) -> str:
-    """One route to one webhook, which is told at once and of each alert by itself; as YAML.
+    """One route to one webhook, which receives each alert at once and by itself; as YAML.
 
     Args:
         webhook: Its URL.
-        route: Keys of the route over those, such as ``group_by`` or ``repeat_interval``.
+        route: Further keys of the route, such as ``group_by`` or ``repeat_interval``. They win over the defaults.
     """
     at_once = {"group_by": ["..."], "group_wait": "0s", "group_interval": "1s", "repeat_interval": "1h"}
     receiver = {"name": "webhook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}
@@ -38,23 +38,23 @@ def configuration(webhook: str, **route: object) -> str:
 
 @contextlib.contextmanager
 def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Service]:
-    """Start one on the loopback address, without a cluster, and stop it at the end.
+    """Start an Alertmanager on the loopback address, without a cluster, and stop it at the end.
 
     Args:
         suite: One of SUITES.
-        folder: Its own: configuration, data, which a later one finds again, and ``alertmanager.log``.
+        folder: For its configuration, its data, which a later run finds again, and ``alertmanager.log``.
         configured: Its configuration file's content, YAML or JSON.
         more: Further flags.
-        port: Where it listens; 0 for any that is free.
+        port: Its port; 0 for any free one.
 
     Raises:
-        Unavailable: It can't be had here; the text says why.
+        Unavailable: Alertmanager is unavailable here; the text says why.
         NotServing: It did not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file, log = folder / "alertmanager.yml", folder / "alertmanager.log"
     file.write_text(configured, encoding="utf-8")
-    log.unlink(missing_ok=True)  # of one that listened here before
+    log.unlink(missing_ok=True)  # of an earlier run
     own = (
         f"--config.file={file}",
         f"--storage.path={folder / 'data'}",
@@ -66,10 +66,10 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
 
 
 def command(suite: str) -> list[str]:
-    """The command line that its flags are added to; paths in them must be absolute.
+    """The command line, to be followed by flags. Paths in the flags must be absolute.
 
     Raises:
-        Unavailable: It can't be had here; the text says why.
+        Unavailable: Alertmanager is unavailable here; the text says why.
     """
     root = debian.unpacked(suite, PACKAGE)
     program = root / PROGRAM
@@ -87,19 +87,19 @@ def command(suite: str) -> list[str]:
 
 
 def version(suite: str) -> str:
-    """What it says of itself, such as `0.25.0`.
+    """Its version, such as `0.25.0`.
 
     Raises:
-        Unavailable: It can't be had here.
+        Unavailable: Alertmanager is unavailable here.
     """
     return version_of(command(suite))
 
 
 def check_config(suite: str, file: Path) -> str:
-    """What ``amtool check-config`` finds wrong with a configuration file; empty when all is well.
+    """The errors that ``amtool check-config`` finds in a configuration file; empty for none.
 
     Raises:
-        Unavailable: amtool can't be had here.
+        Unavailable: amtool is unavailable here.
     """
     done = subprocess.run(
         [*debian.command(debian.unpacked(suite, PACKAGE), AMTOOL), "check-config", str(file)],

@@ -1,6 +1,6 @@
-"""The peer: Debian's mysqld_exporter, unpacked privately and started beside the sidecar.
+"""mysqld_exporter from Debian's package, unpacked into the cache: the peer that the sidecar is compared with.
 
-Its two collectors that read what the sidecar reads are off by default, and on here.
+Two of its collectors read the sidecar's sources. They are off by default, and on here.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from lab.servers import Server
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
 FLAGS = ("--collect.engine_innodb_status", "--collect.info_schema.innodb_metrics")
 GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
-"""What its README tells users to give its account."""
+"""The privileges that its README asks for."""
 
 
 def version() -> str:
-    """What it says of itself, such as `0.19.0`.
+    """Its version, such as `0.19.0`.
 
     Raises:
-        Unavailable: It can't be had here.
+        Unavailable: mysqld_exporter is unavailable here.
     """
     return version_of(_command())
 
@@ -31,13 +31,13 @@ def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.A
     """Start it on a free port of the loopback address, and stop it at the end.
 
     Args:
-        server: What it watches, over TCP.
+        server: The server that it watches over TCP.
         folder: For its option file and its log.
         user: Its account, without a password.
         more: Further flags.
 
     Raises:
-        Unavailable: It can't be had here; the text says why.
+        Unavailable: mysqld_exporter is unavailable here; the text says why.
         NotServing: It did not start.
     """
     options = folder / "mysqld_exporter.cnf"

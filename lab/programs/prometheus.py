@@ -1,4 +1,4 @@
-"""A real Prometheus from Debian's package, which is not installed: on a free port of the loopback address."""
+"""Prometheus from Debian's package, unpacked into the cache, on a free port of the loopback address."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK_SECONDS = 30.0
 
 
 class PrometheusError(Exception):
-    """Prometheus refuses a query or cannot do it; the text is its own."""
+    """Prometheus refuses or fails a request; the text is its own."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Sample:
     """One series of an answer.
 
     Attributes:
-        labels: The metric's name, where there is one, as `__name__`.
-        values: Time (seconds since the epoch) and value of each point, the oldest first; one for an instant query.
+        labels: Its labels; `__name__` is the metric's name, if there is one.
+        values: Time (seconds since the epoch) and value of each point, oldest first; one for an instant query.
     """
 
     labels: Mapping[str, str]
@@ -47,10 +47,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Prometheus:
-    """One that runs.
+    """A running Prometheus.
 
     Attributes:
-        url: Without a slash at its end.
+        url: Without a trailing slash.
         pid: Its process.
         configuration: Its file; rewrite it and call `reload`.
     """
@@ -64,10 +64,10 @@ class Prometheus:
 
         Args:
             expression: PromQL.
-            at: When, in seconds since the epoch; None for now.
+            at: The time, in seconds since the epoch; None for now.
 
         Raises:
-            QueryFailed: It is wrong, or too much.
+            PrometheusError: The expression is invalid, or too expensive.
         """
         asked = {"query": expression} if at is None else {"query": expression, "time": str(at)}
         return _samples(self._get("query", asked))
@@ -82,16 +82,16 @@ class Prometheus:
             step: Seconds between two points.
 
         Raises:
-            QueryFailed: It is wrong, or too much.
+            PrometheusError: The expression is invalid, or too expensive.
         """
         asked = {"query": expression, "start": str(start), "end": str(end), "step": str(step)}
         return _samples(self._get("query_range", asked))
 
     def parse(self, expression: str) -> dict[str, Any]:
-        """The syntax tree of an expression, as Prometheus 3 gives it (not the one of bookworm).
+        """The syntax tree of an expression. Needs Prometheus 3, which bookworm lacks.
 
         Raises:
-            QueryFailed: It is wrong.
+            PrometheusError: The expression is invalid.
         """
         return dict(self._get("parse_query", {"query": expression}))
 
@@ -104,7 +104,7 @@ class Prometheus:
         return [rule for group in self._get("rules")["groups"] for rule in group["rules"]]
 
     def targets(self) -> list[dict[str, Any]]:
-        """What it scrapes: labels, scrapeUrl, health, lastError, lastScrape."""
+        """Its targets: labels, scrapeUrl, health, lastError, lastScrape."""
         return list(self._get("targets", {"state": "active"})["activeTargets"])
 
     def alertmanagers(self) -> list[str]:
@@ -112,14 +112,14 @@ class Prometheus:
         return [each["url"] for each in self._get("alertmanagers")["activeAlertmanagers"]]
 
     def metadata(self) -> dict[str, Any]:
-        """Kind, help and unit of each metric that a target has, by name."""
+        """Kind, help and unit of the targets' metrics, by name."""
         return dict(self._get("metadata"))
 
     def reload(self) -> None:
-        """Read configuration and rules anew.
+        """Reload configuration and rules.
 
         Raises:
-            QueryFailed: They are wrong; the old ones stay in force.
+            PrometheusError: They are invalid; the old ones stay in force.
         """
         answer = httpx.post(f"{self.url}/-/reload", timeout=ASK_SECONDS, **PLAIN)
         if answer.is_error:
@@ -142,7 +142,7 @@ def job(name: str, *addresses: str, **more: Any) -> dict[str, Any]:
     Args:
         name: The label `job`.
         addresses: Such as `127.0.0.1:9747`.
-        more: Further keys of it, such as `scheme`, `tls_config`, `basic_auth`.
+        more: Further keys, such as `scheme`, `tls_config`, `basic_auth`.
     """
     return {"job_name": name, "static_configs": [{"targets": list(addresses)}], **more}
 
@@ -159,23 +159,23 @@ def running(
     suite: str = OLDEST,
     labels: Mapping[str, str] | None = None,
 ) -> Iterator[Prometheus]:
-    """Start it, wait until it answers, and stop it at the end. Its data is removed with it.
+    """Start Prometheus, wait until it is ready, and stop it at the end. Its data is removed.
 
-    The first scrape comes some five seconds later: Prometheus waits that long for more targets.
+    The first scrape comes about five seconds later: Prometheus waits that long for more targets.
 
     Args:
         folder: For its configuration and its log.
-        jobs: What it scrapes, made by `job`.
+        jobs: Its scrape configurations, from `job`.
         rules: Rule files.
         alertmanagers: Their addresses.
         interval: Seconds between two scrapes.
-        evaluation: Seconds between two evaluations of the rules, where their group does not say.
-        suite: The Debian suite whose Prometheus it is: `OLDEST` (2.42) or `NEWEST` (3.5).
-        labels: External labels: what this Prometheus adds to its alerts.
+        evaluation: Seconds between two evaluations of the rules, for groups without an interval.
+        suite: The Debian suite of the package: `OLDEST` (2.42) or `NEWEST` (3.5).
+        labels: External labels, which Prometheus adds to its alerts.
 
     Raises:
-        Unavailable: It can't be had here; the text says why.
-        NotServing: It did not start: its configuration or a rule file is wrong, say.
+        Unavailable: Prometheus is unavailable here; the text says why.
+        NotServing: It did not start, for example because of an invalid configuration or rule file.
     """
     command = debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM)
     configuration = folder / "prometheus.yml"
@@ -206,7 +206,7 @@ def running(
 
 
 def _wait(started: Prometheus, log: Path) -> None:
-    """Until it is ready: it listens before it has read its data and its rules, and ends where these are wrong."""
+    """Wait until it is ready: it listens before it has read its data and rules, and ends if these are invalid."""
     deadline = time.monotonic() + READY_SECONDS
     while True:
         listens = True

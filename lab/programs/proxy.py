@@ -1,4 +1,4 @@
-"""A way to a server on which things go wrong when told: it stalls, is slow, refuses, or breaks off in an answer."""
+"""A TCP proxy that injects faults: it stalls, delays, refuses connections, or cuts an answer."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _CHUNK = 65536
 
 
 class Proxy:
-    """Passes connections on to a server, in a thread of its own; a context manager.
+    """Forwards connections to a server, in its own thread; a context manager.
 
-    What is set counts from then on, for connections that are open, too. Text is recognised in plain connections only.
+    A change of an attribute takes effect at once, also for open connections. ``cut`` needs unencrypted connections.
 
     Attributes:
-        port: Where it listens on the loopback address.
-        delay_seconds: How long each piece of an answer is held back.
-        cut: A text: the connection that sends it is cut, once, ``cut_after`` bytes into the answer.
+        port: Its port on the loopback address.
+        delay_seconds: The delay of each piece of an answer.
+        cut: A text. The connection that sends it is cut once, ``cut_after`` bytes into the answer.
         cut_after: 0 cuts before the statement reaches the server.
-        cuts: How many connections ``cut`` has cut.
-        opened: Connections that were taken so far.
+        cuts: The number of connections that ``cut`` has cut.
+        opened: The number of accepted connections.
     """
 
     def __init__(self, upstream: tuple[str, int]) -> None:
-        """Pass on to the host and port ``upstream``, which may be set to another at any time."""
+        """Forward to the host and port ``upstream``, which may change at any time."""
         self.upstream = upstream
         self.port = free_port()
         self.delay_seconds = 0.0
@@ -67,7 +67,7 @@ class Proxy:
         self._run(listen)
 
     def refuse(self) -> None:
-        """Listen no more: new connections are refused, open ones go on."""
+        """Stop listening: new connections are refused, open ones continue."""
 
         async def close() -> None:
             if self._listener is not None:
@@ -87,11 +87,11 @@ class Proxy:
         self._run(cancel)
 
     def stall(self) -> None:
-        """Pass nothing on, in neither direction, until ``flow``; connections stay open and are taken."""
+        """Forward nothing in either direction until ``flow``. Connections stay open, and new ones are accepted."""
         self._loop.call_soon_threadsafe(self._flowing.clear)
 
     def flow(self) -> None:
-        """Pass on again, with what was held back."""
+        """Forward again, starting with the bytes held back."""
         self._loop.call_soon_threadsafe(self._flowing.set)
 
     def _run(self, what: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -110,8 +110,8 @@ class Proxy:
             from_server, to_server = await asyncio.open_connection(*self.upstream)
             ends.append(to_server)
             call = _Call()
-            ways = (self._upward(reader, to_server, call), self._downward(from_server, writer, call))
-            tasks = [asyncio.create_task(way) for way in ways]
+            directions = (self._upward(reader, to_server, call), self._downward(from_server, writer, call))
+            tasks = [asyncio.create_task(each) for each in directions]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -119,7 +119,7 @@ class Proxy:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
         except OSError:
-            pass  # the server is not there: neither is this way
+            pass  # no server: the connection ends
         finally:
             for end in ends:
                 end.transport.abort()
@@ -148,7 +148,7 @@ class Proxy:
                     call.left -= len(got)
                     if call.left <= 0:
                         self.cuts += 1
-                        await asyncio.sleep(0.05)  # what was written is on its way before the cut
+                        await asyncio.sleep(0.05)  # lets the written bytes leave before the cut
                         return
                     continue
                 writer.write(got)
@@ -156,6 +156,6 @@ class Proxy:
 
 
 class _Call:
-    """A connection that is passed on: how many bytes of the answer are left until it is cut; None where it is not."""
+    """A forwarded connection: the bytes of the answer left until its cut; None for no cut."""
 
     left: int | None = None

@@ -1,4 +1,4 @@
-"""Pieces of markdown that the lab's pages have in common."""
+"""Markdown shared by the lab's pages: a table, and a record's origin."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, with a line break at its end."""
+    """A table, with a final line break."""
     lines = [titles, ["---"] * len(titles), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 def ran_on(record: Mapping[str, Any]) -> str:
-    """When and where a record was made, in a sentence."""
+    """A sentence with a record's date, machine and server versions."""
     versions = sorted({f"{part['server'].split('-')[0]} {part['version']}" for part in record["parts"].values()})
     machine = record["machine"]
     return (

@@ -1,4 +1,4 @@
-"""How pictures look: readable on white and on black, the same file for the same numbers."""
+"""The style of the pictures: readable on white and on black; the same numbers give the same file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLUE, ORANGE, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#cc79a7"  # Okabe 
 MEASURED: Mapping[str, Any] = {"marker": "o", "linestyle": "-"}
 MODEL: Mapping[str, Any] = {"marker": "s", "linestyle": "--", "fillstyle": "none", "markersize": 9}
 PUBLISHED: Mapping[str, Any] = {"marker": "^", "linestyle": ":"}
-"""How a line is drawn, by where its numbers are from."""
+"""Line styles by the origin of the numbers."""
 
 STYLE = {
     "svg.hashsalt": "innodb-advisor",
@@ -38,11 +38,11 @@ Draw = Callable[[Figure, Mapping[str, Any]], None]
 
 
 def save(draw: Draw, data: Mapping[str, Any], size: tuple[float, float], path: Path) -> None:
-    """Draw a picture as SVG or PNG, whichever the path ends with.
+    """Draw a picture as SVG or PNG, by the path's suffix.
 
     Args:
         draw: Draws the numbers.
-        data: The numbers; an SVG keeps them in its description, as JSON.
+        data: The numbers; an SVG holds them in its description, as JSON.
         size: Inches.
         path: The file. The same numbers give the same SVG.
     """
@@ -57,7 +57,7 @@ def save(draw: Draw, data: Mapping[str, Any], size: tuple[float, float], path: P
 
 
 def shown(path: Path) -> Any:
-    """The numbers that an SVG keeps in its description."""
+    """The numbers in an SVG's description."""
     element = ET.parse(path).find(f".//{_DESCRIPTION}")  # noqa: S314 - our own files
     if element is None or element.text is None:
         raise ValueError(f"{path.name} has no numbers")
@@ -65,7 +65,7 @@ def shown(path: Path) -> Any:
 
 
 def label(axes: Axes, x: str, y: str) -> None:
-    """Name the axes, with their units, and let the eye follow the y axis."""
+    """Name the axes, with their units, and add horizontal grid lines."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(axis="y", color=INK, alpha=0.25)

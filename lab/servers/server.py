@@ -1,4 +1,4 @@
-"""A running server, from its start until nothing is left of it."""
+"""A running server, from its start to the removal of its files."""
 
 import atexit
 import contextlib
@@ -23,7 +23,7 @@ from lab.servers.programs import ServerProgram
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
 
-# Fast and small; what the advisor reads and judges stays at the server's own defaults.
+# Fast and small. Settings that the advisor judges stay at the server's own defaults.
 DEFAULTS = {
     "innodb-buffer-pool-size": "64M",
     "innodb-flush-log-at-trx-commit": "0",
@@ -47,8 +47,8 @@ class Server:
         socket: Its Unix socket.
         datadir: Its data folder, which holds its error log too (`error.log`).
         pid: Its process.
-        version: What SELECT VERSION() says.
-        options: What it was started with, defaults included.
+        version: From SELECT VERSION().
+        options: Its options, including the lab's defaults.
     """
 
     def __init__(self, program: ServerProgram, options: Mapping[str, str], datadir: Path | None) -> None:
@@ -68,7 +68,7 @@ class Server:
 
     @property
     def dsn(self) -> str:
-        """Its address as the advisor's --dsn takes it."""
+        """Its address for the advisor's --dsn."""
         return f"mysql://root@{self.host}:{self.port}"
 
     def __enter__(self) -> Self:
@@ -83,10 +83,10 @@ class Server:
         """A connection as root, in autocommit mode, over TCP.
 
         Args:
-            arguments: More for `pymysql.connect`, or others than these.
+            arguments: Further arguments of `pymysql.connect`; they win over the defaults.
 
         Raises:
-            pymysql.err.OperationalError: The server doesn't answer.
+            pymysql.err.OperationalError: The server does not answer.
         """
         merged = {"host": self.host, "port": self.port, "user": "root", "autocommit": True, **arguments}
         return pymysql.Connection(**merged)
@@ -96,30 +96,30 @@ class Server:
         return self._process is not None and self._process.poll() is None
 
     def wait(self) -> int:
-        """Wait until its process ends by itself or by somebody else's hand; its exit status."""
+        """Wait until its process ends; return the exit status."""
         return self._process.wait() if self._process is not None else 0
 
     def restart(self, options: Options = ()) -> None:
-        """Stop it as usual and start it on the same data and port, with these options over those it had.
+        """Stop it and start it again on the same data and port, with these options added.
 
         Raises:
-            StartError: It didn't start again.
+            StartError: It did not start again.
         """
         self._terminate()
         self.options |= normalised(options)
         self._start(self.port)
 
     def kill(self) -> None:
-        """End its process at once (SIGKILL), as a crash would; `restart` brings it back, `stop` cleans up."""
+        """Kill its process (SIGKILL), as in a crash; `restart` brings it back, `stop` cleans up."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def stop(self) -> None:
-        """End its process and remove what it left, but for a data folder that `start` was given."""
+        """End its process and remove its files, except a data folder that was passed to `start`."""
         if self._owner != os.getpid():
-            return  # a fork's copy of this object isn't its server's keeper
+            return  # a copy of this object in a forked process does not own the server
         self._terminate()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._lock.close()
@@ -134,7 +134,7 @@ class Server:
         self.kill()
 
     def _start(self, port: int | None = None) -> None:
-        """Start the process and wait until it answers; without a port, on one that is free."""
+        """Start the process and wait until it answers; without a port, on a free one."""
         if not (self.datadir / "mysql").is_dir():
             datadirs.create(self._program, self.options, self.datadir)
         for _attempt in range(5):
@@ -146,11 +146,11 @@ class Server:
             self.pid = self._process.pid
             if self._answers():
                 return
-            # Between our look and the server's bind another process may have taken the port.
+            # Another process may have taken the port before the server did.
             said = self.log()[began:]
             if port is not None or "in use" not in said:
                 break
-        raise StartError(f"{self.name} didn't start; the end of its error log:\n{said[-4000:]}")
+        raise StartError(f"{self.name} did not start; the end of its error log:\n{said[-4000:]}")
 
     def _arguments(self) -> list[str]:
         return [
@@ -165,14 +165,14 @@ class Server:
         ]
 
     def _answers(self) -> bool:
-        """Wait for it to answer; False when it ended instead or took too long, and then it's dead."""
+        """Wait for it to answer; False if it ended or took too long. Then it is killed."""
         deadline = time.monotonic() + START_SECONDS
         while self.running() and time.monotonic() < deadline:
             with contextlib.suppress(pymysql.err.Error):
                 with self.connect(connect_timeout=5) as connection, connection.cursor() as cursor:
                     cursor.execute("SELECT VERSION(), @@datadir")
                     row = cursor.fetchone()
-                # The port could be another server's.
+                # Another server may own the port.
                 if row is not None and Path(row[1]).resolve() == self.datadir:
                     self.version = row[0]
                     return True
@@ -190,21 +190,20 @@ def start(name: str, options: Options = (), datadir: Path | None = None) -> Serv
 
     Args:
         name: One of `NAMES`.
-        options: The server's options without the leading dashes: a mapping (an empty value stands for none),
-            or a sequence of `name=value`. They win over `DEFAULTS`.
-        datadir: A data folder to use and to keep; set up when it is absent or empty. Without it there is a
-            temporary one.
+        options: The server's options without leading dashes: a mapping (an empty value means none), or a sequence of
+            `name=value`. They win over `DEFAULTS`.
+        datadir: A data folder to use and to keep; set up when absent or empty. None for a temporary one.
 
     Raises:
-        Unavailable: The server can't be had here; the text says why.
-        StartError: It can be had, and didn't start.
+        Unavailable: The server is unavailable here; the text says why.
+        StartError: The server did not start.
     """
     program = programs.find(name)
     defaults = DEFAULTS | DEFAULTS_OF.get(name, {})
     server = Server(program, defaults | normalised(options), datadir)
     _started.add(server)
     try:
-        server._start()  # noqa: SLF001 - a server is made only here
+        server._start()  # noqa: SLF001 - the only place that creates servers
     except BaseException:
         server.stop()
         raise
@@ -212,7 +211,7 @@ def start(name: str, options: Options = (), datadir: Path | None = None) -> Serv
 
 
 def normalised(options: Options) -> dict[str, str]:
-    """Options as a mapping from name, with dashes, to value."""
+    """Options as a mapping from name (with dashes) to value."""
     pairs = options.items() if isinstance(options, Mapping) else (option.partition("=")[::2] for option in options)
     return {name.lstrip("-").replace("_", "-"): value for name, value in pairs}
 
@@ -228,7 +227,7 @@ def stop_all() -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does, so that the servers' folders go too when one arrives."""
+    """Make SIGTERM and SIGHUP act like Ctrl-C, so that the servers' folders are removed then, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGHUP, signal.default_int_handler)

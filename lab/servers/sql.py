@@ -6,14 +6,14 @@ from lab.servers.server import Server
 
 
 def execute(server: Server, *statements: str) -> None:
-    """Run statements for their effect, in a session of their own."""
+    """Run statements for their effect."""
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
 
 
 def query_number(server: Server, sql: str) -> float:
-    """The one number that a query returns."""
+    """The number in the first column of a query's first row."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(sql)
         return float(cursor.fetchall()[0][0])

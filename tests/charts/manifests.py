@@ -29,7 +29,7 @@ def had(make: Callable[[], T]) -> T:
     try:
         return make()
     except Unavailable as error:
-        give_up(f"helm can't be had here: {error}")
+        give_up(f"helm is unavailable here: {error}")
 
 
 def written(values: Mapping[str, Any], *more: str, **where: str) -> str:

@@ -34,7 +34,7 @@ def run(suite: str, package: str, program: str, *arguments: object) -> subproces
     try:
         command = debian.command(debian.unpacked(suite, package), program)
     except Unavailable as error:
-        give_up(f"{program} can't be had here: {error}")
+        give_up(f"{program} is unavailable here: {error}")
     return subprocess.run(  # noqa: S603
         [*command, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

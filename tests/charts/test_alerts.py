@@ -47,7 +47,7 @@ def said(check: Any, path: Path, suite: str) -> str:
     try:
         return str(check(path, suite))
     except Unavailable as error:
-        give_up(f"promtool can't be had here: {error}")
+        give_up(f"promtool is unavailable here: {error}")
 
 
 @pytest.fixture(scope="module")

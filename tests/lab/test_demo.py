@@ -67,7 +67,7 @@ def test_where_no_server_can_be_had_it_says_so_and_replays_a_recording(
     [found] = started.advice()["recommendations"]
     assert (found["rule"], found["subject"]["table"]) == ("scan-exceeds-old-sublist", "orders")
     _, why, instead, *_ = started.said().splitlines()
-    assert why == ("No MySQL 9.7 can be had here: Debian packages need apt-get and dpkg-deb, which this machine lacks")
+    assert why == ("MySQL 9.7 is unavailable here: Debian packages need apt-get and dpkg-deb, which this machine lacks")
     assert instead.startswith("Replaying a recording of one instead")
     children = started.children()
     assert len(children) == 1

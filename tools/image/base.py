@@ -43,7 +43,7 @@ def imported(builder: Builder, suite: str = SUITE) -> str:
 
     Raises:
         Unavailable: It can't be made here; the text says why.
-        Failed: The builder does not take it.
+        BuildFailed: The builder does not take it.
     """
     made = rootfs(suite)
     digest = made.with_name("sha256").read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ def build(builder: Builder, base: str | None, tag: str = TAG, *, shown: bool = F
         shown: Whether the builder's progress goes to the standard error.
 
     Raises:
-        Failed: It could not be built.
+        BuildFailed: It could not be built.
     """
     arguments = ["--file", REPOSITORY / "Dockerfile", "--tag", tag, "--build-arg", f"VERSION={__version__}"]
     if builder.name != "docker":

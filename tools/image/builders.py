@@ -57,7 +57,7 @@ class Builder:
             timeout: Seconds.
 
         Raises:
-            Failed: It did.
+            BuildFailed: It did.
             subprocess.TimeoutExpired: It took longer.
         """
         done = subprocess.run(
@@ -170,7 +170,7 @@ def tidy() -> None:
 
     Raises:
         Unavailable: See `private`.
-        Failed: One can't be removed.
+        BuildFailed: One can't be removed.
     """
     private("podman").run("rm", "--all", "--force", "--time=0")
     private("buildah").run("rm", "--all")

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from advisor.models.lru.scenario import Scan
 from lab.bench import __main__ as bench
 from lab.bench import costs, exporters, many_tables, memory, record, report, rig, sharing
-from lab.bench.catalog import FIGURES
 from lab.bench.exporters import Exporter
 from lab.bench.figures import MORE, Bound, Effort, Figure, Line, Measurement, Say, Values, measure, spread
+from lab.bench.registry import FIGURES
 from lab.bench.sweep import GIB, SWEEP, SweepSettings, scenario
 from lab.processes.service import NotServing
 from lab.programs import mysqld_exporter

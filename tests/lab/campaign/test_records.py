@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.bench.catalog import FIGURES
+from lab.bench.registry import FIGURES
 from lab.campaign import records
 from lab.campaign.part import NotShown, Part
 from lab.experiments import EXPERIMENTS

@@ -45,7 +45,7 @@ def prepared(server: Server) -> Iterator[Server]:
     try:
         sysbench.prepare(server, "oltp_write_only", schema=SCHEMA, table_size=ROWS, secondary=True)
     except Unavailable as error:
-        give_up(f"sysbench can't be had here: {error}")
+        give_up(f"sysbench is unavailable here: {error}")
     yield server
     execute(server, f"DROP DATABASE {SCHEMA}")
 

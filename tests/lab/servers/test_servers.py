@@ -171,7 +171,7 @@ def test_a_server_that_cannot_be_had_skips_unless_required(required: str, status
     )
     assert done.returncode == status
     assert word in done.stdout
-    assert "mysql-9.7 can't be had here: /no/such/mysqld does not run" in done.stdout
+    assert "mysql-9.7 is unavailable here: /no/such/mysqld does not run" in done.stdout
 
 
 def test_the_command_says_in_one_line_that_a_server_cannot_be_had() -> None:
@@ -184,5 +184,5 @@ def test_the_command_says_in_one_line_that_a_server_cannot_be_had() -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("mysql-9.7 can't be had here: ")
+    assert done.stderr.startswith("mysql-9.7 is unavailable here: ")
     assert len(done.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""All figures, in the order of the table."""
+"""All figures, in the table's order."""
 
 from lab.bench import catalogue, load, memory, model, peer, pool_size, sharing, whatif
 from lab.bench.figures import Figure
