@@ -10,9 +10,14 @@ from lab.servers import Server
 from lab.servers.sql import query_number
 
 
+def pool_statistic(server: Server, column: str) -> float:
+    """A column of INNODB_BUFFER_POOL_STATS, summed over all instances of the buffer pool."""
+    return query_number(server, f"SELECT SUM({column}) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+
+
 def pages_read(server: Server) -> int:
     """Pages read by all instances of the buffer pool since the server's start."""
-    return int(query_number(server, "SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
+    return int(pool_statistic(server, "NUMBER_PAGES_READ"))
 
 
 def reads(server: Server, work: Callable[[], None], times: int = 1) -> float:

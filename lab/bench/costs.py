@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.bench.exporters import Exporter, ServerWork, cpu_seconds, server_work
+from lab.bench.exporters import Exporter, ServerWork, server_work
+from lab.processes.usage import cpu_seconds
 from lab.servers import Server
 
 AFTER = 0.25

@@ -17,6 +17,7 @@ from typing import Self
 from lab.demo import GRANTS as OWN_GRANTS
 from lab.packages import cache
 from lab.processes.service import NotServing, run_service
+from lab.processes.usage import cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
@@ -114,16 +115,10 @@ class Exporter:
 
     def rss_mib(self) -> float:
         """Its resident memory."""
-        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
-        found = re.search(r"^VmRSS:\s*(\d+) kB", status, re.MULTILINE)
-        if found is None:
+        mib = memory_mib(self.pid)
+        if mib is None:
             raise NotServing(f"{self.name} has ended")
-        return int(found[1]) / 1024
-
-
-def cpu_seconds(pid: int) -> float:
-    """CPU time of any process so far, by clock_getcpuclockid(3). Python has it for threads only."""
-    return time.clock_gettime((~pid << 3) | 2)
+        return mib
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel
@@ -19,9 +17,8 @@ from pydantic import BaseModel
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Scenario
 from lab.bench.sweep import HOT_SET, SweepSettings, scenario
-
-ROOT = Path(__file__).parent.parent.parent
-STATUS = Path("/proc/self/status")
+from lab.packages.cache import REPOSITORY
+from lab.processes.usage import memory_mib
 
 Model = Literal["served", "page-exact"]
 
@@ -55,7 +52,7 @@ def model_cost(model: Model, configurations: Sequence[SweepSettings], scale: int
     """The cost of a model, from its own process."""
     request = Request(model=model, configurations=tuple(configurations), scale=scale)
     command = [sys.executable, "-m", "lab.bench.model_process", request.model_dump_json()]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, check=True)
     return ModelCost.model_validate_json(done.stdout)
 
 
@@ -90,9 +87,9 @@ def _model(name: Model) -> Callable[[Scenario], Sequence[Pass]]:
 
 def _peak_mib() -> float:
     """Peak resident memory of this process; getrusage's ru_maxrss starts at the parent's."""
-    found = re.search(r"^VmHWM:\s*(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
-    assert found  # noqa: S101 - Linux has it
-    return int(found[1]) / 1024
+    mib = memory_mib(os.getpid(), "VmHWM")
+    assert mib is not None  # noqa: S101 - Linux has it
+    return mib
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ from lab.bench import costs
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import APART, SERVER, watched
+from lab.measurement import pool_statistic
 from lab.packages.cache import Unavailable
 from lab.servers import Server
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import execute
 from lab.workloads import make_table
 
 SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
@@ -77,7 +78,7 @@ def _full(pool: str, say: Say) -> Iterator[Server]:
         execute(server, "ALTER INSTANCE DISABLE INNODB REDO_LOG")
         with server.connect() as connection:
             make_table(connection, "filler", PAGES[pool])
-        held = query_number(server, "SELECT SUM(DATABASE_PAGES) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+        held = pool_statistic(server, "DATABASE_PAGES")
         if held < FULL * PAGES[pool]:
             raise Unavailable(f"the pool of {pool} holds only {held:,.0f} pages")
         yield server

@@ -5,14 +5,14 @@ from __future__ import annotations
 from advisor.casetest.alterations import Alteration
 from lab.campaign.part import Data
 from lab.captures.scenarios.change_buffer import INDEXES
-from lab.measurement import pages_read
+from lab.measurement import pages_read, pool_statistic
 from lab.proofs import insert_load
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.change_buffer import TABLE
 from lab.proofs.insert_load import BUFFERED, COUNTED_READS, PREPARING, RARELY_MERGED
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import execute
 
 BACKLOG_ROWS, BACKLOG_POOL, BACKLOG_MAX_SIZE = 250_000, "24M", 8
 HARD_DISK = Alteration.model_validate({"machine": {"storage_configured": "hdd", "rotational": None}})
@@ -80,7 +80,7 @@ def backlog(trial: Trial) -> Data:
     seen = insert_load.observe(server, 200)
     before = insert_load.shut_down_slowly(server)
     trial.fires(seen.snapshots)
-    pool = query_number(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
+    pool = pool_statistic(server, "POOL_SIZE")
     insert_load.fill(server)
     trial.follow()
     merged, read = insert_load.counter(server, "ibuf_merges"), pages_read(server)

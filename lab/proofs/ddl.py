@@ -11,8 +11,8 @@ from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.index_builds import NOTES, make_notes
 from lab.observation import snapshots
+from lab.processes.usage import cpu_seconds
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.cpu import cpu_seconds
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
@@ -63,7 +63,7 @@ def _build(server: Server, *settings: str) -> _Build:
     """An index like the one that the table has is built, in a session with these settings, and dropped again."""
     execute(server, _FORGET_MEMORY)
     counters = [_TEMP_FILES.format(name) for name in ("WRITE", "READ")]
-    before, cpu = [query_number(server, sql) for sql in counters], cpu_seconds(server)
+    before, cpu = [query_number(server, sql) for sql in counters], cpu_seconds(server.pid)
     with server.connect() as connection, connection.cursor() as cursor:
         for setting in settings:
             cursor.execute(f"SET SESSION {setting}")
@@ -71,7 +71,7 @@ def _build(server: Server, *settings: str) -> _Build:
         cursor.execute(f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text)")
         seconds = time.perf_counter() - began
     written, read = (query_number(server, sql) - was for sql, was in zip(counters, before, strict=True))
-    found = _Build(written, read, seconds, cpu_seconds(server) - cpu, query_number(server, _MEMORY))
+    found = _Build(written, read, seconds, cpu_seconds(server.pid) - cpu, query_number(server, _MEMORY))
     execute(server, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
     return found
 

@@ -13,13 +13,13 @@ from typing import Self
 from exporter.snapshot import ConfiguredMachine, Snapshot
 from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
-from lab.measurement import pages_read
+from lab.measurement import pages_read, pool_statistic
 from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import MOST_OFF, Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import execute
 from lab.workloads import Load, make_table, scan
 
 RULE = "io-capacity-not-for-ssd"
@@ -155,9 +155,11 @@ def _written(trial: Trial, rate: float) -> Written:
         load.repeat(paced, pause=0)
         time.sleep(LEVELLING_SECONDS)
         with _Sampled(server) as sampled:
-            statements, written, read = len(paced.took), _pages_written(server), pages_read(server)
+            statements, read = len(paced.took), pages_read(server)
+            written = pool_statistic(server, "NUMBER_PAGES_WRITTEN")
             taken = snapshots(server, partial(time.sleep, EVERY), WATCHED, machine=SSD)
-            written, read = _pages_written(server) - written, pages_read(server) - read
+            written = pool_statistic(server, "NUMBER_PAGES_WRITTEN") - written
+            read = pages_read(server) - read
             took = paced.took[statements:]
     rows = len(took) * io.STATEMENT_ROWS
     return Written(
@@ -204,12 +206,6 @@ class _Sampled:
                     self.ages.append(int(lsn[1]) - int(checkpoint[1]))
                 cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")
                 self.dirty.append(float(cursor.fetchall()[0][1]))
-
-
-def _pages_written(server: Server) -> int:
-    return int(
-        query_number(server, "SELECT SUM(NUMBER_PAGES_WRITTEN) FROM information_schema.INNODB_BUFFER_POOL_STATS")
-    )
 
 
 _OPTIONS = {name: io.WRITTEN_POOL | io.HARD_DISK | io.LOGS[name] for name in ("mariadb-10.11", "mysql-9.7")}

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 
 from exporter.snapshot import Snapshot
 from lab.campaign.part import NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
 from lab.measurement import pages_read
 from lab.observation import snapshots
+from lab.processes.usage import io_bytes
 from lab.proofs.record import Comparison
 from lab.servers import Server
 from lab.servers.server import Options
@@ -195,12 +195,12 @@ def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, floa
     with `COUNTED_READS`.
     """
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")
-    before = last = _read_bytes(server)
+    before = last = io_bytes(server.pid, "rchar")
     began = time.monotonic()
     os.kill(server.pid, signal.SIGTERM)
     while server.running():
         try:
-            last = max(last, _read_bytes(server))
+            last = max(last, io_bytes(server.pid, "rchar"))
         except (OSError, ValueError):  # it is gone, or nearly
             break
         time.sleep(0.002)
@@ -228,8 +228,3 @@ def _counted(server: Server) -> tuple[float, float, float, float]:
 
 def _last_row(server: Server) -> float:
     return query_number(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
-
-
-def _read_bytes(server: Server) -> int:
-    lines = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii").splitlines()
-    return int(dict(line.split(": ") for line in lines)["rchar"])

@@ -16,6 +16,7 @@ from lab.captures.scenarios import io
 from lab.measurement import reads, seconds
 from lab.observation import snapshots
 from lab.packages.cache import Unavailable
+from lab.processes.usage import io_bytes
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
@@ -164,15 +165,9 @@ def _need_fincore() -> None:
 
 def _looked_up(server: Server) -> tuple[float, float]:
     """Seconds of lookups, and pages that the server's process reads from the disk for them, each time."""
-    before = _disk_bytes(server)
+    before = io_bytes(server.pid, "read_bytes")
     took = seconds(partial(_look_up, server), TIMED)
-    return took, (_disk_bytes(server) - before) / PAGE_BYTES / TIMED
-
-
-def _disk_bytes(server: Server) -> int:
-    """Bytes that the server's process has had the disk read, says the kernel."""
-    lines = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii").splitlines()
-    return int(dict(line.split(": ") for line in lines)["read_bytes"])
+    return took, (io_bytes(server.pid, "read_bytes") - before) / PAGE_BYTES / TIMED
 
 
 PROOFS = (

@@ -8,10 +8,11 @@ from functools import partial
 
 from lab.campaign.part import Data
 from lab.captures.scenarios.base import emptied
+from lab.measurement import pool_statistic
 from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
-from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, SCANNED, SMALLER, WATCHED, statistic, with_connection
+from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, SCANNED, SMALLER, WATCHED, with_connection
 from lab.proofs.trial import Trial
 from lab.proofs.work_cost import A_ROUND, PAUSE, comparisons, followed, measure, measure_observed, repeat, rested
 from lab.servers.sql import execute, global_status, query_number
@@ -41,7 +42,7 @@ def table_exceeds_pool(trial: Trial) -> Data:
     with emptied(server, {SCANNED: LARGER_PAGES, OTHER: OTHER_PAGES}):
         fill()
         first = measure(server, one_pass, times=1)
-        pages = statistic(server, "POOL_SIZE")
+        pages = pool_statistic(server, "POOL_SIZE")
         window, before = measure_observed(server, one_pass, WATCHED)
         trial.fires(window, schema=SCHEMA, table=SCANNED)
         after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
@@ -69,7 +70,7 @@ def hot_set(trial: Trial) -> Data:
     with emptied(server, {HOT: HOT_PAGES}):
         touch_all()
         repeat(lookups, 2 * ROUNDS, LOOKED_UP_EVERY)  # until the list is as lookups make it
-        pages, read = statistic(server, "POOL_SIZE"), statistic(server, "NUMBER_PAGES_READ")
+        pages, read = pool_statistic(server, "POOL_SIZE"), pool_statistic(server, "NUMBER_PAGES_READ")
         window, before = measure_observed(server, lookups, ROUNDS, LOOKED_UP_EVERY)
         trial.fires(window)
         # As later lookups would, one by one. Twice, for the pool may still grow at first (seen on MariaDB 10.11).
@@ -110,7 +111,7 @@ def data_exceed_the_pool(trial: Trial) -> CounterProofRecord:
         repeat(one_round, WATCHED)
         trial.silent(snapshots(server, rested(one_round), WATCHED))
         before = measure(server, one_round)  # the sidecar's own reads are no part of it
-        pages, data = statistic(server, "POOL_SIZE"), query_number(server, DATA_BYTES)
+        pages, data = pool_statistic(server, "POOL_SIZE"), query_number(server, DATA_BYTES)
         statement = f"SET GLOBAL innodb_buffer_pool_size = {math.ceil(data / CHUNK) * CHUNK}"
         execute(server, statement)
         repeat(one_round, WATCHED)
@@ -146,7 +147,7 @@ def hit_ratio(trial: Trial) -> CounterProofRecord:
         window, before = measure_observed(server, go_on, WATCHED)
         hits = 1 - (global_status(server, READS) - reads) / (global_status(server, REQUESTS) - requests)
         trial.silent(window)
-        pool_pages = statistic(server, "POOL_SIZE")
+        pool_pages = pool_statistic(server, "POOL_SIZE")
         statement = f"SET GLOBAL innodb_buffer_pool_size = {2 * query_number(server, POOL_BYTES):.0f}"
         execute(server, statement)
         after = measure(server, go_on, WATCHED)

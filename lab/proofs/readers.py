@@ -12,8 +12,9 @@ from lab.captures.scenarios.base import nothing
 from lab.captures.scenarios.counts import make_scattered_table
 from lab.measurement import pages_read
 from lab.observation import snapshots
+from lab.processes.usage import cpu_seconds
 from lab.proofs.base import CounterProof, Proof
-from lab.proofs.cpu import cpu_seconds, machine_busy
+from lab.proofs.cpu import machine_load
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
@@ -49,10 +50,10 @@ class _Counts:
             if threads is not None:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET SESSION {_SETTING} = {threads}")
-            pages, cpu, began = pages_read(self._server), cpu_seconds(self._server), time.perf_counter()
+            pages, cpu, began = pages_read(self._server), cpu_seconds(self._server.pid), time.perf_counter()
             count(connection, table)
             self.seconds.append(time.perf_counter() - began)
-            self.cpu.append(cpu_seconds(self._server) - cpu)
+            self.cpu.append(cpu_seconds(self._server.pid) - cpu)
             self.pages.append(pages_read(self._server) - pages)
 
 
@@ -88,7 +89,7 @@ def _prove(trial: Trial) -> Data:
         time.sleep(_LOOK_AT_THE_MACHINE / _COUNTS)
 
     trial.say("both are counted")
-    with machine_busy() as machine:
+    with machine_load() as machine:
         window = snapshots(server, both, _COUNTS)
     if machine.busy > _TOO_BUSY:
         raise NotNow(

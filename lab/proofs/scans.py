@@ -14,6 +14,7 @@ from lab.campaign.part import Data
 from lab.captures.scenarios.base import Step, emptied
 from lab.captures.scenarios.counts import make_scattered_table
 from lab.captures.scenarios.scans import time_zero_keeps, time_zero_pollutes
+from lab.measurement import pool_statistic
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
@@ -68,11 +69,6 @@ def with_connection(server: Server, work: Callable[[pymysql.Connection[Any]], No
     return step
 
 
-def statistic(server: Server, column: str) -> float:
-    """Of all instances of the buffer pool together."""
-    return query_number(server, f"SELECT SUM({column}) FROM information_schema.INNODB_BUFFER_POOL_STATS")
-
-
 def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
     """A table larger than the old sublist, and smaller than the pool, is read from disk at each pass."""
     server = trial.server
@@ -81,7 +77,7 @@ def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
         scan(connection, OTHER)
         first = measure(server, one_pass, times=1)
         window, before = measure_observed(server, one_pass, WATCHED)
-        old = statistic(server, "OLD_DATABASE_PAGES")
+        old = pool_statistic(server, "OLD_DATABASE_PAGES")
         trial.fires(window, schema=SCHEMA, table=SCANNED)
         after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
     passes = "passes_by_parallel_readers" if read is count else "passes"
@@ -108,9 +104,9 @@ def time_zero(trial: Trial) -> Data:
     """Scans push the hot set out of the pool, for innodb_old_blocks_time is 0."""
     server = trial.server
     with time_zero_pollutes(server) as one_round:
-        young = statistic(server, "PAGES_MADE_YOUNG")
+        young = pool_statistic(server, "PAGES_MADE_YOUNG")
         window, before = measure_observed(server, one_round, WATCHED, pause=0.0)
-        young = statistic(server, "PAGES_MADE_YOUNG") - young
+        young = pool_statistic(server, "PAGES_MADE_YOUNG") - young
         trial.fires(window, schema=SCHEMA, table=OTHER)
         one_pass = measure(server, with_connection(server, partial(scan, table=OTHER)), times=1)
         hot = query_number(server, LEAF_PAGES.format(HOT))
@@ -158,7 +154,7 @@ def free_pages_hold_it(trial: Trial) -> CounterProofRecord:
     with emptied(server, {SCANNED: pages, OTHER: dumped, HOT: hot}):
         window, held = passes()
         trial.silent(window)
-        free = statistic(server, "FREE_BUFFERS")
+        free = pool_statistic(server, "FREE_BUFFERS")
         spared = after_a_dump()
     followed = {"innodb-old-blocks-pct": "95"}
     server.restart(followed)
@@ -210,7 +206,7 @@ def no_room(trial: Trial) -> CounterProofRecord:
         source=SEED_2,
         condition=(
             f"A table of {PAGES:,} pages is scanned in turn with {times:,} lookups spread over {pages:,} pages, in a"
-            f" pool of {statistic(server, 'POOL_SIZE'):,.0f}: more is read between two scans than the pool holds."
+            f" pool of {pool_statistic(server, 'POOL_SIZE'):,.0f}: more is read between two scans than the pool holds."
         ),
         followed=(statement,),
         measures=(
@@ -237,7 +233,7 @@ def larger_than_the_pool(trial: Trial) -> CounterProofRecord:
         source=SEED_2,
         condition=(
             f"A table of {LARGER_PAGES:,} pages is scanned every {PAUSE:g} seconds in a pool of"
-            f" {statistic(server, 'POOL_SIZE'):,.0f}."
+            f" {pool_statistic(server, 'POOL_SIZE'):,.0f}."
         ),
         followed=(statement,),
         measures=(Comparison(what="pages read by a pass", unit="pages", before=before.pages, after=after.pages),),
@@ -264,7 +260,7 @@ def zero_keeps_it(trial: Trial) -> CounterProofRecord:
         source="the manual, which has scan resistance in mind",
         condition=(
             f"innodb_old_blocks_time is 0. A table of {PAGES:,} pages, more than the old sublist holds, is scanned"
-            f" every {PAUSE:g} seconds in a pool of {statistic(server, 'POOL_SIZE'):,.0f} that another table"
+            f" every {PAUSE:g} seconds in a pool of {pool_statistic(server, 'POOL_SIZE'):,.0f} that another table"
             " had filled."
         ),
         followed=option_lines(followed),
@@ -290,8 +286,8 @@ def one_reader_thread(trial: Trial) -> CounterProofRecord:
         folklore="COUNT(*) wants innodb_parallel_read_threads = 1, so that it makes pages young",
         source="seed 001, case 3, and bug 99717",
         condition=(
-            f"A table of {rows:,} rows, larger than the pool of {statistic(server, 'POOL_SIZE'):,.0f} pages, whose rows"
-            f" came in no order of their keys, is counted every {PAUSE:g} seconds."
+            f"A table of {rows:,} rows, larger than the pool of {pool_statistic(server, 'POOL_SIZE'):,.0f} pages,"
+            f" whose rows came in no order of their keys, is counted every {PAUSE:g} seconds."
         ),
         followed=(statement,),
         measures=comparisons("a count", before, after),

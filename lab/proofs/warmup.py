@@ -10,7 +10,7 @@ from advisor.casetest.alterations import Alteration
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
-from lab.measurement import pages_read, seconds
+from lab.measurement import pages_read, pool_statistic, seconds
 from lab.observation import snapshots
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
@@ -56,8 +56,8 @@ def dump_and_load(trial: Trial) -> Data:
     trial.take_back()
     return trial.proved(
         condition=(
-            f"a pool of {_pool_pages(server)} pages, full, with a hot set of {HOT_PAGES} pages in the young sublist;"
-            " no dump at shutdown and no load at the start"
+            f"a pool of {pool_statistic(server, 'POOL_SIZE'):.0f} pages, full, with a hot set of {HOT_PAGES} pages in"
+            " the young sublist; no dump at shutdown and no load at the start"
         ),
         altered=LONG_UP_SAID,
         facts=[EvidenceCheck(name="young pages", said=trial.evidence("young_pages"), known=HOT_PAGES)],
@@ -170,10 +170,6 @@ def _loaded(server: Server) -> int:
 
 def _young_pct(server: Server) -> int:
     return int(query_number(server, "SELECT 100 - @@innodb_old_blocks_pct"))
-
-
-def _pool_pages(server: Server) -> int:
-    return int(query_number(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS"))
 
 
 PROOFS = (

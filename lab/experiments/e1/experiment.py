@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from lab.campaign.part import Data, Part
+from lab.processes.usage import cpu_seconds
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
 from lab.workloads import SCHEMA
@@ -123,19 +123,13 @@ def _counters(server: Server, table: str) -> dict[str, float]:
         cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb%'")
         status = dict(cursor.fetchall())
     found = {name: float(status[variable]) for name, variable in _COUNTERS.items()}
-    found["cpu_seconds"] = _cpu_seconds(server.pid)
+    found["cpu_seconds"] = round(cpu_seconds(server.pid), 2)
     found["wait_seconds"] = query_number(
         server,
         "SELECT SUM(SUM_TIMER_READ) / 1e12 FROM performance_schema.file_summary_by_instance"
         f" WHERE FILE_NAME LIKE '%{SCHEMA}/{table}.ibd'",
     )
     return found
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Of a process since it started (proc_pid_stat(5): utime and stime)."""
-    _, _, fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")
-    return sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(server: Server, say: Say, tables: Sequence[str], threads: Sequence[int]) -> Data:

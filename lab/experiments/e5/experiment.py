@@ -16,7 +16,7 @@ from typing import Any
 
 from lab.campaign.part import Data, NotShown, Part
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
-from lab.measurement import pages_read
+from lab.measurement import pages_read, pool_statistic
 from lab.programs import sysbench
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
@@ -208,7 +208,7 @@ def _found(
     """A part's numbers; ``named`` is how the names of the indexes begin whose keys come in random order."""
     return {
         "runs": runs,
-        "pool_pages": query_number(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS"),
+        "pool_pages": pool_statistic(server, "POOL_SIZE"),
         "page_bytes": query_number(server, "SELECT @@innodb_page_size"),
         "max_size_pct": query_number(server, "SELECT @@innodb_change_buffer_max_size"),
         "io_capacity": query_number(server, "SELECT @@innodb_io_capacity"),

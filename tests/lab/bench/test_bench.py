@@ -21,6 +21,7 @@ from lab.bench.figures import MORE, Bound, Effort, Figure, Line, Measurement, Sa
 from lab.bench.registry import FIGURES
 from lab.bench.sweep import GIB, SWEEP, SweepSettings, scenario
 from lab.processes.service import NotServing
+from lab.processes.usage import cpu_seconds
 from lab.programs import mysqld_exporter
 from lab.servers import Unavailable
 from lab.servers.sql import query_number
@@ -242,10 +243,10 @@ def test_exporters_take_turns_and_none_is_asked_twice_within_the_pause() -> None
 
 
 def test_the_cpu_time_of_another_process_is_that_of_the_kernels_clock() -> None:
-    before, own = exporters.cpu_seconds(os.getpid()), time.process_time()
+    before, own = cpu_seconds(os.getpid()), time.process_time()
     while time.process_time() - own < 0.05:
         sum(range(1000))
-    assert exporters.cpu_seconds(os.getpid()) - before == pytest.approx(time.process_time() - own, abs=0.02)
+    assert cpu_seconds(os.getpid()) - before == pytest.approx(time.process_time() - own, abs=0.02)
 
 
 def test_the_sweep_is_the_one_that_has_bounds() -> None:
