@@ -118,7 +118,7 @@ def test_a_server_that_cannot_be_had_is_no_failure_of_the_others(tmp_path: Path)
     run, said = campaign(tmp_path, part("gone", server="mysql-3.23"), part("one"))
     assert [each.part.name for each in run.run()] == ["one"]
     assert list(run.unavailable) == ["some-rule: gone"]
-    assert "mysql-3.23 is none of" in said.getvalue()
+    assert "mysql-3.23 is not one of" in said.getvalue()
 
 
 def test_ctrl_c_ends_with_130_says_how_to_go_on_and_leaves_no_server(tmp_path: Path) -> None:
