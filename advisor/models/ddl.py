@@ -1,4 +1,4 @@
-"""How much an index build sorts and merges: runs, passes, and what it writes to temporary files. Pure.
+"""The work of an index build: runs, merge passes, and bytes written to temporary files. Pure.
 
 MySQL 8.0.27 and later: each reader thread sorts its share of the entries in a buffer of its own, writes every full one
 as a run, and merges its runs two by two until one is left (ddl0builder.cc, ddl0merge.cc).
@@ -19,14 +19,14 @@ _LARGEST_BUFFER = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class IndexBuild:
-    """What is to be sorted.
+    """The index to build.
 
     Attributes:
         entries: Rows of the table.
-        key_bytes: Of an entry's columns, those of the primary key that it ends with among them.
-        fields: How many columns these are.
-        subtrees: Of the root of the clustered index, in full ones: the reader threads share them out. More threads
-            than subtrees leave some with nothing to do, though the buffer is divided by all.
+        key_bytes: Size of an entry's columns, with the columns of the primary key at its end.
+        fields: Number of these columns.
+        subtrees: Subtrees of the root of the clustered index, counted in full ones. The reader threads share them. With
+            more threads than subtrees some threads have nothing to do, although all of them divide the buffer.
     """
 
     entries: float
@@ -36,7 +36,7 @@ class IndexBuild:
 
     @property
     def buffered_bytes(self) -> float:
-        """What all entries take in sort buffers: each field has a descriptor there.
+        """Bytes of all entries in sort buffers, where each field has a descriptor.
 
         Measured on MySQL 9.7.4: 400,000 entries of one INT and the primary key's took 63 to 73 bytes each, of CHAR(60)
         126 to 147, of three INTs 126 to 147, by the numbers of runs at seven buffer sizes.
@@ -45,11 +45,11 @@ class IndexBuild:
 
     @property
     def file_bytes(self) -> float:
-        """What one writing of all entries takes (measured: 9, 65 and 17 bytes each for those above)."""
+        """Bytes of one write of all entries (measured: 9, 65 and 17 bytes each for the entries above)."""
         return self.entries * (self.key_bytes + _RECORD_BYTES)
 
     def shares(self, threads: float) -> list[float]:
-        """Of the entries, the share that each thread sorts; threads without one are left out.
+        """The share of the entries that each thread sorts; threads without entries are left out.
 
         A table that grew in the order of its key has a first subtree that is half full, as the root was split when it
         had one, a last one with the rest, and full ones in between (seen on MySQL 9.7.4: 601, 1,203, 1,203 and 630
@@ -70,12 +70,13 @@ class IndexBuild:
 
 
 def sort_buffer_bytes(buffer: float, threads: float, *, indexes: float = 1.0, page: float = 16384.0) -> float:
-    """What a reader thread has for sorting the entries of one index.
+    """Bytes of a reader thread's sort buffer for one index.
 
     Args:
         buffer: innodb_ddl_buffer_size, bytes.
-        threads: Reader threads granted: innodb_parallel_read_threads, unless all sessions together have too many.
-        indexes: Built by one statement.
+        threads: Reader threads that are granted: innodb_parallel_read_threads, or fewer if all sessions together have
+            too many.
+        indexes: Indexes that one statement builds.
         page: innodb_page_size, bytes.
 
     Source: Context::scan_buffer_size in ddl0ctx.cc. What is subtracted buffers the writing; for the smallest shares it
@@ -89,7 +90,7 @@ def sort_buffer_bytes(buffer: float, threads: float, *, indexes: float = 1.0, pa
 
 
 def subtrees(leaf_pages: float, key_columns: float, page: float = 16384.0) -> float:
-    """Full subtrees of the root of a clustered index, each key column taken for 8 bytes; of one, a part of it.
+    """Subtrees of the root of a clustered index, counted in full ones, with 8 bytes for each key column.
 
     An entry above the leaf level has the key, 5.5 bytes of its own and a page number. Where one page holds them all,
     it is the root, and each leaf page a subtree. Where there are more levels, the root has fewer children, and each of
@@ -102,7 +103,7 @@ def subtrees(leaf_pages: float, key_columns: float, page: float = 16384.0) -> fl
 def merge_passes(
     build: IndexBuild, buffer: float, threads: float, *, indexes: float = 1.0, page: float = 16384.0
 ) -> int:
-    """How often an entry is merged, of the thread with most of them; 0 where each thread's share fits its buffer.
+    """How often an entry of the busiest thread is merged; 0 where each thread's share fits its buffer.
 
     Arguments as in sort_buffer_bytes.
     """
@@ -113,7 +114,7 @@ def merge_passes(
 def written_bytes(
     build: IndexBuild, buffer: float, threads: float, *, indexes: float = 1.0, page: float = 16384.0
 ) -> float:
-    """Bytes that the build of one index writes to temporary files: its runs, and each pass all of them again.
+    """Bytes that the build of one index writes to temporary files: its runs, and all of them again in each pass.
 
     A pass reads as much as it writes. Measured on MySQL 9.7.4 with 1 MiB, 200,000 entries of 258 bytes below the four
     subtrees of an INT key: 467 MB with one thread, 415 with two, 398 with four, 450 with eight, 505 with 16 and 613
@@ -125,7 +126,7 @@ def written_bytes(
 
 
 def _passes(build: IndexBuild, share: float, sort_buffer: float) -> int:
-    """How often a thread with such a share of the entries merges them: its runs two by two until one is left."""
+    """Merge passes of a thread with this share of the entries: it merges its runs two by two until one is left."""
     runs = math.ceil(build.buffered_bytes * share / sort_buffer)
     return math.ceil(math.log2(runs)) if runs > 1 else 0
 
@@ -133,14 +134,14 @@ def _passes(build: IndexBuild, share: float, sort_buffer: float) -> int:
 def enough_buffer(
     build: IndexBuild, threads: float, at_most: float, *, indexes: float = 1.0, passes: int = 1, page: float = 16384.0
 ) -> float | None:
-    """The smallest innodb_ddl_buffer_size, a power of two, that leaves so many merge passes.
+    """The smallest innodb_ddl_buffer_size, a power of two, that is enough for ``passes`` merge passes.
 
     Args:
-        build: What is to be sorted.
+        build: The index to build.
         threads: Reader threads.
-        at_most: Bytes; where not even the largest value within them is enough, it is that one.
-        indexes: Built by one statement.
-        passes: Wanted.
+        at_most: Bytes. Where even the largest value within this bound is not enough, that value is returned.
+        indexes: Indexes that one statement builds.
+        passes: Merge passes to allow.
         page: innodb_page_size, bytes.
 
     Returns:

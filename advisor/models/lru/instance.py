@@ -1,4 +1,4 @@
-"""One buffer pool instance: its list, its free pages, its clock, and what the settings make of them."""
+"""One buffer pool instance: its LRU list, its free list, its clock and its settings."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from exporter.midpoint import MINIMUM_LENGTH, MINIMUM_YOUNG, RATIO_DIVISOR, TOLE
 
 EXTENT = 64
 FRAGMENTS = 32
-"""Pages that an index takes one by one from the first extent of its file (FSEG_FRAG_ARR_N_SLOTS): its page 32 begins an
-extent, and no read-ahead starts before."""
+"""Pages that an index takes one by one from the first extent of its file (FSEG_FRAG_ARR_N_SLOTS). Page 32 of the index
+begins an extent; read-ahead does not start before it."""
 FLUID = 64
-"""A free list so many times smaller than the pool is taken to be refilled all the time, not in batches."""
+"""A free list that many times smaller than the pool is refilled continuously in the model, not in batches."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What has happened so far, in pages."""
+    """Pages read and promoted so far."""
 
     read: float = 0.0
     made_young: float = 0.0
@@ -36,11 +36,11 @@ class Instance:
 
     Attributes:
         clock: Evictions so far: freed_page_clock.
-        distance: Evictions after which a young page is moved to the head again (buf_page_peek_if_young).
+        distance: Evictions until a young page is moved to the head again (buf_page_peek_if_young).
         area: Pages of a linear read-ahead (read_ahead_area).
         usual: Pages that a pass reads on average.
-        due: When the page cleaner refills the free list next, ms; where it goes by the clock.
-        carried: The part of the pages just read that the midpoint passes while the free list is refilled.
+        due: Time of the page cleaner's next refill, ms; only where it refills by the clock.
+        carried: Share of the pages just read that the midpoint passes during a refill.
     """
 
     def __init__(self, pool: Pool, pages: int) -> None:
@@ -64,7 +64,7 @@ class Instance:
         self.period = pool.refill_seconds * 1000
         batch = pool.free_high - pool.free_low + 1
         self.fluid = pool.free_low > 0 and self.pages > FLUID * batch
-        # Of a batch, the tolerance's two edges and half an area that read-ahead has under way stay old.
+        # Of a batch, both edges of the tolerance and half an area of pending read-ahead stay old.
         kept = (1 - self.ratio) * (1 - self.area / 2 / batch) - 2 * TOLERANCE / batch
         self.carried = max(0.0, kept) if self.fluid else 0.0
         self.balance()
@@ -82,12 +82,12 @@ class Instance:
 
     @property
     def target_slope(self) -> float:
-        """Pages that the target grows by with each page of the list."""
+        """Growth of the target per page of the list."""
         return self.ratio if self.list.pages * (1 - self.ratio) > TOLERANCE + MINIMUM_YOUNG else 1.0
 
     @property
     def room(self) -> float:
-        """Pages that can be read before something is evicted."""
+        """Pages that can be read before an eviction."""
         if self.fluid:
             return max(0.0, self.free - (self.free_low + self.free_high) / 2)
         if self.free_low:
@@ -95,7 +95,7 @@ class Instance:
         return self.free
 
     def refill(self, now: float) -> bool:
-        """The page cleaner's batch, where it is due; ``now`` in ms."""
+        """Refill the free list if a batch of the page cleaner is due; ``now`` in ms."""
         if self.period:
             return self._refill_by_clock(now)
         if not self.free_low or self.fluid or self.free >= self.free_low - 0.5:
@@ -112,7 +112,7 @@ class Instance:
         return wanted > NOTHING
 
     def evict(self, pages: float) -> None:
-        """Evict at the tail, the midpoint following."""
+        """Evict at the tail; the midpoint follows."""
         while pages > NOTHING:
             at_once = min(pages, max(self.list.old_pages / 2, 1.0))
             self.list.evict(at_once)
@@ -133,10 +133,10 @@ class Instance:
             lru.move_midpoint(math.copysign(TOLERANCE, off) - off)
 
     def state(self, now: float) -> list[float]:
-        """What the next pass depends on, in pages: alike before and after a round, the next one is like the last.
+        """The state that the next pass depends on, in pages. A round that leaves it unchanged repeats itself.
 
-        For each object: its young and old pages, where in the list they are, and how long ago they were last put at
-        the head, or first asked for, as far as that matters.
+        For each object: its young and old pages, their positions in the list, and how long ago they were last put at
+        the head, or first accessed, as far as that matters.
         """
         sums: dict[str, list[float]] = {}
         position = 0.0

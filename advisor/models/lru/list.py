@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from advisor.models.lru.runs import NOTHING, Layer, Run, extend, mix
 
 GRAIN = 1 / 24
-"""Pages without order that come after each other are one run up to this part of the list."""
+"""Share of the list: up to this size, neighbouring unordered pages form one run."""
 LAYERS = 128
-"""A sublist in more layers than these is made coarser, whatever is in them."""
+"""Most layers of a sublist: beyond it, layers are merged even if they differ."""
 RARELY, FEW = 8, 32
-"""The list is tidied after so many passes, or when it has so many layers."""
+"""The list is compacted after RARELY calls, or when it has FEW layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sublists:
-    """Pages of an object in the young and in the old part of the list."""
+    """Pages of an object in the young and in the old sublist."""
 
     young: float
     old: float
 
 
 class LruList:
-    """The list of one instance: the young sublist from the head to the midpoint, the old one from there to the tail."""
+    """The list of one instance: the young sublist from head to midpoint, the old sublist from midpoint to tail."""
 
     def __init__(self) -> None:
         self.young: deque[Layer] = deque()
@@ -50,9 +50,9 @@ class LruList:
         return None
 
     def tail_of(self, object_: str) -> tuple[float, Layer | None]:
-        """Pages that can be evicted before it matters to an object, and where none can, the layer at the tail.
+        """Pages that can be evicted before an object is affected; where none can, the layer at the tail.
 
-        It does when its own pages go, and when the old sublist is used up.
+        An object is affected when its own pages are evicted, and when the old sublist is used up.
         """
         tail = self.tail
         if tail is None or not self.old_pages:
@@ -73,7 +73,7 @@ class LruList:
         return self.young[-1] if self.young else None
 
     def runs(self, object_: str) -> list[Run]:
-        """Those of an object that have pages."""
+        """The runs of an object that have pages."""
         self._of[object_] = found = [run for run in self._of.get(object_, ()) if run.pages > NOTHING]
         return found
 
@@ -115,7 +115,7 @@ class LruList:
             self._of.setdefault(run.object, []).append(run)
 
     def take(self, run: Run, pages: float) -> None:
-        """Account for pages that left a run, whose own count the caller keeps."""
+        """Account for pages that left a run. The caller updates the run."""
         layer = run.layer
         assert layer is not None  # noqa: S101 - every run in the list has one
         layer.pages -= pages
@@ -125,7 +125,7 @@ class LruList:
             self.young_pages -= pages
 
     def split(self, run: Run, page: float) -> Run:
-        """Make two of a run: the pages before ``page``, and the rest, which is returned."""
+        """Split a run at ``page``: it keeps the pages before, the rest is returned."""
         layer = run.layer
         assert layer is not None  # noqa: S101 - every run in the list has one
         pages = run.pages * (run.hi - page) / (run.hi - run.lo)
@@ -160,7 +160,7 @@ class LruList:
             pages -= dropped
 
     def cut_before_midpoint(self, pages: float) -> list[Run]:
-        """Take pages from the end of the young sublist, of its last layer at most."""
+        """Take pages from the end of the young sublist, at most its last layer."""
         layer = self.before_midpoint
         if layer is None:
             return []
@@ -206,7 +206,7 @@ class LruList:
                 target.append(moved)
 
     def tidy(self) -> None:
-        """Forget what is empty, make one of neighbours that are much alike, and let rounding not add up."""
+        """Drop empty runs, merge similar neighbours, and correct rounding of the counts."""
         self._untidy += 1
         if self._untidy < RARELY and len(self.young) + len(self.old) < FEW:
             return
@@ -232,7 +232,7 @@ class LruList:
 
 
 def _tidied(layers: deque[Layer]) -> deque[Layer]:
-    """The layers that have pages, small ones together: as few as GRAIN asks for where there are many."""
+    """The layers that have pages, with small ones merged."""
     full = []
     for layer in layers:
         layer.runs = [run for run in layer.runs if run.pages > NOTHING]

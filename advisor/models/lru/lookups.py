@@ -1,4 +1,4 @@
-"""What point accesses do to the LRU list, a slice of time after the other."""
+"""Point accesses to the LRU list, one slice of time after the other."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from advisor.models.lru.runs import NOTHING, Run
 
 MOST_SLICES = 64
 CYCLE = 32
-"""MOST_SLICES are the most of a step, unless pages would be read twice in one of them. From then on, what a CYCLE of
-slices did is done again for as long as the step has lasted until then."""
+"""A step has at most MOST_SLICES slices, unless a page would be read twice in one of them. After that, the effect of a
+CYCLE of slices is repeated for as long as the step has lasted so far."""
 PART = 1 / 12
-"""Of the object, and of the old sublist: more pages than these are not read in one slice, for they evict others that it
-asks for."""
+"""Share of the object and of the old sublist: most pages that one slice reads. More would evict pages that the same
+slice accesses."""
 ASKED = 1.0
-"""Of the old sublist: more pages than these are not found in one slice."""
+"""Share of the old sublist: most pages that one slice finds."""
 SMALL = 0.08
-"""Of what a pass of anything reads on average: so much is fine enough, too; it is only a small part of all reads."""
-FEW = 8.0  # pages; a slice that moves so few is fine enough
+"""Share of the pages that a pass reads on average: a slice of this size is fine enough, too."""
+FEW = 8.0  # pages: a slice that moves no more is fine enough
 
 
 class Lookups:
-    """Point accesses spread evenly over a time.
+    """Point accesses that are spread evenly over a time.
 
     Args:
-        instance: Where.
-        object_: On what.
+        instance: The instance that holds the pages.
+        object_: Name of the object.
         groups: Its pages.
-        rates: Accesses that each group gets in all.
-        start: When they begin, ms.
-        lasts: How long they last, ms.
+        rates: Accesses to each group in all.
+        start: Start of the accesses, ms.
+        lasts: Their duration, ms.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Lookups:
         self.object = object_
         self.start, self.lasts = start, lasts
         self.sizes = [group.pages for group in groups]
-        # Accesses a page; of a small object some instances have none.
+        # Accesses per page; some instances have no pages of a small object.
         self.each = [rate / pages if pages else 0.0 for rate, pages in zip(rates, self.sizes, strict=True)]
         held = [group for group, rate in zip(groups, rates, strict=True) if rate]
         self.span = (min(group.lo for group in held), max(group.hi for group in held)) if held else (0.0, 0.0)
 
     def run(self) -> None:
-        """Do them."""
+        """Do the accesses."""
         found = [0.0] * len(self.sizes)
         for run in self.at.list.runs(self.object):
             found = list(map(add, found, map(mul, run.shares, repeat(run.pages))))
@@ -79,7 +79,7 @@ class Lookups:
                 since, counts, clock = done, replace(self.at.counts), self.at.clock
 
     def _go_on(self, part: float, factor: float, counts: Counts, clock: float) -> None:
-        """Do another part at the rates since; pages come and go, and what is there stays alike."""
+        """Repeat the effect of the last slices for another part of the step; the present pages stay alike."""
         at = self.at
         evicted = factor * (at.clock - clock)
         at.counts.read += factor * (at.counts.read - counts.read)
@@ -91,7 +91,7 @@ class Lookups:
             run.stamp += evicted
 
     def _part(self, found: list[float]) -> float:
-        """How much of the step can be done at once, 1 being all of it, where so many pages of each group are there."""
+        """The share of the step, up to 1, that one slice can do; ``found`` are the present pages of each group."""
         at = self.at
         missed = math.fsum(map(mul, map(sub, self.sizes, found), self.each))
         asked = math.fsum(map(mul, found, map(min, self.each, repeat(1.0))))
@@ -99,17 +99,17 @@ class Lookups:
         small = min(held, math.fsum(self.sizes))
         fine = max(FEW, PART * small, min(SMALL * at.usual, small / 2))
         wanted = max(missed / fine, asked / max(FEW, ASKED * held), 1.0)
-        # However many there are to be, a page is not to be read twice in one.
+        # A page must not be read twice in one slice, however many slices that takes.
         return 1 / max(min(wanted, MOST_SLICES), 4 * missed / max(small, FEW))
 
     def _slice(self, found: list[float], now: float, lasts: float, part: float) -> list[float]:
-        """Do a part of the step around ``now``; the pages of each group that are then there."""
+        """Do a part of the step around ``now``; return the present pages of each group."""
         at, lru = self.at, self.at.list
         rates = [each * part for each in self.each]
         asked = [-math.expm1(-rate) for rate in rates]
         kept = [1 - chance for chance in asked]
         clocked = at.clock > 0
-        # Half of what is evicted in the slice is gone when the average page is asked for.
+        # Half of the slice's evictions have happened when the average page is accessed.
         early = sum(self._missed(found, asked)) / 2
         self._make_room(early, now)
         found = moved = [0.0] * len(self.sizes)
@@ -152,14 +152,14 @@ class Lookups:
     def _put(
         self, missed: list[float], again: list[float] | None, moved: list[float], access: float, now: float
     ) -> None:
-        """Put the pages of each group that were read at the midpoint, those that were moved at the head.
+        """Put pages that were read at the midpoint, and pages that were moved at the head.
 
         Args:
-            missed: What was read.
-            again: The part of it that was asked for once more, and so goes to the head, too.
-            moved: What was moved.
-            access: When that was first asked for, a sum over its pages.
-            now: When the other was.
+            missed: Pages of each group that were read.
+            again: Share of these that was accessed once more, and so goes to the head, too.
+            moved: Pages of each group that were moved.
+            access: First access of the moved pages, summed over the pages.
+            now: First access of the pages that were read.
         """
         at, lru = self.at, self.at.list
         if again is not None:
@@ -173,12 +173,12 @@ class Lookups:
         lru.put_at_head(self._run(moved, access / math.fsum(moved) if access else now))
 
     def _missed(self, found: list[float], asked: list[float]) -> list[float]:
-        """Pages of each group that are asked for and not there."""
+        """Pages of each group that are accessed and not present."""
         absent = map(max, map(sub, self.sizes, found), repeat(0.0))
         return list(map(mul, absent, asked))
 
     def _run(self, pages: Sequence[float], access: float) -> list[Run]:
-        """So many pages of each group, together, first asked for at ``access``."""
+        """A run of these pages of each group, first accessed at ``access``."""
         total = sum(pages)
         if total <= NOTHING:
             return []
@@ -186,7 +186,7 @@ class Lookups:
         return [Run(self.object, shares, self.span, total, order=0, access=(access, 0.0), stamp=(self.at.clock, 0.0))]
 
     def _make_room(self, pages: float, now: float) -> None:
-        """Evict what must go for so many pages to be read; the midpoint follows when the slice is done."""
+        """Evict as many pages as the read of ``pages`` needs; the midpoint follows at the end of the slice."""
         at = self.at
         while pages > NOTHING:
             at.refill(now)
@@ -203,7 +203,7 @@ class Lookups:
             pages -= taken
 
     def _promoted(self, run: Run, now: float) -> float:
-        """The part of a run's pages that are moved to the head when asked for."""
+        """Share of a run's pages that move to the head when accessed."""
         at = self.at
         if at.clock <= 0 or run.layer is None:
             return 0.0
@@ -217,9 +217,9 @@ class Lookups:
         return (wanted - low) / (high - low) if low < wanted else 0.0
 
     def _again(self, rates: Sequence[float], lasts: float) -> list[float] | None:
-        """The part of the pages read that go to the head within the same slice, by group; None where none do.
+        """Share of the pages read that go to the head within the same slice, by group; None where none do.
 
-        With innodb_old_blocks_time, those asked for again when it is over. ``rates`` are accesses a page in the slice.
+        With innodb_old_blocks_time, these are accessed again when it is over. ``rates`` are accesses per page in it.
         """
         at = self.at
         if at.clock <= 0:

@@ -1,4 +1,4 @@
-"""Which pages of an object are how popular: groups of pages that point accesses choose equally often."""
+"""The popularity of an object's pages: groups of pages that point accesses choose equally often."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 HALVINGS = (13, 9, 6, 4, 3, 2, 1, 0)
-"""A group ends at so many halvings of the pages: finer where popular pages become rare ones, since what is popular
-enough is always in the pool, and what is rare enough never."""
+"""A group ends at each of these halvings of the pages. Groups are finer where popular pages turn into rare ones: very
+popular pages are always in the pool, very rare ones never."""
 _EXACT = 256  # ranks whose weights are summed one by one
 
 
 class Group(NamedTuple):
-    """Pages of an object: ``pages`` of the page numbers ``lo`` to ``hi``, spread evenly."""
+    """``pages`` pages of an object, spread evenly over the page numbers ``lo`` to ``hi``."""
 
     lo: float
     hi: float
@@ -22,7 +22,7 @@ class Group(NamedTuple):
 
     @property
     def density(self) -> float:
-        """Pages a page number."""
+        """Pages per page number."""
         return self.pages / (self.hi - self.lo)
 
 
@@ -30,9 +30,9 @@ def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[Group, ...]:
     """The groups of an object, the most popular first.
 
     Args:
-        pages: Its size.
-        looked_up: How many of its first pages are chosen by point accesses; 0 where it is only scanned.
-        skewed: Whether some of them are chosen more often than others.
+        pages: Size of the object.
+        looked_up: Number of its first pages that point accesses choose; 0 where it is only scanned.
+        skewed: Whether accesses prefer some of these pages.
     """
     found = []
     if looked_up:
@@ -44,11 +44,11 @@ def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[Group, ...]:
 
 
 def chances(found: tuple[Group, ...], looked_up: int, skew: float) -> list[float]:
-    """The part of point accesses on the first ``looked_up`` pages that each group gets; ranks as ``rank ** -skew``."""
+    """The share of point accesses on the first ``looked_up`` pages for each group; rank r weighs ``r ** -skew``."""
     total = _weight(looked_up, skew)
     chosen = [group for group in found if group.lo < looked_up]
     if sum(group.pages for group in chosen) != looked_up or not skew:
-        # Another step of points, over other pages: its popular pages are anywhere among these.
+        # A step of points over other pages: its popular pages may be any of these.
         within = [max(0.0, min(group.hi, looked_up) - group.lo) * group.density for group in found]
         return [each / sum(within) for each in within]
     weights, begin = [], 0
@@ -65,7 +65,7 @@ def _bounds(pages: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _weight(ranks: int, skew: float) -> float:
-    """The sum of ``rank ** -skew`` over the first ranks, by Euler and Maclaurin beyond the first few."""
+    """The sum of ``rank ** -skew`` over the first ranks, by the Euler-Maclaurin formula beyond the first few."""
     head = math.fsum(rank**-skew for rank in range(1, min(ranks, _EXACT) + 1))
     if ranks <= _EXACT:
         return head

@@ -1,20 +1,20 @@
-"""Runs of like pages in the LRU list: their number costs, not the pages in them."""
+"""Runs of like pages in the LRU list. The cost of the model grows with the runs, not with their pages."""
 
 from __future__ import annotations
 
 NOTHING = 1e-6
-"""Fewer pages than this are none: what rounding leaves behind."""
+"""Fewer pages than this are zero: they come from rounding."""
 
 
 class Run:
     """Pages of one object that lie together in the list, spread evenly over the page numbers ``lo`` to ``hi``.
 
     Attributes:
-        object: Whose pages.
-        shares: What part of them is of each of its groups (popularity.py).
-        lo, hi: The page numbers, of which ``pages`` are there.
+        object: Name of the object.
+        shares: Share of the pages in each of the object's groups (popularity.py).
+        lo, hi: Range of page numbers; ``pages`` of these are present.
         order: 1 where the page numbers rise from the head to the tail, -1 where they fall, 0 where there is no order.
-        access, access_slope: Page p was first asked for at ``access + access_slope * p``, ms.
+        access, access_slope: Page p was first accessed at ``access + access_slope * p``, ms.
         stamp, stamp_slope: InnoDB's freed_page_clock when page p was last put at the head, likewise.
     """
 
@@ -43,11 +43,11 @@ class Run:
 
     @property
     def density(self) -> float:
-        """Pages that are there, a page number."""
+        """Present pages per page number."""
         return self.pages / (self.hi - self.lo)
 
     def cut(self, pages: float, *, tailward: bool) -> tuple[float, float]:
-        """Take pages from one end; the span they were of. The layer's count is the caller's to keep."""
+        """Take pages from one end, and return their span. The caller updates the count of the layer."""
         lo, hi = self.lo, self.hi
         if self.order:
             width = (hi - lo) * (pages / self.pages) if pages < self.pages else hi - lo
@@ -59,12 +59,12 @@ class Run:
         return lo, hi
 
     def like(self, span: tuple[float, float], pages: float) -> Run:
-        """Other pages of the same history."""
+        """A run of other pages with the same history."""
         access, stamp = (self.access, self.access_slope), (self.stamp, self.stamp_slope)
         return Run(self.object, self.shares, span, pages, order=self.order, access=access, stamp=stamp)
 
     def continues(self, other: Run) -> bool:
-        """Whether the pages of ``other``, next to these in the list, are more of the same."""
+        """Whether ``other``, next to this run in the list, continues it."""
         return (
             self.access == other.access
             and self.object == other.object
@@ -76,7 +76,7 @@ class Run:
         )
 
     def absorbs(self, other: Run) -> bool:
-        """Take in the pages of a run that is much the same: of the same pass, and next to this one or among it."""
+        """Take in a similar run: of the same pass, and next to this one or inside it. False if it is not similar."""
         if self.object != other.object or self.order != other.order:
             return False
         lo, hi = min(self.lo, other.lo), max(self.hi, other.hi)
@@ -116,7 +116,7 @@ def _alike(some: tuple[float, ...], others: tuple[float, ...]) -> bool:
 
 
 def extend(layer: Layer, runs: list[Run], pages: float, *, headward: bool) -> bool:
-    """Let a layer grow by runs that are more of the same, one by one and in the same proportions."""
+    """Let a layer grow by runs that continue its own, pair by pair and in the same proportions."""
     if len(layer.runs) != len(runs) or layer.pages <= NOTHING:
         return False
     scale = layer.pages / pages
@@ -142,7 +142,7 @@ def extend(layer: Layer, runs: list[Run], pages: float, *, headward: bool) -> bo
 
 
 def mix(layer: Layer, runs: list[Run], pages: float, most: float) -> bool:
-    """Let a small layer of pages without order take in more of them."""
+    """Let a small layer of unordered pages take in more."""
     if layer.pages + pages > most or len(layer.runs) != 1 or len(runs) != 1 or layer.runs[0].order or runs[0].order:
         return False
     if layer.pages <= NOTHING or not layer.runs[0].absorbs(runs[0]):

@@ -1,8 +1,8 @@
-"""A scan's way through the LRU list, from one event to the next.
+"""A pass of a scan through the LRU list, from event to event.
 
-Between two events all rates are constant. An event is: a run of the object begins or ends, the last layer of a sublist
-is used up, the free list is, the midpoint comes to the edge of its tolerance, or the answer to "is this page moved to
-the head?" changes. Rates are pages a page of the scan.
+Rates are constant between two events. An event is: a run of the object begins or ends, the last layer of a sublist or
+the free list is used up, the midpoint reaches the edge of its tolerance, or the answer to "is this page moved to the
+head?" changes. Rates are pages per page of the scan.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from exporter.midpoint import MINIMUM_LENGTH, TOLERANCE
 READ_AHEAD_FAILURES = 8
 """64 - innodb_read_ahead_threshold: pages of an area that may be out of order (buf0rea.cc, buf_read_ahead_linear)."""
 TOUCHES = 3
-"""Times that the row path comes back to a page while it reads its rows; more than one, seen on MySQL 9.7."""
+"""Accesses of the row path to a page while it reads its rows; more than one, as seen on MySQL 9.7."""
 SHORTEST = 0.25  # pages between two events
 
 
 class _Rates(NamedTuple):
-    """What happens until the next event.
+    """Rates until the next event.
 
     Attributes:
-        missed, evicted: Pages read, and pages that go for them.
-        promoted: Runs whose pages go to the head when asked for.
-        to_head: The part of the pages read that goes to the head at once.
-        ahead: The part of them that read-ahead brings: those that the midpoint passes go to the head when asked for.
+        missed, evicted: Pages read, and pages evicted for them.
+        promoted: Runs whose pages move to the head when accessed.
+        to_head: Share of the pages read that goes to the head at once.
+        ahead: Share of the pages read that read-ahead brings. Where the midpoint passes them, they go to the head when
+            accessed.
         moved: Young pages that become old; where negative, pages just read that become young.
-        through: Whether what goes for them is of no concern to this pass: what it has read itself goes, too, in time.
+        through: Whether this pass needs none of the evicted pages, so that its own pages may be evicted as well.
     """
 
     missed: float
@@ -49,14 +50,14 @@ class ScanPass:
     """One pass over an object, in page order.
 
     Args:
-        instance: Where.
-        object_: What.
+        instance: The instance that holds the pages.
+        object_: Name of the object.
         groups: Its pages.
-        start: When it begins, ms.
-        each: How long a page takes, ms.
+        start: Start of the pass, ms.
+        each: Time of a page, ms.
         end: Page number to stop before.
-        fetch: How pages are asked for.
-        unread: Pages at the beginning that no read-ahead brings.
+        fetch: How pages are fetched.
+        unread: Pages at the beginning that read-ahead never brings.
     """
 
     def __init__(
@@ -78,26 +79,26 @@ class ScanPass:
         self.end = end
         self.normal = fetch == "normal"
         self.unread = unread
-        self.leads, self.disorder = True, 0.0  # whether read-ahead follows what was just read, and why not
+        self.leads, self.disorder = True, 0.0  # whether read-ahead follows the last pages, and their disorder
         self.lingers = each * (TOUCHES - 1) / TOUCHES if self.normal else 0.0
         self.cursor = 0.0
-        # What is at the cursor: pages of the object, of these the ones that are not in the pool, the runs that the
-        # others are of, with the pages of each; and the runs that the scan comes to later.
+        # At the cursor: pages of the object, the pages of these that are not in the pool, and the runs of the others
+        # with their pages. Then the runs that the scan reaches later.
         self.present = self.missed = 0.0
         self.hits: dict[Run, float] = {}
         self.pending: list[Run] = []
 
     def run(self) -> None:
-        """Go through the object."""
+        """Scan the object."""
         while self.cursor < self.end - NOTHING:
             start, each = self.access
             if self.at.refill(start + each * self.cursor):
-                self._ask_for_passed()
+                self._access_passed()
             self._look()
             self._apply(*self._next_event())
 
     def _look(self) -> None:
-        """See what is at the cursor."""
+        """Find the pages at the cursor."""
         cursor = self.cursor
         self.present = sum([g.pages / (g.hi - g.lo) for g in self.groups if g.lo <= cursor + NOTHING < g.hi])
         self.hits, self.pending = {}, []
@@ -113,7 +114,7 @@ class ScanPass:
         self.missed = missed if missed > NOTHING else 0.0
 
     def _next_event(self) -> tuple[float, _Rates]:
-        """How many pages it is to the next event, and what happens until then."""
+        """The number of pages to the next event, and the rates until then."""
         at, lru = self.at, self.at.list
         room = at.room
         full = room <= NOTHING
@@ -135,8 +136,8 @@ class ScanPass:
         to_head, ahead, lasts = self._fate(evicted)
         chunk = min(chunk, lasts)
         if ahead and not full and refill < math.inf:
-            # Of the area that is being read ahead when the free list is refilled, the midpoint takes back what it
-            # passed, before the scan asks for it.
+            # A refill during the read-ahead of an area: the midpoint moves back over the pages that it passed before
+            # the scan accesses them.
             area = self._area_of(self.cursor + refill - NOTHING)
             if self.cursor < area - NOTHING:
                 chunk = min(chunk, area - self.cursor)
@@ -162,10 +163,10 @@ class ScanPass:
         return at.room / self.missed if at.free_low and self.missed and not at.fluid else math.inf
 
     def _midpoint(self, old: float, grown: float, promoted: dict[Run, float]) -> tuple[float, float]:
-        """How the midpoint moves where the old sublist gains ``old`` pages, the list ``grown``.
+        """The move of the midpoint while the old sublist grows by ``old`` and the list by ``grown`` pages.
 
         Returns:
-            ``moved`` of _Rates, and for how many pages that stays so.
+            ``moved`` of _Rates, and the number of pages that it is valid for.
         """
         at = self.at
         if not at.sublists:
@@ -178,11 +179,11 @@ class ScanPass:
         return (0.0, edge / abs(drift)) if edge > NOTHING else (-drift, math.inf)
 
     def _area_of(self, page: float) -> float:
-        """Where the read-ahead area of a page begins."""
+        """The start of a page's read-ahead area."""
         return (page - FRAGMENTS) // self.at.area * self.at.area + FRAGMENTS
 
     def _race(self, tail: Layer) -> None:
-        """Runs whose next pages are at the tail: whether the scan or the eviction gets to them first."""
+        """For runs whose next pages are at the tail: whether the scan or the eviction reaches them first."""
         for run in tail.runs:
             if run not in self.hits or run.order >= 0 or run.lo < self.cursor - NOTHING:
                 continue
@@ -190,7 +191,7 @@ class ScanPass:
             if not self._promotes(run, self.missed)[0]:
                 left = density if share * self.missed <= density else 0.0
             else:
-                # What is hit and what is evicted are together all that the scan passes.
+                # Hits and evictions together are all pages that the scan passes.
                 left = density - share * self.missed / (1 - share) if share < 1 - 1e-9 else 0.0
             self.missed += density - max(left, 0.0)
             if left > NOTHING:
@@ -200,7 +201,7 @@ class ScanPass:
                 self.pending.append(run)
 
     def _promoted(self, clock_rate: float) -> tuple[dict[Run, float], float]:
-        """The runs at the cursor whose pages are moved to the head, with the pages, and for how many that stays so."""
+        """The runs at the cursor whose pages move to the head, with their pages; valid for so many pages."""
         promoted: dict[Run, float] = {}
         shortest = math.inf
         for run, density in self.hits.items():
@@ -211,7 +212,7 @@ class ScanPass:
         return promoted, shortest
 
     def _promotes(self, run: Run, clock_rate: float) -> tuple[bool, float]:
-        """Whether pages of a run are moved to the head when asked for, and for how many pages that stays so.
+        """Whether pages of a run move to the head when accessed, and the number of pages that this is valid for.
 
         The source: buf_page_peek_if_too_old and buf_page_peek_if_young.
         """
@@ -232,14 +233,14 @@ class ScanPass:
         return yes, max(-over / slope, SHORTEST)
 
     def _fate(self, evicted: float) -> tuple[float, float, float]:
-        """What becomes of the pages read: ``to_head`` and ``ahead`` of _Rates, and for how many pages that stays so."""
+        """Where pages read go: ``to_head`` and ``ahead`` of _Rates, and the number of pages that they are valid for."""
         at = self.at
         if not self.normal:
             return 0.0, 0.0, math.inf
         disorder = self._out_of_order()
         leads = self.missed > 0 and disorder * at.area <= READ_AHEAD_FAILURES
         if leads and not self.leads:
-            # No read-ahead before the end of an area that is in order and whose last page was read.
+            # Read-ahead starts at the end of an area that is in order and whose last page was read.
             area = self._area_of(self.cursor)
             failed = self.disorder * (self.cursor - area) > READ_AHEAD_FAILURES
             self.unread = max(self.unread, area + at.area * (2 if failed else 1))
@@ -253,12 +254,12 @@ class ScanPass:
         if not moves and evicted:
             lasts = max((at.distance - at.clock) / evicted, SHORTEST)
             area = self._area_of(self.cursor + lasts)
-            if leads and area >= self.unread:  # all of an area is read before its first page is asked for
+            if leads and area >= self.unread:  # the whole area is read before its first page is accessed
                 moves = self.cursor > area - NOTHING
                 lasts = math.inf if moves else area - self.cursor
         if (not at.time_ms and moves) or (at.time_ms and self.lingers >= at.time_ms):
             return 1.0, 0.0, lasts
-        if evicted and not at.carried:  # the old sublist does not grow: the midpoint passes none of what is read
+        if evicted and not at.carried:  # the old sublist does not grow: the midpoint passes no page
             return 0.0, 0.0, lasts
         ahead = self.missed / self.present if moves and leads else 0.0
         if self.cursor < self.unread - NOTHING:
@@ -266,34 +267,34 @@ class ScanPass:
         return at.carried * ahead if evicted else 0.0, ahead, lasts
 
     def _out_of_order(self) -> float:
-        """The part of the pages whose predecessor was first asked for later (buf_read_ahead_linear counts these)."""
+        """Share of the pages whose predecessor was first accessed later (buf_read_ahead_linear counts these)."""
         if len(self.hits) + (self.missed > 0) < 2:
             return 0.0
-        parts: dict[tuple[float, float], float] = {self.access: self.missed}
+        pages: dict[tuple[float, float], float] = {self.access: self.missed}
         for run, density in self.hits.items():
             access = (run.access, run.access_slope)
-            parts[access] = parts.get(access, 0.0) + density
-        total = sum(parts.values())
-        return (1 - sum((part / total) ** 2 for part in parts.values())) / 2
+            pages[access] = pages.get(access, 0.0) + density
+        total = sum(pages.values())
+        return (1 - sum((each / total) ** 2 for each in pages.values())) / 2
 
     def _through(self, promoted: dict[Run, float]) -> bool:
-        """Whether the old sublist holds nothing that this pass comes to: as much comes as goes, whatever goes."""
+        """Whether the old sublist holds no page that this pass reaches: then it does not matter which are evicted."""
         if promoted or not self.at.list.old_pages:
             return False
         return not any(run.layer and run.layer.old for runs in (self.hits, self.pending) for run in runs)
 
     def _layer_lasts(self, layer: Layer, rate: float, promoted: dict[Run, float]) -> float:
-        """Pages of the scan until a layer that ``rate`` pages are taken from is used up."""
+        """Pages of the scan until a layer is used up that loses ``rate`` pages per page."""
         for run, density in promoted.items():
             if run.layer is layer:
                 rate += density
         lasts = layer.pages / rate
         if layer.old or not any(run.layer is layer for run in self.hits):
             return lasts
-        return max(lasts / 16, 1.0)  # pages change from one sublist to the other under the scan
+        return max(lasts / 16, 1.0)  # pages change sublists during the scan
 
     def _runs_last(self, tail: Layer | None, evicted: float, promoted: dict[Run, float]) -> float:
-        """Pages of the scan until a run of the object, or a group, begins or ends, evictions considered."""
+        """Pages of the scan until a run of the object, or a group, begins or ends, with evictions."""
         cursor, lasts = self.cursor, math.inf
         for group in self.groups:
             edge = group.lo if group.lo > cursor + NOTHING else group.hi
@@ -317,7 +318,7 @@ class ScanPass:
         return lasts
 
     def _apply(self, chunk: float, rates: _Rates) -> None:
-        """Do what happens until the next event."""
+        """Apply the rates up to the next event."""
         at, lru = self.at, self.at.list
         if self.normal and at.time_ms > 0 and at.clock > 0:
             at.counts.not_made_young += self._refused(rates) * chunk
@@ -340,7 +341,7 @@ class ScanPass:
             at.balance()
 
     def _refused(self, rates: _Rates) -> float:
-        """Pages of the old sublist that are asked for and stay there, a page of the scan."""
+        """Pages of the old sublist that are accessed and stay there, per page of the scan."""
         stay = 0.0
         if self.at.sublists:
             stay = rates.missed * (1 if self.lingers else 1 - rates.to_head)
@@ -350,7 +351,7 @@ class ScanPass:
         return stay
 
     def _read(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
-        """Read what is not there: pages for the head, for before the midpoint, and for the midpoint."""
+        """Read the missing pages: runs for the head, for before the midpoint, and for the midpoint."""
         if not rates.missed:
             return [], [], []
         at, counts = self.at, self.at.counts
@@ -358,25 +359,25 @@ class ScanPass:
         counts.read += pages
         at.free -= pages - rates.evicted * chunk
         if not at.sublists:
-            parts = (1.0, 0.0, 0.0)
+            shares = (1.0, 0.0, 0.0)
         else:
             if rates.to_head == 1.0:
                 counts.made_young += pages
             young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
             head = rates.to_head + young * rates.ahead
-            parts = (head, young * (1 - rates.ahead), 1 - rates.to_head - young)
+            shares = (head, young * (1 - rates.ahead), 1 - rates.to_head - young)
         span = (self.cursor, self.cursor + chunk)
-        shares = self._not_found()
+        groups = self._not_found()
 
         def put(part: float, order: int, stamp: tuple[float, float] = (0.0, 0.0)) -> list[Run]:
             if part <= 0:
                 return []
-            return [Run(self.object, shares, span, pages * part, order=order, access=self.access, stamp=stamp)]
+            return [Run(self.object, groups, span, pages * part, order=order, access=self.access, stamp=stamp)]
 
-        return put(parts[0], -1, stamp), put(parts[1], 1), put(parts[2], -1)
+        return put(shares[0], -1, stamp), put(shares[1], 1), put(shares[2], -1)
 
     def _promote(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> list[Run]:
-        """Take the pages that are moved to the head from where they are."""
+        """Remove the pages that move to the head from their places."""
         head = []
         lru = self.at.list
         for run in rates.promoted:
@@ -395,7 +396,7 @@ class ScanPass:
         return head
 
     def _not_found(self) -> tuple[float, ...]:
-        """The part of each group in the pages read."""
+        """The share of each group in the pages read."""
         if len(self.groups) == 1:
             return (1.0,)
         left = [g.density if g.lo <= self.cursor + NOTHING < g.hi else 0.0 for g in self.groups]
@@ -405,8 +406,8 @@ class ScanPass:
         total = sum(left)
         return tuple(pages / total for pages in left)
 
-    def _ask_for_passed(self) -> None:
-        """What read-ahead brought and the midpoint passed, and did not take back, goes to the head when asked for."""
+    def _access_passed(self) -> None:
+        """Move pages to the head that read-ahead brought, the midpoint passed, and the scan accesses."""
         at, lru = self.at, self.at.list
         layer = lru.before_midpoint
         if layer is None or at.clock < at.distance or not self.normal:

@@ -1,6 +1,6 @@
-"""What the model of the LRU list is asked about: a buffer pool, and what happens to it, step by step.
+"""A scenario of the LRU model: a buffer pool, and steps that happen to it.
 
-The same shapes are the file that ``innodb-advisor lru`` reads and the arguments of the model. Lengths are pages, times
+The file that ``innodb-advisor lru`` reads and the arguments of the model have these shapes. Lengths are pages, times
 seconds unless a name says otherwise.
 """
 
@@ -12,20 +12,18 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 Fetch = Literal["normal", "scan"]
-"""How a scan fetches its pages: the row path, or Page_fetch::SCAN, which MySQL's parallel readers use."""
-
-
+"""How a scan fetches its pages: by the row path, or by Page_fetch::SCAN as MySQL's parallel readers do."""
 MOST_PAGES = 2**40
 MOST_PASSES = 100_000
-"""Of a scenario: what it says of each has to be kept."""
+"""Most passes of a scenario: the result of each is kept."""
 
 
-class _Part(BaseModel):
+class _Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Pool(_Part):
-    """A buffer pool and the settings that its LRU lists obey.
+class Pool(_Shape):
+    """A buffer pool and the settings of its LRU lists.
 
     The page cleaner refills the free list of an instance up to ``free_high``: once it is shorter than ``free_low``
     (MariaDB: half of innodb_lru_scan_depth, and all of it), or every ``refill_seconds`` (MySQL while something is
@@ -57,7 +55,7 @@ class Pool(_Part):
         return Pool.model_validate(self.model_dump() | settings.model_dump(exclude_none=True))
 
 
-class Scan(_Part):
+class Scan(_Shape):
     """Full scans of an object in page order; ``gap_seconds`` pass after each."""
 
     scan: str = Field(min_length=1)
@@ -68,7 +66,7 @@ class Scan(_Part):
     fetch: Fetch = "normal"
 
 
-class Points(_Part):
+class Points(_Shape):
     """Single page accesses spread evenly over ``seconds``; the page of rank r is chosen with weight r ** -skew."""
 
     points: str = Field(min_length=1)
@@ -79,8 +77,8 @@ class Points(_Part):
     seed: int = 1
 
 
-class Settings(_Part):
-    """Settings that change; None stays as it is."""
+class Settings(_Shape):
+    """Settings to change; None keeps the value."""
 
     old_blocks_pct: int | None = Field(None, ge=5, le=95)
     old_blocks_time_ms: float | None = Field(None, ge=0, le=2**32 - 1)
@@ -88,21 +86,21 @@ class Settings(_Part):
     free_high: int | None = Field(None, ge=0)
 
 
-class Set(_Part):
+class Set(_Shape):
     """SET GLOBAL while the server runs."""
 
     set: Settings
 
 
-class Repeat(_Part):
-    """Steps that are done so many times."""
+class Repeat(_Shape):
+    """Steps that are repeated."""
 
     repeat: int = Field(gt=0, le=10_000)
     steps: tuple[Step, ...] = Field(min_length=1, strict=False)
 
 
 def _kind(step: Any) -> str | None:
-    """Which step it is, by the key that names it."""
+    """The kind of a step, by the key that names it."""
     if isinstance(step, BaseModel):
         return type(step).__name__.lower()
     return next((key for key in ("scan", "points", "set", "repeat") if isinstance(step, dict) and key in step), None)
@@ -117,10 +115,10 @@ Step = Annotated[
 ]
 
 
-class Scenario(_Part):
-    """A pool, empty at first, and the steps done to it in turn.
+class Scenario(_Shape):
+    """An empty pool and the steps that follow.
 
-    An object has one size, that of the step that names it with the most pages.
+    An object has one size: the largest that a step gives it.
     """
 
     pool: Pool
@@ -134,11 +132,11 @@ class Scenario(_Part):
         return self
 
     def flat(self) -> Iterator[Scan | Points | Set]:
-        """The steps in the order in which they happen, repeats written out."""
+        """The steps in their order, with repeats written out."""
         return _flat(self.steps, once=False)
 
     def distinct(self) -> Iterator[Scan | Points | Set]:
-        """The steps as they are written, each once."""
+        """Each step once, as written."""
         return _flat(self.steps, once=True)
 
     def sizes(self) -> dict[str, int]:
@@ -152,7 +150,7 @@ class Scenario(_Part):
 
 
 def _passes(steps: tuple[Step, ...]) -> int:
-    """Passes of scans and steps of points, repeats written out."""
+    """The number of passes of scans and of steps of points, with repeats written out."""
     found = 0
     for step in steps:
         if isinstance(step, Repeat):
@@ -172,16 +170,16 @@ def _flat(steps: tuple[Step, ...], *, once: bool) -> Iterator[Scan | Points | Se
 
 
 class Pass(NamedTuple):
-    """What one pass of a scan, or one step of points, did, and how the pool looks after it.
+    """The result of one pass of a scan or of one step of points, and the pool after it.
 
     Attributes:
-        step: Which step of the scenario in the order they happened, from 1.
-        object: What was scanned or looked up.
-        number: Which pass of the step, from 1.
+        step: Number of the step in the order of the scenario, from 1.
+        object: Name of the scanned or looked-up object.
+        number: Number of the pass within the step, from 1.
         pages_read: Pages read from disk, read-ahead included.
         made_young: Pages moved from the old sublist to the head of the list.
-        not_made_young: Pages found in the old sublist, and left there because innodb_old_blocks_time was not over.
-        young_pages, old_pages, free_pages: At the end, all instances together.
+        not_made_young: Pages that stayed in the old sublist because innodb_old_blocks_time was not over.
+        young_pages, old_pages, free_pages: In all instances together, at the end.
     """
 
     step: int

@@ -1,4 +1,4 @@
-"""InnoDB's midpoint LRU list: what scans and point accesses read from disk, at a cost that does not grow with the pool.
+"""The simulation of InnoDB's midpoint LRU list. Its cost does not grow with the size of the pool.
 
 The rules are those of storage/innobase/buf/buf0lru.cc, buf0buf.cc and buf0rea.cc, the same from MySQL 5.6 to 9.7 and
 MariaDB 10.5 to 11.8; tests/advisor/models/lru/reference.py has them page by page. Here, pages that lie together in
@@ -19,17 +19,17 @@ from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenario, Step
 
 ALIKE = 1e-3
-"""Instances whose shares of every object differ by less than this part of an instance are one in the model."""
+"""Share of an instance: instances that differ by less in each object are one instance in the model."""
 STEADY = 2e-3
-"""A round that changes less than this part of the pool goes on in the same way."""
+"""Share of the pool: a round that changes less than this repeats itself from then on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a scenario did.
+    """The result of a scenario.
 
     Attributes:
-        passes: Every pass of a scan and every step of points, in the order they happened.
+        passes: Each pass of a scan and each step of points, in their order.
         resident: Pages of each object in the pool at the end.
     """
 
@@ -38,7 +38,7 @@ class Simulation:
 
 
 def simulate(scenario: Scenario) -> Simulation:
-    """What the scenario reads, and what it leaves in the pool."""
+    """Run a scenario: the pages it reads, and the pages it leaves in the pool."""
     simulator = _Simulator(scenario)
     passes = tuple(each for step in scenario.steps for each in simulator.do(step))
     return Simulation(passes, {name: simulator.resident(name) for name in simulator.sizes})
@@ -61,7 +61,9 @@ class _Simulator:
         self.groups = {
             name: groups(size, looked_up.get(name, 0), skewed=name in skewed) for name, size in self.sizes.items()
         }
-        self.parts = [_Part(self.pool, count, shares, self.groups) for count, shares in _shares(self.pool, self.sizes)]
+        self.instances = [
+            _Instances(self.pool, count, shares, self.groups) for count, shares in _shares(self.pool, self.sizes)
+        ]
 
     def do(self, step: Step) -> Iterator[Pass]:
         """One step of the scenario."""
@@ -75,11 +77,11 @@ class _Simulator:
             yield self._points(step)
         else:
             self.pool = self.pool.changed(step.set)
-            for part in self.parts:
-                part.instance.set(self.pool)
+            for group in self.instances:
+                group.instance.set(self.pool)
 
     def _rounds(self, times: int, one: Callable[[int], list[Pass]]) -> Iterator[Pass]:
-        """Do something so many times; what does not change any more is not worked out again."""
+        """Repeat a round; once rounds no longer differ, the rest is copied."""
         before: list[Pass] = []
         state: list[float] = []
         for number in range(1, times + 1):
@@ -104,22 +106,22 @@ class _Simulator:
         return len(some) == len(others) and all(abs(a - b) < bound for a, b in zip(some, others, strict=True))
 
     def _state(self) -> list[float]:
-        return [value for part in self.parts for value in part.instance.state(self.now)]
+        return [value for group in self.instances for value in group.instance.state(self.now)]
 
     def _scan(self, step: Scan, number: int) -> Pass:
         lasts = step.seconds * 1000
 
-        def one(part: _Part) -> None:
-            end = step.pages * part.shares[step.scan]
+        def one(group: _Instances) -> None:
+            end = step.pages * group.shares[step.scan]
             ScanPass(
-                part.instance,
+                group.instance,
                 step.scan,
-                part.groups[step.scan],
+                group.groups[step.scan],
                 start=self.now,
                 each=lasts / end if end else 0.0,
                 end=end,
                 fetch=step.fetch,
-                unread=(FRAGMENTS + part.instance.area) / self.pool.instances,
+                unread=(FRAGMENTS + group.instance.area) / self.pool.instances,
             ).run()
 
         made = self._measured(step.scan, number, one)
@@ -128,29 +130,29 @@ class _Simulator:
 
     def _points(self, step: Points) -> Pass:
         lasts = step.seconds * 1000
-        parts = chances(self.groups[step.points], step.pages, step.skew)
+        shares = chances(self.groups[step.points], step.pages, step.skew)
 
-        def one(part: _Part) -> None:
-            share = part.shares[step.points]
-            rates = [step.accesses * chance * share for chance in parts]
+        def one(group: _Instances) -> None:
+            share = group.shares[step.points]
+            rates = [step.accesses * chance * share for chance in shares]
             Lookups(
-                part.instance, step.points, part.groups[step.points], rates=rates, start=self.now, lasts=lasts
+                group.instance, step.points, group.groups[step.points], rates=rates, start=self.now, lasts=lasts
             ).run()
 
         made = self._measured(step.points, 1, one)
         self.now += lasts
         return made
 
-    def _measured(self, object_: str, number: int, work: Callable[[_Part], None]) -> Pass:
-        """Do something in every instance; what it did."""
+    def _measured(self, object_: str, number: int, work: Callable[[_Instances], None]) -> Pass:
+        """Do the work in each instance, and sum up what it did."""
         total = [0.0] * 6
-        for part in self.parts:
-            instance = part.instance
+        for group in self.instances:
+            instance = group.instance
             instance.counts = counts = Counts()
-            work(part)
+            work(group)
             instance.list.tidy()
             self.measured += 1
-            instance.usual += (counts.read - instance.usual) / self.measured * len(self.parts)
+            instance.usual += (counts.read - instance.usual) / self.measured * len(self.instances)
             lru = instance.list
             values = (
                 counts.read,
@@ -160,17 +162,17 @@ class _Simulator:
                 lru.old_pages,
                 instance.free,
             )
-            total = [had + part.count * value for had, value in zip(total, values, strict=True)]
+            total = [had + group.count * value for had, value in zip(total, values, strict=True)]
         return Pass(self.step, object_, number, *total)
 
     def resident(self, object_: str) -> Sublists:
         """Pages of an object in all instances."""
-        found = [(part.count, part.instance.list.resident(object_)) for part in self.parts]
+        found = [(group.count, group.instance.list.resident(object_)) for group in self.instances]
         return Sublists(sum(n * each.young for n, each in found), sum(n * each.old for n, each in found))
 
 
-class _Part:
-    """Instances that are alike: ``count`` of them, each with these shares (0 to 1) of the objects."""
+class _Instances:
+    """``count`` instances that are alike, each with these shares (0 to 1) of the objects."""
 
     def __init__(self, pool: Pool, count: int, shares: dict[str, float], groups: Mapping[str, Sequence[Group]]) -> None:
         self.count = count
@@ -183,7 +185,7 @@ class _Part:
 
 
 def _shares(pool: Pool, sizes: Mapping[str, int]) -> list[tuple[int, dict[str, float]]]:
-    """How much of each object an instance holds, and how many instances hold as much.
+    """Shares of each object in an instance, with the number of instances that have the same shares.
 
     Extents go to the instances in turn: (space << 20 + space + page >> 6) modulo their number (buf0buf.ic,
     buf_pool_get; seen on 9.7: of 8,003 pages the fullest of 8 instances held 1,024).

@@ -1,4 +1,4 @@
-"""What a server does to its buffer pool, in rates, and the scenario that the model of the LRU list makes of it.
+"""The workload of a buffer pool, in rates, and the scenario that the LRU model runs for it.
 
 Lengths are pages, times seconds unless a name says otherwise.
 """
@@ -14,27 +14,27 @@ from advisor.models.lru.scenario import Fetch, Pass, Points, Pool, Repeat, Scan,
 from exporter.midpoint import MINIMUM_LENGTH
 
 HOT, UNSEEN, OTHER = "(hot set)", "(unseen hot set)", "(other pages)"
-"""Objects of a scenario beside the tables: no table has such a name."""
+"""Objects of a scenario beside the tables; no table can have such a name."""
 ROUNDS = 20
 LAST_ROUNDS = 2
-"""What the pool comes to is read off so many rounds: passes may take turns in reading more and less."""
+"""Rounds at the end that rates are averaged over: passes may read more and less by turns."""
 MOST_PASSES = 8
-"""Of a table in a round. One that is scanned still more often than that is cached at eight, too, or not at all."""
+"""Most passes over a table in a round. A table that more passes would keep cached is cached by eight, too."""
 _QUIET_ROUND = 10.0
 _WARM_UP = 3
-"""Accesses to each page of the hot set before anything else, on average: it has been in use for long."""
+"""Accesses to each page of the hot set before the first round, on average: it has been in use for long."""
 _SMALLEST_PCT, _LARGEST_PCT = 5, 95
 
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """A table that is scanned as a whole again and again.
+    """Repeated full scans of a table.
 
     Attributes:
-        name: It may stand in a workload twice, once for each way of fetching.
-        period: From the beginning of one pass to that of the next.
-        seconds: How long a pass takes.
-        kept: The part of it, 0 to 1, that the pool holds to begin with.
+        name: A workload may have it twice, once for each kind of fetch.
+        period: Time from the start of one pass to the start of the next.
+        seconds: Time of a pass.
+        kept: Share of the table, 0 to 1, that the pool holds to begin with.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Background:
     """Accesses to single pages; the page of rank r is chosen with weight ``r ** -skew``.
 
     Attributes:
-        per_second: On average.
-        warm: Whether the young sublist holds them to begin with; else they come into it, if ever, by the old one.
-        spread: The part of the time between two scans over which they are spread; bursts where it is less than 1.
+        per_second: Mean rate of the accesses.
+        warm: Whether the young sublist holds the pages to begin with; else they have to enter it from the old one.
+        spread: Share of the time between two scans that the accesses are spread over; below 1 they are bursts.
     """
 
     pages: int
@@ -65,7 +65,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """All that is done to a pool; ``other_pages`` were read before and are asked for no more."""
+    """All accesses to a pool; nothing asks again for the ``other_pages``, which were read before."""
 
     scans: tuple[TableScan, ...]
     other_pages: int
@@ -73,12 +73,12 @@ class Workload:
 
     @property
     def round_seconds(self) -> float:
-        """The longest period: every table is scanned in it at least once."""
+        """The longest period: each table is scanned at least once in it."""
         return max((scan.period for scan in self.scans), default=_QUIET_ROUND)
 
     @property
     def passes_per_second(self) -> Mapping[str, float]:
-        """By table, over all its ways of fetching."""
+        """By table, over both kinds of fetch."""
         found: dict[str, float] = {}
         for scan in self.scans:
             found[scan.name] = found.get(scan.name, 0.0) + 1 / scan.period
@@ -87,12 +87,12 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What the pool comes to under a workload.
+    """Reads and promotions of a pool under a workload.
 
     Attributes:
         per_pass: Pages read, by table.
         scans: Pages read per second by all scans.
-        other: The same by the background.
+        other: Pages read per second by the background.
         made_young: Pages made young per second.
     """
 
@@ -110,13 +110,13 @@ class Rates:
 def scenario(
     workload: Workload, pool: Pool, rounds: int = ROUNDS, then: tuple[Settings, Workload] | None = None
 ) -> Scenario:
-    """A pool as it is before the first round, and the rounds.
+    """The scenario of a workload: steps that fill the pool, and the rounds.
 
     Args:
-        workload: What a round is made of; something is done in it.
-        pool: The settings of today.
-        rounds: How many.
-        then: Settings to change after them, and the workload of as many rounds that follow.
+        workload: The accesses of a round; at least one.
+        pool: Today's settings.
+        rounds: Number of rounds.
+        then: Settings to change after these rounds, and the workload of as many rounds after that.
     """
     steps = [*_fill(workload, pool), *_rounds(workload, rounds)]
     if then is not None:
@@ -125,12 +125,12 @@ def scenario(
 
 
 def passes_of(workload: Workload, rounds: int = ROUNDS) -> int:
-    """How many passes so many rounds are, lookups included."""
+    """The number of passes in these rounds, lookups included."""
     return rounds * len(_round(workload))
 
 
 def rates(workload: Workload, passes: Sequence[Pass], ago: int = 0) -> Rates:
-    """What the last rounds of a scenario of this workload come to, or those so many rounds before."""
+    """The rates over the last rounds of a scenario of this workload, or ``ago`` rounds earlier."""
     length = len(_round(workload))
     end = len(passes) - ago * length
     last = passes[end - LAST_ROUNDS * length : end]
@@ -152,7 +152,7 @@ def rates(workload: Workload, passes: Sequence[Pass], ago: int = 0) -> Rates:
 
 
 def _fill(workload: Workload, pool: Pool) -> list[Step]:
-    """A pool full of others' pages, beside a hot set in use and what the pool keeps of the tables."""
+    """Steps that fill the pool: with the hot set, with what it keeps of the tables, and with other pages."""
     tables = {scan.name: scan for scan in workload.scans}.values()
     young = 1 - _SMALLEST_PCT / 100
     parts = [
@@ -163,14 +163,14 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
     whole = [each for each in tables if each.kept == 1]
     steps: list[Step] = []
     warm = [hot for hot in workload.backgrounds if hot.warm]
-    if parts or warm:  # what comes early into a pool with next to no old sublist stays in its young one
+    if parts or warm:  # first pages stay young in a pool with a minimal old sublist
         steps.append(_set(_SMALLEST_PCT))
-    if parts and workload.other_pages:  # below the minimum all pages are inserted at the head, and the first are last
+    if parts and workload.other_pages:  # below the minimum length pages enter at the head
         steps += [Scan(scan=OTHER, pages=min(workload.other_pages, MINIMUM_LENGTH + 64)), *parts]
     steps += [_points(hot, _WARM_UP * hot.pages, _WARM_UP * hot.pages / hot.per_second) for hot in warm]
     if workload.other_pages:
         steps.append(Scan(scan=OTHER, pages=workload.other_pages))
-    if parts or warm or whole:  # the largest old sublist takes whatever fits the pool
+    if parts or warm or whole:  # the largest old sublist takes any table that fits the pool
         steps.append(_set(_LARGEST_PCT))
     steps += [
         Scan(
@@ -183,7 +183,7 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
         )
         for scan in whole
     ]
-    if parts or warm or whole:  # from above, which leaves the midpoint where a pool that filled up has it
+    if parts or warm or whole:  # from above: the midpoint is then where a full pool has it
         steps.append(_set(pool.old_blocks_pct))
     return steps
 
@@ -198,7 +198,7 @@ def _rounds(workload: Workload, rounds: int) -> list[Step]:
 
 
 def _round(workload: Workload) -> list[Step]:
-    """The scans in the order in which they begin, each after the accesses that come between it and the one before."""
+    """The scans in the order of their start, each after the accesses since the scan before."""
     length = workload.round_seconds
     begins = sorted(
         ((number + place / len(workload.scans)) * length / passes, place)
@@ -221,7 +221,7 @@ def _round(workload: Workload) -> list[Step]:
 
 
 def _accesses(workload: Workload, begin: float, end: float, seconds: float, seed: int) -> Iterator[Points]:
-    """The accesses of a part of the round, in ``seconds`` of it; those of all backgrounds one after the other."""
+    """The accesses of a part of the round, in ``seconds`` of it, one background after the other."""
     for hot in workload.backgrounds:
         accesses = round(hot.per_second * end) - round(hot.per_second * begin)
         if accesses:
