@@ -1,4 +1,4 @@
-"""The fixtures of tests/captures: what real servers answered to the sidecar under workloads made for it."""
+"""The fixtures of tests/captures: answers of real servers to the sidecar, under known workloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GOLDEN = REPOSITORY / "tests" / "golden"
 
 @dataclass(frozen=True, order=True, slots=True)
 class Capture:
-    """Where a scenario's capture from one server is kept; ``str()`` names it as the command line does."""
+    """The files of one scenario's capture from one server; ``str()`` gives its name on the command line."""
 
     server: str
     scenario: str
@@ -23,12 +23,12 @@ class Capture:
 
     @property
     def recording(self) -> Path:
-        """What the server answered, as exporter.recording.file reads it."""
+        """The server's answers, in the format of exporter.recording.file."""
         return CAPTURES / self.server / self.scenario / "recording.jsonl.gz"
 
     @property
     def note(self) -> Path:
-        """Where it came from."""
+        """Its origin."""
         return self.recording.with_name("note.yaml")
 
     @property
@@ -38,7 +38,7 @@ class Capture:
 
 
 def kept() -> list[Capture]:
-    """The captures that are there."""
+    """The existing captures."""
     return sorted(
         Capture(path.parent.parent.name, path.parent.name) for path in CAPTURES.glob("*/*/recording.jsonl.gz")
     )

@@ -15,18 +15,18 @@ from lab.servers import StartError, Unavailable, interrupt_on_signals
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, metavar="[SERVER/SCENARIO]...")
-@click.option("--list", "listing", is_flag=True, help="List the captures, and make none.")
-@click.option("--golden", "golden_only", is_flag=True, help="Write the golden files anew from the captures there are.")
+@click.option("--list", "listing", is_flag=True, help="List the captures, and record none.")
+@click.option("--golden", "golden_only", is_flag=True, help="Rewrite the golden files from the existing captures.")
 def main(names: tuple[str, ...], listing: bool, golden_only: bool) -> None:  # noqa: FBT001 - click's flags
-    """Make the captures SERVER/SCENARIO, or all of them, anew from real servers.
+    """Record the captures SERVER/SCENARIO, or all of them, from real servers.
 
-    Each comes with a note of where it is from and with its golden file. Exit status: 2 when a server can't be
-    had here, 1 when a capture doesn't show what it is for; the others are made all the same.
+    Each gets a note on its origin, and its golden file. Exit status: 2 when a server is unavailable here, 1 when a
+    capture does not show its scenario. The other captures are recorded all the same.
     """
     chosen = _chosen(names, list(CATALOG if not golden_only else kept()))
     if listing:
         for capture in chosen:
-            size = f"{capture.recording.stat().st_size:7,} bytes" if capture.recording.is_file() else "not made yet"
+            size = f"{capture.recording.stat().st_size:7,} bytes" if capture.recording.is_file() else "not recorded"
             click.echo(f"{capture!s:44} {size}")
         return
     if golden_only:
@@ -52,14 +52,14 @@ def _chosen(names: tuple[str, ...], known: list[Capture]) -> list[Capture]:
 
 
 def _make(capture: Capture) -> int:
-    """Make one and say how it went; its exit status."""
+    """Record a capture and print the outcome; the exit status."""
     began = time.monotonic()
     click.echo(f"{capture!s:44} ", nl=False)
     sys.stdout.flush()
     try:
         shown = record(capture, lambda failed: click.echo(f"{failed}\n{'':44} ", nl=False))
     except Unavailable as error:
-        click.echo(f"not made: the server can't be had here: {error}")
+        click.echo(f"not recorded: the server is unavailable here: {error}")
         return 2
     except (NotShown, Leak, StartError) as error:
         click.echo(f"FAILED: {error}")

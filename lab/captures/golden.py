@@ -1,4 +1,4 @@
-"""The whole /metrics text of a snapshot, in either format, and the files that hold it for each capture."""
+"""Golden files: the whole /metrics text of each capture's last snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lab.captures import GOLDEN, Capture, kept
 
 
 class _Held(Collector):
-    """A collector of one snapshot that never changes."""
+    """A prometheus_client collector of one fixed snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -27,7 +27,7 @@ class _Held(Collector):
 
 
 def registry(snapshot: Snapshot) -> CollectorRegistry:
-    """A registry that holds the families of a snapshot and nothing of this process."""
+    """A registry with a snapshot's metric families only, without those of this process."""
     held = CollectorRegistry()
     held.register(_Held(snapshot))
     return held
@@ -45,7 +45,7 @@ def openmetrics(snapshot: Snapshot) -> str:
 
 
 def of(capture: Capture) -> str:
-    """What the golden file of a capture has to hold.
+    """The text of a capture's golden file.
 
     Raises:
         exporter.recording.file.RecordingError: The capture cannot be read.
@@ -55,7 +55,7 @@ def of(capture: Capture) -> str:
 
 
 def write(capture: Capture) -> None:
-    """Write a capture's golden file anew."""
+    """Write a capture's golden file."""
     capture.golden.parent.mkdir(parents=True, exist_ok=True)
     capture.golden.write_text(of(capture))
 

@@ -1,4 +1,4 @@
-"""A capture, from the start of its server until its files are in place."""
+"""The recording of a capture, from the start of its server to its files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from lab.servers import Server
 
 
 def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
-    """Make a capture anew, with its note and its golden file; what it shows.
+    """Record a capture, its note and its golden file; return the key numbers.
 
-    Nothing is replaced unless the new one shows what it is for and names nothing of this machine.
+    The old files stay unless the new capture shows its scenario and names nothing of this machine.
 
     Args:
-        capture: Which one.
-        say: Told of an attempt that failed where another one follows.
+        capture: The capture.
+        say: Takes a message about a failed attempt that another one follows.
 
     Raises:
-        Unavailable: The server can't be had here.
-        StartError: It can be had, and didn't start.
-        NotShown: The capture doesn't show what it is for.
-        Leak: It names something of this machine.
+        Unavailable: The server is unavailable here.
+        StartError: The server did not start.
+        NotShown: The capture does not show its scenario.
+        Leak: The capture names something of this machine.
     """
     attempts = SCENARIOS[capture.scenario].attempts
     for attempt in range(1, attempts + 1):
@@ -44,7 +44,7 @@ def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
             if attempt == attempts:
                 raise
             say(f"attempt {attempt}: {error}")
-    raise AssertionError("a scenario is tried once at least")
+    raise AssertionError("a scenario has at least one attempt")
 
 
 def _attempt(capture: Capture, attempt: int) -> Numbers:

@@ -1,4 +1,4 @@
-"""What a capture must not tell of the machine it was made on, and the recorder that rewrites it."""
+"""The names of this machine that a capture must not contain, and the recorder that replaces them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Leak(Exception):
 
 
 class RedactedRecorder(Recorder):
-    """A recorder that keeps every answer as it came, but for the names of folders and of the machine."""
+    """A recorder that replaces the names of folders and of the machine, and keeps all else."""
 
     def __init__(self, path: Path, server: Server) -> None:
         """Open the file.
@@ -45,7 +45,7 @@ class RedactedRecorder(Recorder):
         self._host = re.compile(rf"\b{re.escape(socket.gethostname())}\b")
 
     def answer(self, answer: Answer) -> None:
-        """Keep an answer, rewritten."""
+        """Record an answer, with the names replaced."""
         results = tuple(
             Rows(rows.columns, tuple(tuple(map(self._value, row)) for row in rows.rows)) for rows in answer.results
         )
@@ -61,14 +61,14 @@ class RedactedRecorder(Recorder):
 
 
 def leaks(recording: Path) -> list[str]:
-    """What a recording names of this machine: folders of temporary files, this repository, the host."""
+    """The kinds of names of this machine in a recording: temporary folders, the repository, the host."""
     with gzip.open(recording, "rt", encoding="utf-8") as file:
-        text = file.read().replace("\\n", "\n")  # JSON's line ends would hide where a word begins
+        text = file.read().replace("\\n", "\n")  # an escaped line end would hide the begin of a word
     return [what for what, pattern in _of_this_machine().items() if re.search(pattern, text)]
 
 
 def check(recording: Path) -> None:
-    """Make sure that a recording names nothing of this machine.
+    """Check that a recording names nothing of this machine.
 
     Raises:
         Leak: It does.
@@ -78,14 +78,14 @@ def check(recording: Path) -> None:
 
 
 def _of_this_machine() -> dict[str, str]:
-    """Patterns by what they stand for."""
+    """Patterns by their meaning."""
     folders = {
         "a folder of temporary files": f"{Path(tempfile.gettempdir()).resolve()}/innodb-advisor-",
         "the repository": f"{cache.REPOSITORY}/",
         "the cache": f"{cache.folder()}/",
     }
     patterns = {what: re.escape(folder) for what, folder in folders.items()}
-    # A machine may bear a name that servers print of themselves.
+    # A machine's name may be a word that servers print.
     if (host := socket.gethostname()) not in (HOSTNAME, "localhost", "mysql", "mariadb", "debian"):
         patterns["the host name"] = rf"\b{re.escape(host)}\b"
     return patterns

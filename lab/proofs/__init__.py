@@ -35,11 +35,11 @@ PROOFS = tuple(proof for module in _MODULES for proof in module.PROOFS)
 COUNTER_PROOFS = tuple(proof for module in _MODULES for proof in module.COUNTER_PROOFS)
 
 SHORT = ("mysql-9.7", "mariadb-10.11")
-"""The servers of the short form, the first of which is taken where a rule is proved on both."""
+"""The servers of the short form; the first one wins for a rule that is proved on both."""
 
 
 def parts() -> list[Part]:
-    """All of them, a rule's counter-proofs after its proofs."""
+    """All parts; a rule's counter-proofs follow its proofs."""
     return [
         part
         for proof in PROOFS
@@ -48,7 +48,7 @@ def parts() -> list[Part]:
 
 
 def short_form() -> list[Part]:
-    """Each rule's proof on one server, and counter-proofs on either."""
+    """Each rule's proof on one server, and the counter-proofs on the short form's servers."""
     found = []
     for proof in PROOFS:
         where = next((server for server in SHORT if server in proof.options), None)

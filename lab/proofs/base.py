@@ -1,4 +1,4 @@
-"""What a proof and a counter-proof are: how a rule is tried on a real server."""
+"""A proof and a counter-proof: tests of a rule on a real server."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from lab.proofs.record import CounterProofRecord
 from lab.proofs.trial import Trial
 from lab.servers import Server
 
-LEAST_IN_VAIN = 0.95
-"""Where folklore was followed: the worst of its measures, relative to before, does not get better."""
+LEAST_HARM = 0.95
+"""The least ratio, after to before, of the worst quantity once folklore was followed: it must not improve."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """How a rule is proved.
+    """The proof of a rule.
 
     Attributes:
-        rule: Its id.
-        options: Of each server that it is proved on, by the server's name; the first is the one that the table shows.
-        prove: Takes a `Trial`; returns `Trial.proved`.
-        takes: Seconds, about, on each server.
-        altered: What every snapshot has instead of what was collected, for conditions that would take too long.
+        rule: The rule's id.
+        options: Server options by server name. The table shows the first server.
+        prove: Takes a `Trial` and returns `Trial.proved`.
+        takes: Approximate seconds on each server.
+        altered: Replaces values in every snapshot, for conditions that would take too long to create.
     """
 
     rule: str
@@ -34,7 +34,7 @@ class Proof:
     altered: Alteration | None = None
 
     def parts(self) -> list[Part]:
-        """One a server."""
+        """One part per server."""
         return [
             Part(f"proofs/{self.rule}", server, server, options, self._run, self.takes)
             for server, options in self.options.items()
@@ -49,11 +49,11 @@ class CounterProof:
     """A state where folklore would fire and the rule must not.
 
     Attributes:
-        rule: Its id.
-        server, options: Where.
-        counter: Takes a `Trial`: sees that the rule is silent (`Trial.silent`), follows folklore, measures.
-        takes: Seconds, about.
-        short: Whether the short form has it too.
+        rule: The rule's id.
+        server, options: The server and its options.
+        counter: Takes a `Trial`, checks that the rule is silent (`Trial.silent`), follows folklore, and measures.
+        takes: Approximate seconds.
+        short: Whether it belongs to the short form.
     """
 
     rule: str
@@ -64,7 +64,7 @@ class CounterProof:
     short: bool = True
 
     def part(self, number: int) -> Part:
-        """Its one part; ``number`` tells a rule's counter-proofs apart."""
+        """Its part; ``number`` distinguishes a rule's counter-proofs."""
         name = f"folklore {number}, {self.server}"
         return Part(f"proofs/{self.rule}", name, self.server, self.options, self._run, self.takes)
 
@@ -72,7 +72,7 @@ class CounterProof:
         trial = Trial(server, self.rule, say)
         record = self.counter(trial)
         if not trial.was_silent:
-            raise AssertionError("a counter-proof sees that the rule is silent, or changes nothing")
-        if record.harm < LEAST_IN_VAIN:
+            raise AssertionError("a counter-proof must check that the rule is silent or changes nothing")
+        if record.harm < LEAST_HARM:
             raise NotShown(f"folklore helps: {record.measures}")
         return record.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Proofs of the rule of sources that are shut."""
+"""Proofs of blind-spot, the rule of unreadable sources."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _window(server: Server, user: str) -> Window:
 
 
 def _blind(window: Window, sources: frozenset[str]) -> int:
-    """Rules that cannot judge for lack of one of these sources, when all of them are asked."""
+    """The number of rules that cannot judge because one of these sources is missing."""
     return len({blind.rule for blind in evaluation.advise(rules(), window).blind if blind.lacks in sources})
 
 
 def _refused(server: Server, user: str) -> int:
-    """Of the probes, how many the server refuses this account."""
+    """The number of probes that the server refuses to this account."""
     refused = 0
     for sql in _PROBES:
         with server.connect(user=user) as connection, connection.cursor() as cursor:
@@ -58,18 +58,18 @@ def _reads(server: Server) -> float:
     """Pages that a scan of a table larger than the pool reads."""
     with server.connect() as connection:
         once = partial(scan, connection, "orders")
-        reads(server, once, 2)  # until each pass finds the pool as the one before left it
+        reads(server, once, 2)  # reaches the steady state
         return reads(server, once, 3)
 
 
 def _lookups(server: Server, times: int = 2_000) -> float:
-    """CPU milliseconds of the server for so many point lookups that read nothing."""
+    """CPU milliseconds of the server for point lookups that read nothing."""
     with server.connect() as connection:
         return cpu_milliseconds(server, partial(look_up, connection, "items", 400, times, 1), 1)
 
 
 class _Opened:
-    """The findings of one rule, followed one after the other, and whom they were blind to."""
+    """The findings of blind-spot, followed one after the other, and the rules that were blind."""
 
     def __init__(self, trial: Trial, user: str) -> None:
         self._trial, self._user = trial, user
@@ -77,7 +77,7 @@ class _Opened:
         self.blind: set[str] = set()
 
     def follow_all(self, **by_hand: str) -> int:
-        """Follow everything that the rule says of the server as it is now; how many findings these are."""
+        """Follow all current findings of the rule; return their number."""
         window = _window(self._trial.server, self._user)
         cures = [found.subject["cure"] for found in self._trial.said(window)]
         for cure in cures:
@@ -90,14 +90,14 @@ class _Opened:
         return len(cures)
 
     def effects(self) -> list[MeasuredEffect]:
-        """Blind rules before and after, a finding each."""
+        """Blind rules before and after, one effect per finding."""
         window = _window(self._trial.server, self._user)
         self._trial.silent(window)
         return [effect.model_copy(update={"after": _blind(window, sources)}) for effect, sources in self._effects]
 
 
 def _all_blind(window: Window) -> int:
-    """Rules that lack a source that is shut."""
+    """The number of rules with an unreadable source."""
     shut = frozenset(name for name, outcome in window.latest.outcomes.items() if outcome.failure)
     return _blind(window, shut)
 
@@ -107,7 +107,7 @@ def _measures(before: float, after: float) -> list[Comparison]:
 
 
 def _privileges(trial: Trial) -> Data:
-    """An account without any privilege, and an instrument that is off."""
+    """An account without privileges, and a disabled instrument."""
     server, opened = trial.server, _Opened(trial, _NOBODY)
     with server.connect() as connection:
         make_table(connection, "orders", _PAGES)
@@ -119,7 +119,7 @@ def _privileges(trial: Trial) -> Data:
     before, blind, refused = _reads(server), _all_blind(_window(server, _NOBODY)), _refused(server, _NOBODY)
     grants = opened.follow_all()
     seen_first = len(opened.blind)
-    instruments = opened.follow_all()  # which it can see only now
+    instruments = opened.follow_all()  # the account can see them only now
     effects = opened.effects()
     facts = [
         EvidenceCheck(name="grants that it asks for", said=grants, known=refused, within=0),
@@ -143,7 +143,7 @@ def _privileges(trial: Trial) -> Data:
 
 
 def _switched_off(trial: Trial) -> Data:
-    """MariaDB as it comes."""
+    """MariaDB at its defaults, without performance_schema."""
     server, opened = trial.server, _Opened(trial, "root")
     with server.connect() as connection:
         make_table(connection, "orders", _PAGES)
@@ -178,7 +178,7 @@ _ON = (
 
 
 def _back(server: Server) -> list[str]:
-    """Statements that switch off again what is off now."""
+    """Statements that disable the instruments and consumers that are disabled now."""
     statements = []
     for kind in ("instruments", "consumers"):
         with server.connect() as connection, connection.cursor() as cursor:
@@ -189,7 +189,7 @@ def _back(server: Server) -> list[str]:
 
 
 def _everything(trial: Trial) -> CounterProofRecord:
-    """Every instrument and consumer, of which no rule needs most."""
+    """Every instrument and consumer is enabled; no rule needs most of them."""
     server = trial.server
     with server.connect() as connection:
         make_table(connection, "items", 400)
@@ -197,7 +197,7 @@ def _everything(trial: Trial) -> CounterProofRecord:
     off = _back(server)
     took: dict[bool, list[float]] = {False: [], True: []}
     _lookups(server)
-    for _ in range(8):  # in turn: what disturbs one disturbs the other
+    for _ in range(8):  # in turn: a disturbance affects both
         for everything, statements in ((True, _ON), (False, off)):
             execute(server, *statements)
             took[everything].append(_lookups(server))

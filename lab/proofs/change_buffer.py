@@ -18,19 +18,19 @@ from lab.workloads import SCHEMA
 
 ALL, NONE = ("SET GLOBAL innodb_change_buffering = 'all'",), ("SET GLOBAL innodb_change_buffering = 'none'",)
 MOST_READ_PER_WRITTEN = 100
-"""Above so many rows read for each that is written MySQLTuner is for none."""
+"""MySQLTuner recommends `none` above this many rows read per row written."""
 LITTLE = "lookup"
 LITTLE_ROWS, LITTLE_READS = 10_000, 25
 TABLE = f"{ROWS:,} rows with {INDEXES} secondary indexes on random keys, larger than a pool of {POOL}"
 
 
 def unbuffered(trial: Trial) -> Data:
-    """Every row that is inserted reads a leaf page for each of its entries."""
+    """Every inserted row reads a leaf page for each of its index entries."""
     server = trial.server
     trial.say("the table is made")
     insert_load.prepare(server)
     insert_load.insert(server, 300)
-    # Nothing is inserted during the collections, whose parts would count different rows.
+    # No insertion runs during a collection: its statements would count different rows.
     seen = snapshots(server, partial(insert_load.insert, server, 600), 3)
     trial.fires(seen)
     before = insert_load.measure(server, 3_000)
@@ -72,7 +72,7 @@ def unbuffered(trial: Trial) -> Data:
 
 
 def of_no_use(trial: Trial) -> Data:
-    """Every row that is inserted is read by each of its keys at once: each change is merged alone."""
+    """Every inserted row is read at once by each of its keys: each change is merged alone."""
     server = trial.server
     trial.say("the table is made")
     insert_load.prepare(server)
@@ -119,7 +119,7 @@ def of_no_use(trial: Trial) -> Data:
 
 
 def unsafe(trial: Trial) -> Data:
-    """MariaDB buffers changes that nothing merges before their page is read."""
+    """MariaDB keeps buffered changes until their page is read."""
     server = trial.server
     trial.say("the table is made")
     insert_load.prepare(server)
@@ -156,7 +156,7 @@ def unsafe(trial: Trial) -> Data:
 
 
 def none_on_an_ssd(trial: Trial) -> CounterProofRecord:
-    """Many more rows are read than written, and the storage is an SSD; yet a merge applies many changes."""
+    """Far more rows are read than written, and the storage is an SSD; yet a merge applies many changes."""
     server = trial.server
     insert_load.prepare(server)
     execute(
@@ -195,7 +195,7 @@ def none_on_an_ssd(trial: Trial) -> CounterProofRecord:
 
 
 def none_on_mysql(trial: Trial) -> CounterProofRecord:
-    """MySQL has not the bugs of MariaDB's change buffer."""
+    """MySQL does not have the bugs of MariaDB's change buffer."""
     server = trial.server
     insert_load.prepare(server)
     insert_load.fill(server)
@@ -211,7 +211,7 @@ def none_on_mysql(trial: Trial) -> CounterProofRecord:
 
 
 def all_on_a_hard_disk(trial: Trial) -> CounterProofRecord:
-    """Nothing is saved where the pool holds the indexes, nor where they are unique."""
+    """Buffering saves nothing if the pool holds the indexes, or if they are unique."""
     server = trial.server
     insert_load.prepare(server, pool=PREPARING["innodb-buffer-pool-size"])
     insert_load.insert(server, 6_000)  # reads what there is
@@ -245,7 +245,7 @@ def all_on_a_hard_disk(trial: Trial) -> CounterProofRecord:
 
 
 def _followed(trial: Trial, statements: tuple[str, ...]) -> tuple[RowCost, RowCost]:
-    """What inserted rows cost before folklore is followed, and after."""
+    """The cost of an inserted row before and after folklore is followed."""
     trial.say("folklore is followed")
     before = insert_load.measure(trial.server, 6_000)
     execute(trial.server, *statements)
@@ -259,7 +259,7 @@ def _bytes(size: str) -> int:
 
 _OFF = PREPARING | RARELY_MERGED | UNBUFFERED
 _ON = PREPARING | BUFFERED
-# Its page cleaner keeps up to so many pages free, at the default of 1,536 all of so small a pool.
+# MariaDB's page cleaner keeps up to this many pages free; the default of 1,536 is this whole pool.
 _ON_MARIADB = _ON | {"innodb-lru-scan-depth": "100"}
 _AS_BEFORE_8_4 = PREPARING | BUFFERED | RARELY_MERGED | {"innodb-change-buffer-max-size": "25"}
 

@@ -1,4 +1,4 @@
-"""Proofs of the rules of the change buffer's size: what it may be, and what is in it."""
+"""Proofs of the rules of the change buffer's size: its maximum, and its backlog."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AS_LARGE_AS = "SET GLOBAL innodb_change_buffer_max_size = {}"
 
 
 def small(trial: Trial) -> Data:
-    """A buffer of 5 % of the pool, the default of MySQL 9.7, merges a handful of changes at a time."""
+    """A buffer of 5 % of the pool, the default of MySQL 9.7, merges only a few changes at a time."""
     server = trial.server
     trial.say("the table is made, and the change buffer filled")
     insert_load.prepare(server)
@@ -39,7 +39,7 @@ def small(trial: Trial) -> Data:
     return trial.proved(
         condition=f"Rows are inserted as fast as it goes into {TABLE}, of which the change buffer may have 5 %.",
         facts=(
-            # The master thread merges in bursts, some of which only one of the two counts has seen.
+            # The master thread merges in bursts, and only one of the two counts may cover a burst.
             EvidenceCheck(
                 name="merges a second", said=said("merges_per_second"), known=seen.spent.merges * rate, within=0.2
             ),
@@ -72,7 +72,7 @@ def small(trial: Trial) -> Data:
 
 
 def backlog(trial: Trial) -> Data:
-    """A slow shutdown has to read a page for each that has changes waiting."""
+    """A slow shutdown reads every page that has buffered changes."""
     server = trial.server
     trial.say("the table is made, and the change buffer filled")
     insert_load.prepare(server, BACKLOG_ROWS, BACKLOG_POOL)
@@ -84,7 +84,7 @@ def backlog(trial: Trial) -> Data:
     insert_load.fill(server)
     trial.follow()
     merged, read = insert_load.counter(server, "ibuf_merges"), pages_read(server)
-    # An idle server merges as many pages a second, which would take a while at 200.
+    # An idle server merges innodb_io_capacity pages a second; 200 would take too long.
     execute(server, "SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 20000")
     insert_load.drain(server)
     merged, read = insert_load.counter(server, "ibuf_merges") - merged, pages_read(server) - read
@@ -126,7 +126,7 @@ def backlog(trial: Trial) -> Data:
 
 
 def larger_for_single_merges(trial: Trial) -> CounterProofRecord:
-    """Merges of one change each stay so, however large the buffer may be."""
+    """Merges of one change each stay so at any size of the buffer."""
     server = trial.server
     insert_load.prepare(server)
     insert_load.read_back(server, 300)

@@ -1,4 +1,4 @@
-"""Proofs of the rule of tables that are counted without a small index."""
+"""Proofs of count-has-no-small-index, the rule of tables counted without a small index."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _INDEX_SIZE = "SELECT stat_value FROM mysql.innodb_index_stats WHERE index_name 
 
 @dataclass(frozen=True)
 class _Count:
-    """What one COUNT(*) takes: pages read with an empty pool, which is all it goes through, and CPU with a full one."""
+    """The cost of one COUNT(*): all its pages, read with an empty pool, and CPU with a full one."""
 
     pages: float
     cpu_milliseconds: float
 
 
 def _fill(server: Server) -> None:
-    """A table of ``_PAGES`` pages, whose key is a BIGINT and which has no other index."""
+    """Create a table of ``_PAGES`` pages with a BIGINT key and no other index."""
     with server.connect() as connection:
         make_table(connection, "source", _PAGES)
     execute(
@@ -50,10 +50,10 @@ def _fill(server: Server) -> None:
 
 
 def _counted(server: Server, times: int = 150) -> _Count:
-    execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # or purge reads the table after the start
+    execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # else purge reads the table after the start
     server.restart()
     with server.connect() as connection:
-        with connection.cursor() as cursor:  # the dictionary is read before the count
+        with connection.cursor() as cursor:  # reads the dictionary before the count
             cursor.execute(f"SELECT `the id` FROM {SCHEMA}.{_TABLE} LIMIT 0")
         one = partial(count, connection, _TABLE)
         before = pages_read(server)
@@ -111,7 +111,7 @@ _STATUS = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VAR
 
 
 def _insert_sessions(server: Server, rows: int, chooser: random.Random) -> None:
-    """Rows with random keys, 500 a statement."""
+    """Insert rows with random keys, 500 a statement."""
     with server.connect() as connection, connection.cursor() as cursor:
         for first in range(0, rows, 500):
             keys = [chooser.randrange(_LARGEST_KEY) for _ in range(min(500, rows - first))]
@@ -120,10 +120,10 @@ def _insert_sessions(server: Server, rows: int, chooser: random.Random) -> None:
 
 
 def _flush(server: Server, patience: float = 20.0) -> None:
-    """Let the server write everything that is dirty.
+    """Let the server write all dirty pages.
 
     Raises:
-        NotShown: It does not within ``patience`` seconds.
+        NotShown: Some are left after ``patience`` seconds.
     """
     execute(server, "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
     deadline = time.monotonic() + patience
@@ -136,7 +136,7 @@ def _flush(server: Server, patience: float = 20.0) -> None:
 
 @dataclass(frozen=True)
 class _Sessions:
-    """What a round of new and ended sessions writes, and one COUNT(*) costs."""
+    """The writes of a round of new and ended sessions, and the CPU time of one COUNT(*)."""
 
     logged_bytes: float
     written_pages: float
@@ -144,10 +144,10 @@ class _Sessions:
 
 
 def _round(server: Server, chooser: random.Random) -> tuple[float, float]:
-    """New sessions, and as many that end, those of the lowest keys, which are as random as any.
+    """Insert sessions and delete as many, those with the lowest keys, which are random, too.
 
     Returns:
-        Bytes of redo log, and pages written once all of it is on disk.
+        Bytes of redo log, and pages written until all of it is on disk.
     """
     logged, written = (f"{_STATUS} '{name}'" for name in ("Innodb_redo_log_current_lsn", "Innodb_pages_written"))
     _flush(server)

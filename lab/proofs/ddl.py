@@ -21,8 +21,8 @@ from lab.workloads import SCHEMA
 
 _STARVED, _CROWDED = "ddl-buffer-starved", "ddl-threads-over-cores"
 _ROWS, _FEW_ROWS = 120_000, 20_000
-_ENTRY_BYTES = 250 + 8 + 1  # the text, the primary key (a BIGINT), and what a record in a temporary file has beside
-_STATEMENTS = 2  # of a build that is watched: it is built, and dropped
+_ENTRY_BYTES = 250 + 8 + 1  # the text, the primary key (a BIGINT), and a temporary record's overhead
+_STATEMENTS = 2  # of an observed build: ADD INDEX and DROP INDEX
 _FOUR = {
     "innodb-buffer-pool-size": "128M",
     "innodb-parallel-read-threads": "4",
@@ -43,13 +43,13 @@ _FORGET_MEMORY = "TRUNCATE performance_schema.memory_summary_global_by_event_nam
 
 @dataclass(frozen=True)
 class _Build:
-    """One index build, or the median of some.
+    """The cost of one index build, or the median of several.
 
     Attributes:
         written, read: Bytes, to and from temporary files.
-        seconds: From its beginning to its end.
+        seconds: Its duration.
         cpu: The server's CPU seconds meanwhile.
-        memory: Bytes that index builds had at their peak.
+        memory: Peak bytes of memory of index builds.
     """
 
     written: float
@@ -60,7 +60,7 @@ class _Build:
 
 
 def _build(server: Server, *settings: str) -> _Build:
-    """An index like the one that the table has is built, in a session with these settings, and dropped again."""
+    """Build an index like the table's own, in a session with these settings, and drop it."""
     execute(server, _FORGET_MEMORY)
     counters = [_TEMP_FILES.format(name) for name in ("WRITE", "READ")]
     before, cpu = [query_number(server, sql) for sql in counters], cpu_seconds(server.pid)
@@ -82,14 +82,14 @@ def _median(builds: list[_Build]) -> _Build:
 
 
 def _in_turn(server: Server, rounds: int, settings: Sequence[str]) -> tuple[_Build, _Build]:
-    """Builds in sessions as they are and in sessions with other settings, in turn: what disturbs one disturbs both."""
+    """Builds with the old and with other session settings, in turn: a disturbance affects both."""
     pairs = [(_build(server), _build(server, *settings)) for _ in range(rounds)]
     before, after = ([pair[side] for pair in pairs] for side in (0, 1))
     return _median(before), _median(after)
 
 
 def _window(server: Server) -> tuple[Snapshot, ...]:
-    """What the sidecar sees of a build."""
+    """The sidecar's snapshots of a build."""
 
     def build() -> None:
         _build(server)
@@ -104,7 +104,7 @@ def _make(trial: Trial, rows: int) -> None:
 
 
 def _prove(condition: Callable[[Trial], str], known: Callable[[Trial], list[EvidenceCheck]]) -> Callable[[Trial], Data]:
-    """How both rules are proved: builds are seen, the settings changed, and the same is built again."""
+    """The proof of both rules: builds are observed, the settings change, and the same index is built again."""
 
     def prove(trial: Trial) -> Data:
         server = trial.server
@@ -145,10 +145,10 @@ def _measures(before: _Build, after: _Build) -> tuple[Comparison, ...]:
 
 
 def _memory(trial: Trial, build: _Build) -> str:
-    """What a build took at its peak.
+    """A sentence on a build's peak memory.
 
     Raises:
-        NotShown: It is more than the rule says that it costs.
+        NotShown: It exceeds the cost that the rule predicts.
     """
     cost = trial.found.cost
     if cost is None:
@@ -170,7 +170,7 @@ def _starved(trial: Trial) -> str:
 
 
 def _settings_known(*names: str) -> Callable[[Trial], list[EvidenceCheck]]:
-    """The evidence's settings, beside what the server says of them itself."""
+    """Checks of the evidence's settings against the server's own values."""
 
     def known(trial: Trial) -> list[EvidenceCheck]:
         return [
@@ -196,7 +196,7 @@ _THREADS = 64
 
 
 def _large_buffer(trial: Trial) -> CounterProofRecord:
-    """A buffer for an index that hardly needs one."""
+    """A large buffer for a small index."""
     _make(trial, _FEW_ROWS)
     setting = f"innodb_ddl_buffer_size = {_GIBIBYTE}"
     trial.silent(_window(trial.server))
@@ -215,7 +215,7 @@ def _large_buffer(trial: Trial) -> CounterProofRecord:
 
 
 def _many_threads(trial: Trial) -> CounterProofRecord:
-    """More threads that merge than there is to merge at a time."""
+    """More merge threads than there is parallel merge work."""
     _make(trial, _ROWS)
     setting = f"innodb_ddl_threads = {_THREADS}"
     trial.silent(_window(trial.server))

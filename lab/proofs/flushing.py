@@ -1,4 +1,4 @@
-"""Proofs of the rule of innodb_io_capacity: how far flushing is behind the redo log."""
+"""Proofs of io-capacity-not-for-ssd: flushing that falls behind the redo log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lab.workloads import Load, make_table, scan
 
 RULE = "io-capacity-not-for-ssd"
 SSD = ConfiguredMachine(storage="ssd")
-"""There are no reads whose latency would tell."""
+"""Configured, as there are no reads whose latency would reveal the kind of storage."""
 FILLING_SECONDS, LEVELLING_SECONDS = 3.0, 3.0
 WATCHED, EVERY = 6, 1.0  # times, seconds
 SAMPLED_SECONDS = 0.1
@@ -38,16 +38,16 @@ _CHECKPOINT = re.compile(r"Last checkpoint at\s+(\d+)")
 
 @dataclass(frozen=True)
 class Written:
-    """What updates at a steady rate did, once the server had settled down to them.
+    """The effects of updates at a steady rate, in the steady state.
 
     Attributes:
-        snapshots: As the sidecar takes them.
-        age: Of the checkpoint, as a mean of many samples, in bytes.
-        dirty: Pages, as a mean of the same samples.
-        a_thousand: Pages written for each thousand updated rows.
+        snapshots: The sidecar's snapshots.
+        age: The checkpoint age, mean of many samples, bytes.
+        dirty: Dirty pages, mean of the same samples.
+        a_thousand: Pages written per thousand updated rows.
         read: Pages read meanwhile; the table fits the pool.
-        seconds: Of a statement, as a mean.
-        slowest: Seconds that a hundredth of the statements took at least.
+        seconds: Mean seconds of a statement.
+        slowest: The 99th percentile of a statement's seconds.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -60,7 +60,7 @@ class Written:
 
 
 def capacity(trial: Trial) -> Data:
-    """A capacity of a hard disk lets the redo log fill up; the rule's keeps it free."""
+    """A hard disk's capacity lets the redo log fill up; the rule's value keeps it free."""
     server = trial.server
     trial.say("the redo log is filled")
     _make(server)
@@ -78,7 +78,7 @@ def capacity(trial: Trial) -> Data:
     trial.silent(after.snapshots)
     trial.take_back()
     effect = trial.effect(before.age, after.age)
-    if effect.error > MOST_OFF:  # the bound on pages, for bytes that follow from them
+    if effect.error > MOST_OFF:  # the bound for pages; these bytes follow from pages
         raise NotShown(f"of {before.age - after.age:.0f} bytes the prediction misses {effect.error:.0%}")
     return trial.proved(
         condition=(
@@ -105,7 +105,7 @@ def capacity(trial: Trial) -> Data:
 
 
 def no_pressure(trial: Trial) -> CounterProofRecord:
-    """Where flushing keeps up an SSD's capacity makes InnoDB write the same pages more often."""
+    """If flushing keeps up, an SSD's capacity only makes InnoDB write the same pages more often."""
     server = trial.server
     _make(server)
     _start_clean(server)
@@ -134,20 +134,20 @@ def no_pressure(trial: Trial) -> CounterProofRecord:
 
 
 def _make(server: Server) -> None:
-    """A table that fits the pool, much of which is still to be written."""
+    """Create a table that fits the pool; many of its pages are still dirty."""
     with server.connect() as connection:
         make_table(connection, io.ORDERS, io.WRITTEN_PAGES)
 
 
 def _start_clean(server: Server) -> None:
-    """With the table in the pool and nothing left to write: a restart is faster than waiting for that."""
+    """Restart with the table in the pool and no dirty page: faster than waiting for the writes."""
     server.restart()
     with server.connect() as connection:
         scan(connection, io.ORDERS)
 
 
 def _written(trial: Trial, rate: float) -> Written:
-    """Watch updates at a rate of rows a second."""
+    """Observe updates at a rate of rows a second."""
     server = trial.server
     trial.say(f"{rate:.0f} rows are updated a second")
     paced = io.Paced(rate)
@@ -174,11 +174,11 @@ def _written(trial: Trial, rate: float) -> Written:
 
 
 class _Sampled:
-    """Looks at the checkpoint and the dirty pages again and again, in a thread of its own.
+    """Samples the checkpoint age and the dirty pages, in its own thread.
 
     Attributes:
-        ages: Of the checkpoint, bytes.
-        dirty: Pages.
+        ages: Checkpoint ages, bytes.
+        dirty: Dirty pages.
     """
 
     def __init__(self, server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Rules that no server here can provoke, what their cases rest on instead, and the servers that cannot be had."""
+"""Rules without a proof, the sources of their cases, and the servers that are unavailable here."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lab.observation import rules
 
 @dataclass(frozen=True)
 class UnprovedRule:
-    """Why a rule has no proof, and what stands in for it.
+    """A rule without a proof.
 
     Attributes:
-        why: Which servers would be needed.
-        rests_on: The captures that its cases replay, under a version of such a server, and the documents that say
-            which versions these are.
+        why: The servers that a proof would need.
+        rests_on: The captures that its cases replay under such a server's version, and the documents that name these
+            versions.
     """
 
     why: str
@@ -43,7 +43,7 @@ _NOT_HAD = {
     "Azure Database for MySQL 8.4": {"version": "8.4.7", "aad_auth_only": "OFF"},
     "Google Cloud SQL for MySQL 8.4": {"version": "8.4.7", "cloudsql_iam_authentication": "OFF"},
 }
-"""Servers that cannot be had here, and the variables that the sidecar would know one of them by."""
+"""Servers that are unavailable here, and the variables by which the sidecar identifies them."""
 
 
 def _unproved(rule: str, why: str) -> UnprovedRule:
@@ -62,5 +62,5 @@ def _applying(variables: dict[str, str]) -> tuple[str, ...]:
 
 
 UNAVAILABLE_SERVERS = {name: _applying(variables) for name, variables in _NOT_HAD.items()}
-"""By server that cannot be had here: the rules that apply to it all the same. What they rest on there is that it shares
-its code with a series that they are proved on, and its documentation."""
+"""The rules that apply to each unavailable server. They rest on its documentation, and on the code that it shares with
+a series on which they are proved."""

@@ -1,4 +1,4 @@
-"""Rows inserted into a table with three random secondary indexes, and what the server counts of them."""
+"""A load of insertions into three random secondary indexes, and its cost by the server's counters."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from lab.workloads import SCHEMA, Load, insert_rows
 
 ROWS = 160_000  # three indexes of about 600 leaf pages each
 POOL = "12M"  # 768 pages
-# For the time in which the table is made. Sampling pages for new statistics would read hundreds of them at any time.
+# While the table is created. Recalculated statistics would read hundreds of pages at any time.
 PREPARING = {"innodb-buffer-pool-size": "64M", "innodb-stats-auto-recalc": "OFF"}
 BUFFERED, UNBUFFERED = ({"innodb-change-buffering": each} for each in ("all", "none"))
 RARELY_MERGED = {"innodb-io-capacity": "200"}
-"""The default up to 8.0. The master thread merges ten pages a second then: how fast this machine is matters less."""
+"""The default up to 8.0. The master thread then merges ten pages a second, so that the machine's speed matters less."""
 COUNTED_READS = {"innodb-use-native-aio": "OFF"}
-"""For `shut_down_slowly`: the server reads by pread then, which the kernel counts as reads of the process."""
+"""For `shut_down_slowly`: the server then reads by pread, which the kernel counts as reads of the process."""
 PAGE_BYTES = 16_384
 _SETTLING_SECONDS = 0.5
 _DRAINING_SECONDS = 30.0
@@ -43,13 +43,13 @@ Work = Callable[[Server, int], None]
 
 @dataclass(frozen=True)
 class RowCost:
-    """By each row that was inserted, or looked up.
+    """The cost of one inserted or looked-up row.
 
     Attributes:
-        pages: That the server read, for whatever.
-        merges, operations: Of the change buffer.
-        milliseconds: How long it took.
-        redo_bytes: How far the log sequence number moved.
+        pages: Pages that the server read for any purpose.
+        merges, operations: Merges of the change buffer, and the operations that they applied.
+        milliseconds: Duration.
+        redo_bytes: Growth of the log sequence number.
     """
 
     pages: float
@@ -61,13 +61,13 @@ class RowCost:
 
 @dataclass(frozen=True)
 class InsertObservation:
-    """What was seen while rows were inserted.
+    """An observation of the server during insertions.
 
     Attributes:
-        snapshots: By the sidecar's own parts.
-        spent: Meanwhile, as the lab counts it.
+        snapshots: The sidecar's snapshots.
+        spent: The cost per row meanwhile, counted by the lab.
         rate: Rows a second.
-        buffer_pages: The size of the change buffer at the end.
+        buffer_pages: The final size of the change buffer.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -77,12 +77,12 @@ class InsertObservation:
 
 
 def prepare(server: Server, rows: int = ROWS, pool: str = POOL) -> None:
-    """Make the table, and then the pool as small as it is to be; nothing of the table is in it."""
+    """Create the table, and then shrink the pool; it holds none of the table's pages."""
     make_random_table(server, rows, pool)
 
 
 def insert(server: Server, rows: int, *, read_back: bool = False) -> None:
-    """Insert so many rows with random keys; with ``read_back`` each is then looked up by each of its keys."""
+    """Insert rows with random keys; with ``read_back`` each is then looked up by each of its keys."""
     with server.connect() as connection:
         insert_rows(connection, EVENTS, rows, indexes=INDEXES, read_back=read_back, seed=None)
 
@@ -91,15 +91,15 @@ read_back: Work = partial(insert, read_back=True)
 
 
 def look_up(server: Server, rows: int) -> None:
-    """Look up so many rows by random keys, by each of the indexes in turn."""
+    """Look up rows by random keys, through each index in turn."""
     with server.connect() as connection:
         look_up_keys(connection, rows)
 
 
 def measure(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> RowCost:
-    """Insert so many rows, in so many rounds: of their times it is the median that counts.
+    """The cost per row of the work, over several rounds; its duration is the median of the rounds.
 
-    The master thread merges by fits and starts: some thousand rows are needed for a mean of what they read.
+    The master thread merges in bursts: a mean of pages read needs some thousand rows.
     """
     began, took = _counted(server), []
     for _ in range(rounds):
@@ -115,14 +115,14 @@ def measure(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> 
 def alternating(
     server: Server, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: Work, rounds: int = 8
 ) -> tuple[RowCost, RowCost]:
-    """The same work under two settings, in turns, so that what changes on the machine or in the pool weighs on both.
+    """The cost per row under two settings, in turns, so that changes of the machine or the pool affect both.
 
     Args:
-        server: It has the first setting when this begins, and the second when it ends.
-        statements: What sets each.
-        rows: In a round.
-        work: What is done with them.
-        rounds: Under each setting.
+        server: It has the first setting at the start, and the second at the end.
+        statements: The statements for each setting.
+        rows: Rows in a round.
+        work: The work on them.
+        rounds: Rounds under each setting.
     """
     found: tuple[list[RowCost], list[RowCost]] = ([], [])
     for _ in range(rounds):
@@ -137,9 +137,9 @@ def alternating(
 
 
 def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation:
-    """Watch the server while so many rows at a time are inserted, again and again.
+    """Observe the server under a continuous load of ``rows`` at a time.
 
-    They are inserted during the collections too: a server that is left alone merges innodb_io_capacity pages a second.
+    The load runs during the collections, too: an idle server merges innodb_io_capacity pages a second.
     """
     with Load(server.connect) as load:
         load.repeat(lambda _: work(server, rows), pause=0)
@@ -153,7 +153,7 @@ def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation
 
 
 def counter(server: Server, name: str) -> int:
-    """Of INNODB_METRICS; what MariaDB has in the upper half of one is garbage."""
+    """A counter of INNODB_METRICS, its lower half: MariaDB's upper half is garbage."""
     return int(
         query_number(server, f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
     )
@@ -165,7 +165,7 @@ def buffer_pages(server: Server) -> int:
 
 
 def fill(server: Server) -> None:
-    """Insert until the change buffer has grown as far as it does, and what it reads has come to rest."""
+    """Insert until the change buffer stops growing and its reads are steady."""
     size = -1
     for _ in range(_MOST_FILLING):
         if buffer_pages(server) <= size:
@@ -176,10 +176,10 @@ def fill(server: Server) -> None:
 
 
 def drain(server: Server) -> None:
-    """Wait until an idle server has merged what is buffered.
+    """Wait until an idle server has merged all buffered changes.
 
     Raises:
-        NotShown: It does not.
+        NotShown: It takes too long.
     """
     deadline = time.monotonic() + _DRAINING_SECONDS
     while buffer_pages(server) > 1:
@@ -189,10 +189,10 @@ def drain(server: Server) -> None:
 
 
 def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, float]:
-    """With innodb_fast_shutdown = 0, and start it again: pages that it read from the signal on, and seconds.
+    """Shut down with innodb_fast_shutdown = 0 and start again; return pages read from the signal on, and seconds.
 
-    The server no longer answers then, so that it is what its process read that is counted: it must have been started
-    with `COUNTED_READS`.
+    The server no longer answers then, so the kernel's count of the process's reads is used: start the server with
+    `COUNTED_READS`.
     """
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")
     before = last = io_bytes(server.pid, "rchar")
@@ -201,7 +201,7 @@ def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, floa
     while server.running():
         try:
             last = max(last, io_bytes(server.pid, "rchar"))
-        except (OSError, ValueError):  # it is gone, or nearly
+        except (OSError, ValueError):  # it has ended, or is ending
             break
         time.sleep(0.002)
     server.wait()
@@ -211,7 +211,7 @@ def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, floa
 
 
 def comparisons(what: str, before: RowCost, after: RowCost, *, timed: bool = True) -> tuple[Comparison, ...]:
-    """Pages read and, unless it means nothing, time of the same work."""
+    """Comparisons of the same work: pages read, and time if it is meaningful."""
     pages = Comparison(what=f"pages read for {what}", unit="pages per row", before=before.pages, after=after.pages)
     took = Comparison(what=f"time of {what}", unit="ms per row", before=before.milliseconds, after=after.milliseconds)
     return (pages, took) if timed else (pages,)

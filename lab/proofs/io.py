@@ -1,4 +1,4 @@
-"""Proofs of the rule of read-ahead: what it reads in vain, and what scans lose without it."""
+"""Proofs of read-ahead-wasted: pages read ahead in vain, and the loss of scans without read-ahead."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from lab.workloads import make_table, scan
 
 RULE = "read-ahead-wasted"
 PAGES = 10_000
-"""Several times the pool, so that a range seldom finds what one before it has left."""
+"""Several times the pool, so that a range rarely finds pages of an earlier one."""
 RANGES, ROUNDS = 80, 2
 CLIENTS, CLIENTS_RANGES = 8, 40
-"""As many as keep the disk busy: on an idle one what is read in vain costs nobody any time."""
+"""Enough to keep the disk busy: on an idle disk wasted reads cost no time."""
 ALTERNATIONS = 4
 SCANS = 3
 
 _THRESHOLD = "innodb_read_ahead_threshold"
-# Evictions by the page cleaner are not counted; a shorter free list leaves it fewer of them.
+# Evictions by the page cleaner are not counted; a shorter free list reduces them.
 _SMALL = {
     "innodb-buffer-pool-size": "24M",
     "innodb-lru-scan-depth": "100",
@@ -44,7 +44,7 @@ _COUNTERS = {
 
 
 def wasted(trial: Trial) -> Data:
-    """Ranges as long as an extent start read-ahead and leave most of it, the less the nearer the threshold is to 0."""
+    """Ranges as long as an extent trigger read-ahead and do not use most of it."""
     server = trial.server
     trial.say("a table is made")
     with server.connect() as connection:
@@ -55,7 +55,7 @@ def wasted(trial: Trial) -> Data:
     effects: list[MeasuredEffect] = []
     facts: list[EvidenceCheck] = []
     thresholds = [_threshold(server)]
-    while thresholds[-1]:  # a low one is set back to the default first; at that only 0 reads less
+    while thresholds[-1]:  # a low threshold is first raised to the default; from there only 0 reads less
         trial.fires(window)
         facts = facts or [
             EvidenceCheck(name=name.replace("_", " "), said=trial.evidence(name), known=first[name])
@@ -111,7 +111,7 @@ def wasted(trial: Trial) -> Data:
 
 
 def scanned(trial: Trial) -> CounterProofRecord:
-    """What scans read ahead is of use: without it they wait for every page."""
+    """Scans use read-ahead: without it they wait for every page."""
     server = trial.server
     with server.connect() as connection:
         make_table(connection, io.ORDERS, PAGES)
@@ -141,7 +141,7 @@ def scanned(trial: Trial) -> CounterProofRecord:
 
 
 def _ranges(server: Server) -> tuple[tuple[Snapshot, ...], dict[str, float]]:
-    """The same ranges each time; what the sidecar sees, and what the server's status counts meanwhile."""
+    """Read the same ranges each time; the sidecar's snapshots, and the growth of the status counters."""
     before = {name: global_status(server, counter) for name, counter in _COUNTERS.items()}
     with server.connect() as connection:
         taken = snapshots(server, partial(io.RangeReads(PAGES), connection, RANGES), ROUNDS)
@@ -149,7 +149,7 @@ def _ranges(server: Server) -> tuple[tuple[Snapshot, ...], dict[str, float]]:
 
 
 def _busy(server: Server) -> float:
-    """Seconds of ranges that several clients read at once, the same ones each time."""
+    """Seconds for ranges that several clients read at once; the ranges are the same each time."""
     connections = [server.connect() for _ in range(CLIENTS)]
     threads = [
         threading.Thread(target=io.RangeReads(PAGES, seed), args=(connection, CLIENTS_RANGES))

@@ -1,4 +1,4 @@
-"""Proofs of the rule of double buffering: what the operating system's page cache holds beside the buffer pool."""
+"""Proofs of double-buffering: pages in both the operating system's page cache and the buffer pool."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BUFFERED = {"innodb-flush-method": "fsync"}
 
 
 def direct(trial: Trial) -> Data:
-    """Through the page cache a table that fits the pool is in memory twice; with the rule's setting once."""
+    """With the page cache, a table that fits the pool is in memory twice; with the rule's setting, once."""
     server = trial.server
     _need_fincore()
     trial.say("a table is made")
@@ -53,7 +53,7 @@ def direct(trial: Trial) -> Data:
     in_pool = query_number(server, "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE_LRU")
     warm_read, took = reads(server, partial(_scan, server)), seconds(partial(_scan, server), SCANS)
     trial.follow()
-    lines = [change.config for change in found.changes]  # what SET GLOBAL changed is to outlive the restart
+    lines = [change.config for change in found.changes]  # keeps across the restart what SET GLOBAL changed
     cold_read_after, cached_after = _scanned_cold(server, dict(line.split(" = ") for line in lines))
     trial.silent(_warm_scans(server))
     warm_read_after, took_after = reads(server, partial(_scan, server)), seconds(partial(_scan, server), SCANS)
@@ -80,7 +80,7 @@ def direct(trial: Trial) -> Data:
 
 
 def page_cache_serves(trial: Trial) -> CounterProofRecord:
-    """Beside a pool that misses many pages O_DIRECT takes away what serves them."""
+    """If the pool misses many pages, O_DIRECT removes the cache that serves them."""
     server = trial.server
     _need_fincore()
     with server.connect() as connection:
@@ -130,7 +130,7 @@ def _warm_scans(server: Server) -> tuple[Snapshot, ...]:
 
 
 def _scanned_cold(server: Server, options: Mapping[str, str] | None = None) -> tuple[float, float]:
-    """Pages that a scan reads after a start, with neither cache filled, and those that the page cache holds then."""
+    """Pages that a scan reads after a start with empty caches, and pages in the page cache afterwards."""
     server.restart(options or {})
     for file in _data_files(server):
         with file.open("rb") as opened:
@@ -142,7 +142,7 @@ def _scanned_cold(server: Server, options: Mapping[str, str] | None = None) -> t
 
 
 def _cached(server: Server) -> float:
-    """Pages of all data files that are in the page cache."""
+    """Pages of all data files in the page cache."""
     shown = subprocess.run(
         ["fincore", "-nb", "-o", "RES", *map(str, _data_files(server))],
         capture_output=True,
@@ -158,13 +158,13 @@ def _data_files(server: Server) -> Iterator[Path]:
 
 
 def _need_fincore() -> None:
-    """Refuse a machine that cannot tell what is in the page cache."""
+    """Check that the machine can count pages in the page cache."""
     if shutil.which("fincore") is None:
-        raise Unavailable("there is no fincore (of util-linux) here, which counts what the page cache holds")
+        raise Unavailable("fincore (of util-linux), which counts pages in the page cache, is not installed")
 
 
 def _looked_up(server: Server) -> tuple[float, float]:
-    """Seconds of lookups, and pages that the server's process reads from the disk for them, each time."""
+    """Seconds of one run of lookups, and the pages that the server's process reads from disk for it."""
     before = io_bytes(server.pid, "read_bytes")
     took = seconds(partial(_look_up, server), TIMED)
     return took, (io_bytes(server.pid, "read_bytes") - before) / PAGE_BYTES / TIMED

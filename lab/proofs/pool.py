@@ -1,4 +1,4 @@
-"""Proofs of the rules of the pool's size: tables and hot sets that are larger than it."""
+"""Proofs of the rules of the pool's size: tables and hot sets larger than the pool."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from lab.workloads import SCHEMA, look_up, look_up_pages, scan
 OTHER_PAGES, HOT_PAGES = 4_000, 5_000
 LOOKUPS, ROUNDS = 1_500, 6
 LOOKED_UP_EVERY = 0.5
-"""Seconds of rest, so that a round lasts as long on a fast machine as beside innodb_old_blocks_time it must."""
+"""Seconds of rest, so that rounds on a fast machine are long enough compared with innodb_old_blocks_time."""
 CHUNK = 8 * 2**20
 DATA_BYTES = f"SELECT SUM(DATA_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'"
 READS, REQUESTS = "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests"
 POOL_BYTES = "SELECT @@innodb_buffer_pool_size"
-# A pool of 3,584 pages that may grow in small steps.
+# A pool of 3,584 pages that can grow in small steps.
 GROWING = {
     "mysql-9.7": SMALLER | {"innodb-buffer-pool-chunk-size": "8M"},
     "mariadb-10.11": SMALLER | {"innodb-buffer-pool-size-max": "256M"},
@@ -69,11 +69,11 @@ def hot_set(trial: Trial) -> Data:
     touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=range(HOT_PAGES)))
     with emptied(server, {HOT: HOT_PAGES}):
         touch_all()
-        repeat(lookups, 2 * ROUNDS, LOOKED_UP_EVERY)  # until the list is as lookups make it
+        repeat(lookups, 2 * ROUNDS, LOOKED_UP_EVERY)  # brings the list to the lookups' steady state
         pages, read = pool_statistic(server, "POOL_SIZE"), pool_statistic(server, "NUMBER_PAGES_READ")
         window, before = measure_observed(server, lookups, ROUNDS, LOOKED_UP_EVERY)
         trial.fires(window)
-        # As later lookups would, one by one. Twice, for the pool may still grow at first (seen on MariaDB 10.11).
+        # As later lookups would, one by one. Twice, because the pool may still grow at first (MariaDB 10.11).
         after = followed(trial, lookups, partial(repeat, touch_all, 2, pause=0.0), ROUNDS, LOOKED_UP_EVERY)
     round_seconds = window.seconds / ROUNDS
     return trial.proved(
@@ -97,7 +97,7 @@ def hot_set(trial: Trial) -> Data:
 
 
 def data_exceed_the_pool(trial: Trial) -> CounterProofRecord:
-    """What is dumped now and then is larger than the pool; what is asked for all day fits it."""
+    """A table that is dumped rarely exceeds the pool; the tables in constant use fit."""
     server, hot = trial.server, 400
     dump = with_connection(server, partial(scan, table=OTHER))
 
@@ -110,7 +110,7 @@ def data_exceed_the_pool(trial: Trial) -> CounterProofRecord:
         dump()
         repeat(one_round, WATCHED)
         trial.silent(snapshots(server, rested(one_round), WATCHED))
-        before = measure(server, one_round)  # the sidecar's own reads are no part of it
+        before = measure(server, one_round)  # without the sidecar's own reads
         pages, data = pool_statistic(server, "POOL_SIZE"), query_number(server, DATA_BYTES)
         statement = f"SET GLOBAL innodb_buffer_pool_size = {math.ceil(data / CHUNK) * CHUNK}"
         execute(server, statement)
@@ -131,7 +131,7 @@ def data_exceed_the_pool(trial: Trial) -> CounterProofRecord:
 
 
 def hit_ratio(trial: Trial) -> CounterProofRecord:
-    """A hit ratio that is low because each page is asked for once."""
+    """A low hit ratio, because each page is needed only once."""
     server, each, rounds = trial.server, 1_500, 2 * WATCHED
     pages = list(range(each * rounds))
     random.Random(1).shuffle(pages)  # in no order of the pages: none is read ahead

@@ -1,4 +1,4 @@
-"""Proofs of the rule of parallel reader threads that wait for the disk."""
+"""Proofs of parallel-read-threads-too-few: reader threads that wait for the disk."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _RULE = "parallel-read-threads-too-few"
 _SETTING = "innodb_parallel_read_threads"
 _COUNTS = 4
 _LOOK_AT_THE_MACHINE = 10.0
-"""Seconds from one to the next."""
+"""Seconds between two samples of the machine."""
 _TOO_BUSY = 0.7
-"""Share of the cores' time; from 0.8 on the rule is rightly silent."""
+"""Share of the cores' time; from 0.8 on the rule is silent by design."""
 _LITTLE = {"innodb-buffer-pool-size": "24M"}
 
 
 class _Counts:
-    """Counts of tables that are larger than the pool, timed.
+    """Timed counts of tables larger than the pool.
 
     Attributes:
-        seconds, pages, cpu: Of each count: how long it took, pages that the server read, its CPU seconds.
+        seconds, pages, cpu: Duration, pages read and server CPU seconds of each count.
     """
 
     def __init__(self, server: Server) -> None:
@@ -45,7 +45,7 @@ class _Counts:
         self.cpu: list[float] = []
 
     def count(self, table: str, threads: int | None = None) -> None:
-        """Once; with so many reader threads, in this session alone, or with those that every new session gets."""
+        """Count once, with the given number of reader threads or the global setting's."""
         with self._server.connect() as connection:
             if threads is not None:
                 with connection.cursor() as cursor:
@@ -58,7 +58,7 @@ class _Counts:
 
 
 def _in_turn(server: Server, table: str, threads: Sequence[int], rounds: int) -> dict[int, _Counts]:
-    """Counts with one number of threads after the other, again and again: what disturbs one disturbs the other."""
+    """Counts with each number of threads in turn, in rounds: a disturbance affects all."""
     counts: dict[int, _Counts] = defaultdict(lambda: _Counts(server))
     for _ in range(rounds):
         for each in threads:
@@ -67,7 +67,7 @@ def _in_turn(server: Server, table: str, threads: Sequence[int], rounds: int) ->
 
 
 def _one_step_below_enough(server: Server) -> int:
-    """So many threads that the rule's one step, four times as many, makes two a core."""
+    """The number of threads from which the rule's one step (four times as many) gives two per core."""
     machine = snapshots(server, nothing, 0)[-1].machine
     if machine is None or machine.cores is None:
         raise NotShown("the server's cores are not known")
@@ -85,7 +85,7 @@ def _prove(trial: Trial) -> Data:
 
     def both() -> None:
         watched.count("scattered")
-        _Counts(server).count("orders")  # in the order of its keys: InnoDB reads ahead, and nothing is to be said
+        _Counts(server).count("orders")  # in key order: InnoDB reads ahead, and the rule must say nothing
         time.sleep(_LOOK_AT_THE_MACHINE / _COUNTS)
 
     trial.say("both are counted")

@@ -1,4 +1,4 @@
-"""The record of a proof: what was predicted, what was measured, and the bounds that both keep."""
+"""The record of a proof: predictions, measurements, and their bounds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict
 from lab.campaign.part import NotShown
 
 MOST_OFF = 0.2
-"""Of the measured effect: by how much a predicted one may miss it, where it is one of pages."""
+"""The largest error of a predicted effect in pages, as a share of the measured one."""
 MOST_HARM = 1.05
-"""What reads or time may be after advice was followed, relative to before."""
+"""The largest ratio of reads or time after the advice was followed to before."""
 
 
 class _Frozen(BaseModel):
@@ -17,7 +17,7 @@ class _Frozen(BaseModel):
 
 
 class EvidenceCheck(_Frozen):
-    """A number of the rule's evidence beside the same number as the lab knows or measures it."""
+    """A number of the rule's evidence, and the lab's own value for it."""
 
     name: str
     said: float
@@ -25,18 +25,18 @@ class EvidenceCheck(_Frozen):
     within: float = 0.1
 
     def check(self) -> None:
-        """Raise `NotShown` where they are further apart than the part ``within`` of what is known."""
+        """Raise `NotShown` if they differ by more than the share ``within`` of the lab's value."""
         if abs(self.said - self.known) > self.within * abs(self.known):
             raise NotShown(f"{self.name} is {self.said:g} in the evidence, but {self.known:g}")
 
 
 class MeasuredEffect(_Frozen):
-    """What was predicted of a quantity, and what was measured. All in the same unit, less is better.
+    """A predicted effect and its measurement, in the same unit; less is better.
 
     Attributes:
-        now: What the rule says it is.
-        predicted: What the rule says it becomes.
-        before, after: As the lab measured it, before and after the rule's statements.
+        now: The current value, by the rule.
+        predicted: The future value, by the rule.
+        before, after: The lab's measurements before and after the rule's statements.
     """
 
     quantity: str
@@ -48,11 +48,11 @@ class MeasuredEffect(_Frozen):
 
     @property
     def error(self) -> float:
-        """By which part of the measured effect (before - after) the predicted one (now - predicted) misses it."""
+        """Predicted effect (now - predicted) less measured effect (before - after), as a share of the latter."""
         return abs((self.now - self.predicted) - (self.before - self.after)) / abs(self.before - self.after)
 
     def check(self) -> None:
-        """Raise `NotShown` where there is no effect, or where the prediction of one of pages misses it by too much."""
+        """Raise `NotShown` if there is no effect, or if a prediction in pages is too far off."""
         if self.after >= self.before:
             raise NotShown(f"{self.quantity} was {self.before:g}, and then {self.after:g}")
         if "page" in self.unit and self.error > MOST_OFF:
@@ -66,7 +66,7 @@ class Comparison(_Frozen):
     """Reads or time of the same work, before and after; less is better.
 
     Attributes:
-        least: Of a time, the least after, where ``after`` is the median: whatever else runs on a machine only adds.
+        least: For a time: the least value after, where ``after`` is the median. Other work on a machine only adds time.
     """
 
     what: str
@@ -77,13 +77,13 @@ class Comparison(_Frozen):
 
     @property
     def ratio(self) -> float:
-        """What it is after, relative to before; infinite where there was nothing before."""
+        """After by before; infinite if before was 0."""
         if self.before:
             return self.after / self.before
         return 1.0 if not self.after else float("inf")
 
     def check(self) -> None:
-        """Raise `NotShown` where it is worse than before by more than a twentieth; of times, the least after."""
+        """Raise `NotShown` if after exceeds before by more than `MOST_HARM` allows; a time is judged by its least."""
         if self.ratio > MOST_HARM and (self.least is None or self.least > MOST_HARM * self.before):
             at_best = "" if self.least is None else f", {self.least:g} at best"
             was = f"{self.what} was {self.before:g} {self.unit}"
@@ -94,14 +94,14 @@ class ProofRecord(_Frozen):
     """A proof's record.
 
     Attributes:
-        condition: What was created on the server, in words.
-        altered: What of the server was altered in its snapshots, or of the rule scaled down, and why; mostly nothing.
-        summary: What the rule said.
-        facts: Of its evidence, beside what was known.
-        applied, taken_back: Its own statements (or its lines of the option file, with a restart).
-        effects: Of what it predicts. Empty where it predicts nothing.
+        condition: The state created on the server, in words.
+        altered: Values altered in the snapshots, or scaled down in the rule, and why; usually empty.
+        summary: The rule's summary.
+        facts: Checks of its evidence.
+        applied, taken_back: Its own statements (or lines of the option file, with a restart).
+        effects: Its predictions and their measurements. Empty if it predicts nothing.
         measures: Reads and time of the same work before and after: no harm.
-        notes: What else a reader must know.
+        notes: Further remarks for the reader.
     """
 
     condition: str
@@ -115,21 +115,21 @@ class ProofRecord(_Frozen):
     notes: str = ""
 
     def check(self) -> None:
-        """Raise `NotShown` where a bound is broken."""
+        """Raise `NotShown` if a bound is broken."""
         bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison, ...] = (*self.facts, *self.effects, *self.measures)
         for each in bounded:
             each.check()
 
 
 class CounterProofRecord(_Frozen):
-    """A counter-proof's record: folklore would fire, the rule is silent, and this is what following folklore does.
+    """A counter-proof's record: folklore would fire, the rule is silent, and folklore was followed.
 
     Attributes:
-        folklore: What it says.
-        source: Who says so.
-        condition: What was created on the server, in words.
-        followed: The statements or options that folklore would have.
-        measures: Reads and time of the same work before and after: worse, or in vain.
+        folklore: The advice.
+        source: Its source.
+        condition: The state created on the server, in words.
+        followed: Folklore's statements or options.
+        measures: Reads and time of the same work before and after: worse, or no better.
     """
 
     folklore: str

@@ -17,16 +17,21 @@ from lab.reports.markdown import ran_on, table
 _HEAD = f"""\
 # The proofs
 
-A rule is shipped when it is proved on a real server, both ways. The proof: the condition is created, the rule fires,
-its evidence is compared with what the lab knows or measures itself, its own statements are followed as they stand, what
-they did is measured, the rule falls silent, and its own rollback is followed. The counter-proof: the state in which
-folklore would fire, the rule silent, and what following folklore does there.
+A rule is shipped after a proof and a counter-proof on a real server.
 
-Bounds, kept by every proof: the predicted effect is within {MOST_OFF:.0%} of the measured one where it is counted in
-pages, and neither reads nor time of the same work are worse by more than {MOST_HARM - 1:.0%} after the advice. Of scans
-and lookups, round after round, it is the best time after beside the median before: whatever else runs on a machine only
-adds to it. `make lab` does all of it again; CI does it at every change, each rule on one server, MySQL 9.7 or MariaDB
-10.11. This page is made from what `make lab` records.
+The proof: the lab creates the condition, and the rule fires. The lab compares the rule's evidence with its own
+measurements. It executes the rule's statements unchanged and measures their effect. The rule falls silent. The lab
+executes the rule's rollback.
+
+The counter-proof: the lab creates a state in which folklore would fire. The rule is silent. The lab follows folklore
+and measures the effect.
+
+Every proof keeps these bounds. A predicted effect in pages is within {MOST_OFF:.0%} of the measured one. After the
+advice, reads and time of the same work are at most {MOST_HARM - 1:.0%} worse. For repeated scans and lookups, the best
+time after is compared with the median before, because other work on the machine only adds time.
+
+`make lab` runs all proofs. CI runs each rule's proof on one server, MySQL 9.7 or MariaDB 10.11, at every change. This
+page is generated from the records of `make lab`.
 
 """
 _NOT_PROVOKED = "what-no-server-here-can-provoke"
@@ -63,14 +68,14 @@ def page() -> str:
 
 
 def _unproved() -> str:
-    """What cannot be proved here, and what it rests on."""
+    """The section on rules without a proof and on unavailable servers."""
     rows = [[f"`{rule}`", each.why, "; ".join(map(_source, each.rests_on))] for rule, each in UNPROVED.items()]
     servers = [[name, _listed(applying)] for name, applying in UNAVAILABLE_SERVERS.items()]
     return (
         "## What no server here can provoke\n\n"
         + table(["rule", "why", "its cases rest on"], rows)
-        + "\nServers that cannot be had here. What rules say of them rests on documents, and on the code that they"
-        " share with a\nseries that could be had.\n\n" + table(["server", "rules that apply to it"], servers)
+        + "\nThese servers are unavailable here. Rules for them rest on documents, and on the code that they share with"
+        " a series\nthat is available.\n\n" + table(["server", "rules that apply to it"], servers)
     )
 
 
@@ -81,7 +86,7 @@ def _source(text: str) -> str:
 
 
 def _listed(applying: tuple[str, ...]) -> str:
-    """The rules, or those that do not apply where these are fewer."""
+    """The rules, or the exceptions if these are fewer."""
     others = [rule.id for rule in rules() if rule.id not in applying]
     if not others:
         return "all"
@@ -155,7 +160,7 @@ def _counter(server: str, counter: CounterProofRecord) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    """With a capital at its beginning, unless it is a setting's name, and a full stop; nothing stays nothing."""
+    """The text with a full stop and an initial capital, unless it starts with a setting's name; empty stays empty."""
     if not text:
         return ""
     capital = text[0] if "_" in text.split(maxsplit=1)[0] else text[0].upper()
@@ -167,7 +172,7 @@ def _times(measure: Comparison) -> str:
 
 
 def _ended(statement: str) -> str:
-    """SQL with its semicolon; a line of an option file as it is."""
+    """SQL with a semicolon; a line of an option file as a comment."""
     return f"{statement};" if statement.split(" ", 1)[0].isupper() else f"# option file: {statement}"
 
 

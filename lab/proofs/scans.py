@@ -1,4 +1,4 @@
-"""Proofs of the rules of the LRU list: tables that are scanned or counted again and again."""
+"""Proofs of the rules of the LRU list: repeated scans and counts of tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Read = Callable[["pymysql.Connection[Any]", str], None]
 
 
 def with_connection(server: Server, work: Callable[[pymysql.Connection[Any]], None]) -> Step:
-    """The work, each time with a connection of its own."""
+    """The work, with a new connection each time."""
 
     def step() -> None:
         with server.connect() as connection:
@@ -70,7 +70,7 @@ def with_connection(server: Server, work: Callable[[pymysql.Connection[Any]], No
 
 
 def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
-    """A table larger than the old sublist, and smaller than the pool, is read from disk at each pass."""
+    """A table larger than the old sublist but smaller than the pool is read from disk at each pass."""
     server = trial.server
     with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES}) as connection:
         one_pass = partial(read, connection, SCANNED)
@@ -101,7 +101,7 @@ def read_each_pass(trial: Trial, *, read: Read, how: str) -> Data:
 
 
 def time_zero(trial: Trial) -> Data:
-    """Scans push the hot set out of the pool, for innodb_old_blocks_time is 0."""
+    """Scans push the hot set out of the pool, because innodb_old_blocks_time is 0."""
     server = trial.server
     with time_zero_pollutes(server) as one_round:
         young = pool_statistic(server, "PAGES_MADE_YOUNG")
@@ -130,7 +130,7 @@ def time_zero(trial: Trial) -> Data:
 
 
 def free_pages_hold_it(trial: Trial) -> CounterProofRecord:
-    """A table larger than the old sublist that free pages hold, and a hot set that scans of another table spare."""
+    """Free pages hold a table larger than the old sublist, and scans of another table spare the hot set."""
     server, dumped, hot = trial.server, 6_000, 600
     pages = 1_800
     one_pass = with_connection(server, partial(scan, table=SCANNED))
@@ -179,7 +179,7 @@ def free_pages_hold_it(trial: Trial) -> CounterProofRecord:
 
 
 def no_room(trial: Trial) -> CounterProofRecord:
-    """More is read between two scans than the pool holds."""
+    """More pages are read between two scans than the pool holds."""
     server, pages, times = trial.server, 9_000, 2_500
     one_pass = with_connection(server, partial(scan, table=SCANNED))
     lookups = with_connection(server, partial(look_up, table=HOT, pages=pages, times=times))
@@ -242,7 +242,7 @@ def larger_than_the_pool(trial: Trial) -> CounterProofRecord:
 
 
 def zero_keeps_it(trial: Trial) -> CounterProofRecord:
-    """innodb_old_blocks_time = 0 lets a scanned table into the young sublist, and so keeps it cached."""
+    """innodb_old_blocks_time = 0 moves a scanned table into the young sublist, and so keeps it cached."""
     server = trial.server
     one_pass = with_connection(server, partial(scan, table=SCANNED))
     followed = {"innodb-old-blocks-time": "1000"}
@@ -269,7 +269,7 @@ def zero_keeps_it(trial: Trial) -> CounterProofRecord:
 
 
 def one_reader_thread(trial: Trial) -> CounterProofRecord:
-    """A table larger than the pool is counted: who reads it does not matter, how many read at a time does."""
+    """A table larger than the pool is counted: only the number of parallel reads matters."""
     server, rows = trial.server, 42_000
     with server.connect() as connection:
         make_scattered_table(connection, SCANNED, rows)

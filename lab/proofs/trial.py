@@ -1,4 +1,4 @@
-"""A rule before a real server: it fires, its own statements are followed, it falls silent, they are taken back."""
+"""A rule on a real server: it fires, its statements are executed, it falls silent, and they are rolled back."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ LONGEST = 3600.0
 """Seconds of a window."""
 RESIZING_SECONDS = 60.0
 PATIENCE = 180.0
-"""Seconds that a rule may take here: a proof must not depend on how busy the machine is."""
+"""A rule's time budget here, seconds: a proof must not depend on the machine's load."""
 
 
 class Trial:
-    """A rule before a real server. It keeps the order: fires, is followed, is silent, is taken back.
+    """A rule on a real server, in this order: fires, follow, silent, take_back.
 
     Attributes:
-        server: It runs, with the proof's options.
-        rule: The rule as it is shipped.
-        say: Tells what is being done.
-        was_silent: Whether it was seen to be silent, or to change nothing.
+        server: The running server, with the proof's options.
+        rule: The rule as shipped.
+        say: Takes a progress message.
+        was_silent: Whether the rule was silent, or changed nothing.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class Trial:
 
     @property
     def found(self) -> Recommendation:
-        """What the rule said when it fired."""
+        """The recommendation of the last `fires`."""
         if self._found is None:
             raise AssertionError("the rule has not fired yet")
         return self._found
 
     def said(self, window: Window | Iterable[Snapshot]) -> list[Recommendation]:
-        """What the rule says of a window.
+        """The rule's recommendations for a window.
 
         Raises:
-            NotShown: The rule is blind, or it broke.
+            NotShown: The rule is blind, or it failed.
         """
         if not isinstance(window, Window):
             snapshots = tuple(window)
@@ -77,12 +77,12 @@ class Trial:
         return list(advice.recommendations)
 
     def fires(self, window: Window | Iterable[Snapshot], **subject: str) -> Recommendation:
-        """The one thing that the rule says, about this subject (none given: about whichever).
+        """The rule's only recommendation, for this subject or, without one, for any.
 
         Raises:
-            NotShown: It says nothing, or of another subject.
+            NotShown: There is none, or several.
         """
-        self.say("the rule is asked")
+        self.say("the rule is evaluated")
         found = [each for each in self.said(window) if not subject or dict(each.subject) == subject]
         if len(found) != 1:
             raise NotShown(f"{self.rule.id} fires {len(found)} times, not once, for {subject or 'this server'}")
@@ -90,10 +90,10 @@ class Trial:
         return found[0]
 
     def silent(self, window: Window | Iterable[Snapshot]) -> None:
-        """See that the rule says nothing.
+        """Check that the rule is silent.
 
         Raises:
-            NotShown: It does.
+            NotShown: It is not.
         """
         if found := self.said(window):
             raise NotShown(f"{self.rule.id} is not silent: {found[0].summary}")
@@ -102,10 +102,10 @@ class Trial:
             self._silent_after = True
 
     def changes_nothing(self, window: Window | Iterable[Snapshot]) -> None:
-        """For a counter-proof: see that the rule speaks, but leaves every setting as it is.
+        """For a counter-proof: check that the rule fires, but changes no setting.
 
         Raises:
-            NotShown: It is silent, or would change one.
+            NotShown: It is silent, or would change a setting.
         """
         found = self.fires(window)
         if found.changes:
@@ -127,19 +127,19 @@ class Trial:
         now: float | None = None,
         rate: float = 1.0,
     ) -> MeasuredEffect:
-        """What the rule predicts, beside what was measured.
+        """The rule's prediction with its measurement.
 
         Args:
-            before: As it was measured before the rule was followed.
-            after: As it was measured afterwards.
-            quantity: What was measured, where the rule names it otherwise.
-            unit: What it was measured in, where the rule names it otherwise.
-            now: What it is, for a rule that does not know.
-            rate: Pieces of work a second while the rule watched, where it predicts what is so a second and what a
-                piece of work takes was measured.
+            before: Measured before the rule's statements.
+            after: Measured afterwards.
+            quantity: The measured quantity, if the rule names it differently.
+            unit: Its unit, if the rule's differs.
+            now: The current value, for a rule that does not give it.
+            rate: Pieces of work a second during the window. Divides a prediction per second, so that it compares with a
+                measurement per piece of work.
 
         Raises:
-            NotShown: It predicts nothing, or does not say what is now.
+            NotShown: The rule predicts nothing, or there is no current value.
         """
         said = self.found.effect
         now = said.now if now is None and said is not None else now
@@ -155,18 +155,18 @@ class Trial:
         )
 
     def follow(self, **by_hand: str) -> None:
-        """Do what the rule's statements say, each as it stands, and wait until the settings have their values.
+        """Execute the rule's statements unchanged, and wait until the settings have their values.
 
-        What only a restart applies is given to it as lines of the option file, and then the other changes too. A rule
-        that says several things is followed once after each `fires`.
+        If a change needs a restart, the restart gets the lines of the option file of all changes. A rule with several
+        recommendations is followed once after each `fires`.
 
         Args:
-            by_hand: Lines of the option file that an action names in its text, and has no statement for.
+            by_hand: Lines of the option file that an action names in its text but has no statement for.
 
         Raises:
-            NotShown: The server refuses a statement, or does not take a value, or no action names the line.
+            NotShown: The server refuses a statement or a value, or no action names the line.
         """
-        self.say("its statements are followed")
+        self.say("its statements are executed")
         self._followed.append(self.found)
         for change in self.found.changes:
             self._before.setdefault(change.setting, self._printed(change.setting))
@@ -176,7 +176,7 @@ class Trial:
             into=self._applied,
         )
         if any(not change.apply for change in self.found.changes):
-            # A restart undoes what SET GLOBAL did: all need their lines.
+            # A restart reverts SET GLOBAL, so every change needs its line.
             lines = [change.config for change in self.found.changes]
             self.server.restart(dict(line.split(" = ") for line in lines))
             self._applied += lines
@@ -185,19 +185,19 @@ class Trial:
         for name, value in by_hand.items():
             line = f"{name} = {value}"
             if not any(line in action.do for action in self.found.actions):
-                raise NotShown(f"{self.rule.id} does not tell to set {line}")
+                raise NotShown(f"no action of {self.rule.id} names {line}")
             self._by_hand[name] = self._printed(name)
             self._applied.append(line)
         if by_hand:
             self.server.restart(by_hand)
 
     def take_back(self) -> None:
-        """Do what its rollback says, and see that the settings are as they were.
+        """Execute the rule's rollback, and check that the settings have their old values.
 
         Raises:
-            NotShown: The server refuses a statement, or they are not.
+            NotShown: The server refuses a statement, or a setting differs.
         """
-        self.say("they are taken back")
+        self.say("they are rolled back")
         for found in reversed(self._followed):
             self._execute(
                 *(statement for action in reversed(found.actions) for statement in action.rollback),
@@ -221,11 +221,11 @@ class Trial:
         altered: str = "",
         notes: str = "",
     ) -> Data:
-        """The record, once every step was taken and every bound is kept.
+        """The record of the completed proof.
 
         Raises:
             NotShown: A bound is broken.
-            AssertionError: A step is missing: a mistake of the proof's.
+            AssertionError: The proof lacks a step.
         """
         if not (self._applied and self._silent_after and self._taken_back):
             raise AssertionError("a proof fires, is followed, falls silent and is taken back")
@@ -259,7 +259,7 @@ class Trial:
             return str(cursor.fetchall()[0][1])
 
     def _becomes(self, setting: str, value: Any) -> None:
-        """Wait for it: a pool goes on resizing after the statement."""
+        """Wait for a setting's value: a pool continues to resize after the statement."""
         deadline = time.monotonic() + RESIZING_SECONDS
         while SETTINGS[setting].read(self._printed(setting)) != value:
             if time.monotonic() > deadline:

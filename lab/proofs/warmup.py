@@ -36,7 +36,7 @@ _ON = io.WARM_POOL | dict.fromkeys(_SWITCHES, "ON")
 
 
 def dump_and_load(trial: Trial) -> Data:
-    """Without a dump a restart reads the hot pages again; with the rule's it reads none of them."""
+    """After a restart without a dump the hot pages are read again; with the rule's dump none is."""
     server = trial.server
     trial.say("a hot set is made")
     _make(server)
@@ -76,7 +76,7 @@ def dump_and_load(trial: Trial) -> Data:
 
 
 def dump_all(trial: Trial) -> CounterProofRecord:
-    """A dump of the young sublist is enough: all of the list brings back what nobody asks for."""
+    """A dump of the young sublist is enough: a full dump also loads pages that nobody needs."""
     server = trial.server
     trial.say("a hot set is made")
     _make(server)
@@ -134,13 +134,13 @@ def _warm(server: Server) -> None:
 
 
 def _watched(server: Server) -> tuple[Snapshot, ...]:
-    """With lookups of the hot pages in between."""
+    """Snapshots with lookups of the hot pages in between."""
     with server.connect() as connection:
         return snapshots(server, partial(look_up, connection, io.ORDERS, HOT_PAGES, 1000), 3)
 
 
 def _asked_again(server: Server) -> tuple[int, float]:
-    """Pages that a lookup on each of the hot pages reads, and its seconds, all in one statement."""
+    """Pages read and seconds of one statement that looks up a row on each hot page."""
     before = pages_read(server)
     took = seconds(
         lambda: execute(
@@ -153,10 +153,10 @@ def _asked_again(server: Server) -> tuple[int, float]:
 
 
 def _loaded(server: Server) -> int:
-    """Wait until the load at the start is done; pages in the dump that it read.
+    """Wait until the load at the start is done; return the pages in its dump.
 
     Raises:
-        NotShown: It is not done for too long.
+        NotShown: It takes too long.
     """
     deadline = time.monotonic() + LOAD_SECONDS
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""What a piece of work costs a server, before and after advice: pages read, and seconds."""
+"""The cost of a piece of work, before and after advice: pages read, and seconds."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from lab.servers import Server
 Work = Callable[[], None]
 
 PAUSE = 1.1
-"""Seconds; longer than innodb_old_blocks_time is by default, so that work done again after it may make pages young."""
+"""Seconds; longer than the default innodb_old_blocks_time, so that repeated work can make pages young."""
 
 A_ROUND = "pages read a round"
-"""What is measured where a rule predicts pages a second."""
+"""The measured quantity for rules that predict pages a second."""
 
 
 @dataclass(frozen=True)
 class WorkCost:
-    """By a piece of work each time it is done.
+    """The cost of one run of the work.
 
     Attributes:
-        pages: That the server read, on average.
+        pages: Mean pages read by the server.
         seconds: The median.
         least_seconds: The least.
     """
@@ -39,7 +39,7 @@ class WorkCost:
 
 
 def measure(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> WorkCost:
-    """Do it so many times, ``pause`` seconds apart."""
+    """Run the work several times, with ``pause`` seconds in between; its cost."""
     timed = _Timed(work, pause)
     before = pages_read(server)
     for _ in range(times):
@@ -48,7 +48,7 @@ def measure(server: Server, work: Work, times: int = 3, pause: float = PAUSE) ->
 
 
 def measure_observed(server: Server, work: Work, times: int = 3, pause: float = PAUSE) -> tuple[Window, WorkCost]:
-    """The same, and what is collected before and after each time."""
+    """The same with a collection before the first run and after each; the window and the cost."""
     timed = _Timed(work, pause)
     before = pages_read(server)
     window = Window.of(snapshots(server, timed, times), longest=LONGEST)
@@ -56,14 +56,14 @@ def measure_observed(server: Server, work: Work, times: int = 3, pause: float = 
 
 
 def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = PAUSE) -> WorkCost:
-    """Follow the rule, let that take effect, and take it back: what the work costs meanwhile, with the rule silent.
+    """Follow the rule, measure the work with the rule silent, and take the change back; the cost of the work.
 
     Args:
-        trial: Whose rule has fired.
-        work: What is done so many times, ``pause`` seconds apart.
-        settle: What is done before, for what it does to the pool.
-        times: How often.
-        pause: Seconds.
+        trial: A trial whose rule has fired.
+        work: The measured work.
+        settle: Work before the measurement, for its effect on the pool.
+        times: Runs of the work.
+        pause: Seconds between two runs.
     """
     trial.follow()
     settle()
@@ -74,7 +74,7 @@ def followed(trial: Trial, work: Work, settle: Work, times: int, pause: float = 
 
 
 class _Timed:
-    """Work with a pause after it, and how many seconds it took each time."""
+    """Work followed by a pause, and the seconds of each run."""
 
     def __init__(self, work: Work, pause: float) -> None:
         self._work, self._pause = work, pause
@@ -87,24 +87,24 @@ class _Timed:
         time.sleep(self._pause)
 
     def spent(self, pages: float) -> WorkCost:
-        """Each time, with so many pages that all of it read."""
+        """The cost of a run, from the pages that all runs read."""
         return WorkCost(pages / len(self.took), statistics.median(self.took), min(self.took))
 
 
 def rested(work: Work, pause: float = PAUSE) -> Work:
-    """The work with a pause after it."""
+    """The work followed by a pause."""
     return _Timed(work, pause)
 
 
 def repeat(work: Work, times: int, pause: float = PAUSE) -> None:
-    """Do it so many times for what it does to the pool."""
+    """Run the work several times, for its effect on the pool."""
     for _ in range(times):
         work()
         time.sleep(pause)
 
 
 def comparisons(what: str, before: WorkCost, after: WorkCost) -> tuple[Comparison, Comparison]:
-    """Both sides of the same work."""
+    """Comparisons of the same work: pages read, and time."""
     return (
         Comparison(what=f"pages read by {what}", unit="pages", before=before.pages, after=after.pages),
         Comparison(
@@ -114,5 +114,5 @@ def comparisons(what: str, before: WorkCost, after: WorkCost) -> tuple[Compariso
 
 
 def option_lines(options: Mapping[str, str]) -> tuple[str, ...]:
-    """As they stand in an option file."""
+    """The options as lines of an option file."""
     return tuple(f"{name.replace('-', '_')} = {value}" for name, value in options.items())

@@ -1,4 +1,4 @@
-"""What the captures are made of: a workload that brings about one phenomenon, and the proof that it did."""
+"""The scenarios of the captures: each a workload that causes one phenomenon, and a check that it occurred."""
 
 from lab.captures import Capture
 from lab.captures.scenarios import change_buffer, counts, index_builds, io, quiet, scans
@@ -16,4 +16,4 @@ _ALL = (
 )
 SCENARIOS = {scenario.name: scenario for scenario in _ALL}
 CATALOG = tuple(Capture(server, scenario.name) for scenario in _ALL for server in scenario.options)
-"""Every capture that there should be."""
+"""All captures."""

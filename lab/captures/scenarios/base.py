@@ -1,4 +1,4 @@
-"""What a scenario is, and what they have in common."""
+"""The type of a scenario, and server options and helpers that scenarios share."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ DEFAULT_POOL = {"innodb-buffer-pool-size": "128M"}
 OBSERVABLE = DEFAULT_POOL | {"performance-schema": "ON"}  # off by default on MariaDB
 
 Step = Callable[[], None]
-"""What happens between two collections; it may return at once where the load runs in the background."""
+"""The work between two collections. It may return at once if the load runs in the background."""
 
 
 @dataclass(frozen=True)
 class CaptureScenario:
-    """A workload, and the servers that are watched under it.
+    """A workload, and the servers that are captured under it.
 
     Attributes:
         name: Its folder's name.
-        options: The options of each server that it is captured from, over the lab's own.
-        work: Prepares a server and yields the step between two collections. Its docstring is the workload in
-            words, for the note.
-        check: Key numbers of a capture, or a refusal.
-        collections: How many.
-        period: Seconds from one to the next.
-        user: Who the sidecar logs in as.
-        check_of: The checks for some of its servers, where they differ.
-        attempts: How often it is tried until the check holds, where that is left to chance; the note counts them.
+        options: The options of each captured server; they win over the lab's own.
+        work: Prepares a server and yields the step between two collections. Its docstring describes the workload in the
+            note.
+        check: Returns the key numbers of a capture, or refuses it.
+        collections: The number of collections.
+        period: Seconds between two collections.
+        user: The sidecar's account.
+        check_of: Different checks for some of the servers.
+        attempts: The most attempts until the check holds, for checks that depend on chance. The note has their number.
     """
 
     name: str
@@ -57,7 +57,7 @@ class CaptureScenario:
 
 
 def nothing() -> None:
-    """A step without work of its own."""
+    """A step without work."""
 
 
 def execute_on(connection: pymysql.Connection[Any], sql: str) -> None:
@@ -68,7 +68,7 @@ def execute_on(connection: pymysql.Connection[Any], sql: str) -> None:
 
 @contextmanager
 def cold(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
-    """A connection to the server with these tables, of so many pages a 128 MiB, and nothing of them in the pool."""
+    """Create tables, of so many pages per 128 MiB of the pool, and empty the pool; yields a connection."""
     times = int(server.options["innodb-buffer-pool-size"].removesuffix("M")) // 128
     with emptied(server, {table: pages * times for table, pages in tables.items()}) as connection:
         yield connection
@@ -76,10 +76,10 @@ def cold(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connecti
 
 @contextmanager
 def emptied(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
-    """A connection to the server with these tables, of so many pages, and nothing of them in the pool.
+    """Create tables of so many pages and empty the pool; yields a connection.
 
-    A slow shutdown leaves nothing to purge: MariaDB's purge visits every inserted row and would fill the pool
-    with their pages (row_purge_reset_trx_id in row0purge.cc).
+    A slow shutdown leaves nothing to purge: MariaDB's purge visits every inserted row and would fill the pool with the
+    rows' pages (row_purge_reset_trx_id in row0purge.cc).
     """
     with server.connect() as connection:
         for table, pages in tables.items():

@@ -1,4 +1,4 @@
-"""The change buffer: insertions into random secondary indexes."""
+"""Scenarios of the change buffer: insertions into random secondary indexes."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def paced_insertion(server: Server) -> Iterator[Step]:
 
 
 def make_random_table(server: Server, rows: int, pool: str) -> None:
-    """A table with three secondary indexes whose leaf pages are as full as random insertions leave them.
+    """Create a table with three secondary indexes, whose leaf pages are as full as random insertions leave them.
 
-    Then the server is started again with a buffer pool of the size ``pool`` and nothing in it.
+    Then restart the server with an empty buffer pool of the size ``pool``.
     """
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, rows // 2, indexes=INDEXES)
@@ -102,14 +102,14 @@ def make_random_table(server: Server, rows: int, pool: str) -> None:
 
 
 def make_unique(connection: pymysql.Connection[Any]) -> None:
-    """Unique indexes in place of the table's others."""
+    """Replace the table's secondary indexes by unique ones."""
     changes = ", ".join(f"DROP KEY k{n}, ADD UNIQUE KEY u{n} (k{n}, id, filler(24))" for n in range(1, INDEXES + 1))
     execute_on(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {changes}")
     execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
 
 
 def look_up_keys(connection: pymysql.Connection[Any], times: int = 200) -> None:
-    """Look up so many rows by random keys, by each of the indexes in turn."""
+    """Look up rows by random keys, through each index in turn."""
     chooser = random.Random()
     with connection.cursor() as cursor:
         for number in range(times):

@@ -1,4 +1,4 @@
-"""COUNT(*) of whole tables: through the clustered index or a smaller one, from disk or from memory."""
+"""Scenarios of COUNT(*) of whole tables: through the clustered index or a smaller one, from disk or from memory."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LARGEST_KEY = 2**32
 
 
 def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: int) -> None:
-    """A table whose rows came in no order of their keys, eight or so a page: its pages lie in no order either.
+    """Create a table whose rows were inserted in random key order, about eight a page.
 
-    Linear read-ahead finds nothing to read ahead there.
+    Its pages are in random order, too: linear read-ahead has nothing to read.
     """
     multiplier = 2_654_435_761  # odd, so that no key comes twice
     execute_on(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")

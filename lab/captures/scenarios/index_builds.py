@@ -1,4 +1,4 @@
-"""Index builds."""
+"""Scenarios of index builds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_TEXT = Index(SCHEMA, NOTES, "by_text")
 
 
 def make_notes(connection: pymysql.Connection[Any], rows: int, *, key: str = "INT") -> None:
-    """A table with a secondary index on a text of 250 bytes in random order, about 66 entries a leaf page.
+    """Create a table with a secondary index on a random text of 250 bytes, about 66 entries a leaf page.
 
     ``key`` is the type of its primary key.
     """
@@ -50,7 +50,7 @@ def make_notes(connection: pymysql.Connection[Any], rows: int, *, key: str = "IN
 
 
 def rebuild(connection: pymysql.Connection[Any]) -> None:
-    """Build an index like the one that the table has, and drop it again."""
+    """Build an index like the table's own, and drop it."""
     execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text, other)")
     execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
 
@@ -99,7 +99,7 @@ def index_build(server: Server) -> Iterator[Step]:
         next(steps, nothing)()
 
     yield step
-    server.kill()  # its data is thrown away in any case: nobody needs to wait for the end of the build
+    server.kill()  # its data is not needed: do not wait for the end of the build
     builder.join()
 
 

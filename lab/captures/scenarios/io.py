@@ -1,4 +1,4 @@
-"""Reads and writes of data files: a warm pool, read-ahead in vain, and flushing that keeps up or does not."""
+"""Scenarios of reads and writes of data files: a warm pool, wasted read-ahead, and flushing that keeps up or not."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lab.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, m
 
 ORDERS, ARCHIVE = "orders", "archive"
 HOT_PAGES = 2000
-REST = 2.5  # seconds without load, in which MariaDB writes what it put off
+REST = 2.5  # seconds without load, in which MariaDB writes deferred pages
 STATEMENT_ROWS = 20
 WRITTEN_PAGES = 6000
-RANGE_PAGES = 65  # a range as long as an extent covers one whole now and then, and begins the next
+RANGE_PAGES = 65  # one more than an extent: such a range may cover a whole extent and the start of the next
 
 WARM_POOL = {  # 4,096 pages; the page cleaner's free list is scaled down with it
     "innodb-buffer-pool-size": "64M",
@@ -50,7 +50,7 @@ def warm_pool(server: Server) -> Iterator[Step]:
 
 
 def fill(connection: pymysql.Connection[Any]) -> None:
-    """A table larger than the pool of WARM_POOL, and its first pages young."""
+    """Create a table larger than the pool of WARM_POOL, and make its first pages young."""
     make_table(connection, ORDERS, 5000)
     warm(connection)
 
@@ -85,7 +85,7 @@ class RangeReads:
         self._rows = pages * ROWS_PER_PAGE
 
     def __call__(self, connection: pymysql.Connection[Any], times: int = 40) -> None:
-        """The next ones."""
+        """Read the next ranges."""
         rows = RANGE_PAGES * ROWS_PER_PAGE
         with connection.cursor() as cursor:
             for _ in range(times):
@@ -97,9 +97,9 @@ class RangeReads:
 
 
 def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = ()) -> Iterator[Step]:
-    """Updates of single rows at ``rate`` a second; before that as fast as can be, to fill the redo log.
+    """Updates of single rows at ``rate`` a second; before that at full speed, to fill the redo log.
 
-    ``then`` are statements in between, after which the server rests.
+    ``then`` are statements in between. The server rests after them.
     """
     with server.connect() as connection:
         make_written(connection)
@@ -115,13 +115,13 @@ def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = (
 
 
 def make_written(connection: pymysql.Connection[Any]) -> None:
-    """ORDERS fits the pool of WRITTEN_POOL; reads of ARCHIVE, which does not beside it, show the disk's latency."""
+    """Create ORDERS, which fits WRITTEN_POOL, and ARCHIVE, too large beside it: its reads show disk latency."""
     make_table(connection, ARCHIVE, 3500)
     make_table(connection, ORDERS, WRITTEN_PAGES)
 
 
 def update(connection: pymysql.Connection[Any], rows: int = STATEMENT_ROWS) -> None:
-    """Update so many rows at random places of ORDERS in one statement."""
+    """Update rows at random places of ORDERS in one statement."""
     chosen = ", ".join(str(random.randint(1, WRITTEN_PAGES * ROWS_PER_PAGE)) for _ in range(rows))
     letter = random.choice("abcdef")
     execute_on(
@@ -143,9 +143,9 @@ class Paced:
         self._due = 0.0
 
     def __call__(self, connection: pymysql.Connection[Any]) -> None:
-        """The next statement, when it is due."""
+        """Run the next statement when it is due."""
         now = time.monotonic()
-        self._due = max(self._due + self._gap, now - 1.0)  # what was missed longer ago is not made up for
+        self._due = max(self._due + self._gap, now - 1.0)  # at most one second of missed work is made up for
         time.sleep(max(0.0, self._due - now))
         began = time.perf_counter()
         update(connection)

@@ -1,4 +1,4 @@
-"""Servers that do nothing, or keep what they do from the sidecar."""
+"""Scenarios of idle servers, and of an account without privileges."""
 
 from __future__ import annotations
 

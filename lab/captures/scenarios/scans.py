@@ -1,4 +1,4 @@
-"""Scans: a table that is read again and again, in pools that hold it and pools that do not."""
+"""Scenarios of repeated scans, in pools that hold the table and pools that do not."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ OTHER_PAGES = 9000  # more than the pool
 SMALL_PAGES = 1500  # half the old sublist
 PASS_SECONDS = 1.4  # longer than innodb_old_blocks_time, so that a pass could make pages young
 
-# MySQL 9.7 refills its free list to innodb_lru_scan_depth (1,024 pages) now and then between two passes, and from
-# then on about 600 pages more of the table stay (seen): too many of one for 128 MiB, few of a larger one.
+# MySQL 9.7 sometimes refills its free list to innodb_lru_scan_depth (1,024 pages) between two passes. From then on
+# about 600 more pages of the table stay (observed): too many for a pool of 128 MiB, few for a larger one.
 LARGER_POOL = {"innodb-buffer-pool-size": "256M"}
 
-# A pool of 3,071 pages that may grow in small steps, and next to no free list.
+# A pool of 3,071 pages that can grow in small steps, with a short free list.
 SMALL_POOL = {"innodb-buffer-pool-size": "48M", "innodb-lru-scan-depth": "100"}
 IN_STEPS = {"mysql-9.7": SMALL_POOL | {"innodb-buffer-pool-chunk-size": "8M"}, "mysql-5.6": SMALL_POOL}
 TOO_LARGE_PAGES = 3600
@@ -115,7 +115,7 @@ def scan_exceeds_pool_followed(server: Server) -> Iterator[Step]:
     """As scan-exceeds-pool, after SET GLOBAL innodb_buffer_pool_size = 100663296 and two passes."""
     with scan_exceeds_pool(server) as step:
         _set(server, "innodb_buffer_pool_size = 100663296")
-        time.sleep(PASS_SECONDS)  # it goes on resizing after the statement
+        time.sleep(PASS_SECONDS)  # the resize continues after the statement
         for _ in range(2):
             step()
             time.sleep(PASS_SECONDS)
@@ -177,7 +177,7 @@ def _scans_and_lookups(connection: pymysql.Connection[Any], before: int) -> Iter
     def step() -> None:
         scan(connection, OTHER)
         look_up(connection, HOT, 1200, 1500)
-        time.sleep(1.1)  # longer than the default of innodb_old_blocks_time, or no page would be made young by it
+        time.sleep(1.1)  # longer than the default of innodb_old_blocks_time, so that the lookups make pages young
         look_up(connection, HOT, 1200, 1500)
 
     for _ in range(before):
@@ -198,7 +198,7 @@ SCENARIOS = (
         partial(checks.read_each_pass, table=SCANNED_TABLE),
         collections=6,
         period=PASS_SECONDS,
-        # From 10.6 on the page cleaner refills the free list, and the table takes the pool over pass by pass.
+        # From 10.6 on the page cleaner refills the free list, and the table gains pages in the pool at each pass.
         check_of=dict.fromkeys(MARIADB, partial(checks.read_at_first, table=SCANNED_TABLE)),
     ),
     CaptureScenario(
@@ -231,9 +231,9 @@ SCENARIOS = (
         parallel_count,
         partial(checks.parallel_reads, table=SCANNED_TABLE),
         collections=8,
-        period=PASS_SECONDS + 0.13,  # a whole number of the light samples' 0.2 s would let them miss every read
-        # Four readers at a time wake the page cleaner now and then, whose refills of the free list let some of the
-        # table stay: seen in one of four captures, with passes that read as little as a third of it.
+        period=PASS_SECONDS + 0.13,  # not a multiple of the light samples' 0.2 s, which could miss every read
+        # Four readers sometimes wake the page cleaner. Its refills of the free list let part of the table stay:
+        # observed in one of four captures, with passes that read only a third of the table.
         attempts=3,
     ),
     CaptureScenario(
