@@ -74,12 +74,12 @@ def annotations_of(found: Recommendation, why: str) -> dict[str, str]:
 
 
 def _description(found: Recommendation, why: str) -> Iterator[str]:
-    for label, line in (*phrases.lines(found), *phrases.facts(found)):
+    for label, line in (*phrases.instructions(found), *phrases.details(found)):
         yield f"{label}: {line}"
     yield ""
     yield "evidence:"
     for item in found.evidence:
-        amount = f"{phrases.shown(item.value)} {item.unit}".strip()
+        amount = f"{phrases.value_text(item.value)} {item.unit}".strip()
         yield f"- {item.name.replace('_', ' ')}: {amount} ({item.source})"
     if why:
         yield ""

@@ -11,30 +11,30 @@ from advisor.render import phrases
 
 
 def markdown(advice: Advice) -> str:
-    """What there is to do, what is set aside, and what could not be seen."""
+    """The recommendations, then findings set aside, failed rules and blind spots."""
     lines = [f"# innodb-advisor: {_inline(advice.server)}", "", f"Watched {duration(advice.watched_seconds)}.", ""]
     for found in advice.recommendations:
-        lines += [f"## {found.severity.value}: {_inline(found.summary)}", "", *_markdown(found), ""]
+        lines += [f"## {found.severity.value}: {_inline(found.summary)}", "", *_recommendation(found), ""]
     if not advice.recommendations:
         lines += [phrases.NOTHING, ""]
-    for title, columns, rows in phrases.tables(advice):
-        lines += [f"## {title}", "", _row(columns), _row(["---"] * len(columns))]
-        lines += [*map(_row, rows), ""]
+    for table in phrases.appendices(advice):
+        lines += [f"## {table.title}", "", _row(table.columns), _row(["---"] * len(table.columns))]
+        lines += [*map(_row, table.rows), ""]
     return "\n".join(lines)
 
 
 def markdown_finding(found: Recommendation | SetAside) -> str:
-    """The same of one recommendation; where it is set aside, with the reason."""
+    """One recommendation as ``markdown`` has it; with the reason where it is set aside."""
     lines: list[str] = []
     if isinstance(found, SetAside):
         lines, found = [f"Set aside: {_inline(found.reason)}", ""], found.recommendation
     lines = [f"# {found.severity.value}: {_inline(found.summary)}", "", *lines]
-    return "\n".join([*lines, *_markdown(found), ""])
+    return "\n".join([*lines, *_recommendation(found), ""])
 
 
-def _markdown(found: Recommendation) -> list[str]:
-    sql = list(map(_sql, phrases.lines(found)))
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))  # names may hold some
+def _recommendation(found: Recommendation) -> list[str]:
+    sql = list(map(_sql, phrases.instructions(found)))
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))  # names may hold backticks
     lines = [f"{fence}sql", *sql, fence, ""]
     if found.effect is not None:
         lines.append(f"Effect: {_inline(phrases.effect(found.effect))}.  ")
@@ -44,14 +44,14 @@ def _markdown(found: Recommendation) -> list[str]:
     lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
     lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
     lines += [
-        _row((item.name.replace("_", " "), f"{phrases.shown(item.value)} {item.unit}".strip(), item.source))
+        _row((item.name.replace("_", " "), f"{phrases.value_text(item.value)} {item.unit}".strip(), item.source))
         for item in found.evidence
     ]
     return lines
 
 
 def _sql(line: tuple[str, str]) -> str:
-    """A statement to apply as it is, all else as a comment, so that the block can be pasted whole."""
+    """A statement to apply, or a comment: the whole block can be pasted."""
     label, text = line
     return text if label == "apply" else f"-- {label}: {' '.join(text.split())}"
 
@@ -61,5 +61,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _inline(text: str) -> str:
-    """Text that is no markup, whatever the names in it: they come from the server."""
+    """Text with its markup escaped: names come from the server."""
     return re.sub(r"([\\`*\[\]<|])", r"\\\1", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Answers of the model of the LRU list for people: on a terminal."""
+"""Answers of the LRU model for people: on a terminal."""
 
 from __future__ import annotations
 
@@ -10,41 +10,40 @@ from rich.text import Text
 from advisor.contract.recommendation import tidy
 from advisor.contract.templates import duration
 from advisor.models.lru.scenario import Pass
-from advisor.render.phrases import shown
-from advisor.render.text import plain_table
+from advisor.render.phrases import value_text
+from advisor.render.terminal import plain_table
 from advisor.whatif.answer import Amount, TableOutcome, WhatIf
 
 
 def print_what_if(out: Console, answer: WhatIf) -> None:
-    """What would change, table by table, and how sure that is."""
+    """What would change, table by table, and the model's error."""
     out.print(
         f"{answer.server}, watched {duration(answer.watched_seconds)}", style="dim", markup=False, highlight=False
     )
     for change in answer.changes:
         out.print(
-            Text.assemble("if ", (f"{change.setting} = {shown(change.to)}", "bold"), f" (now {_was(change.from_)})")
+            Text.assemble(
+                "if ", (f"{change.setting} = {value_text(change.to)}", "bold"), f" (now {_current(change.from_)})"
+            )
         )
-    rows = plain_table("pages read", "now", "then", "cached")
-    for column in rows.columns[1:]:
-        column.justify = "right"
+    rows = plain_table("pages read", "now", "then", "cached", right=(1, 2, 3))
     for each in answer.tables:
-        name = f"{'.'.join(each.subject.values())} ({shown(each.pages)} pages), a pass"
+        name = f"{'.'.join(each.subject.values())} ({value_text(each.pages)} pages), per pass"
         rows.add_row(Text(name), *_pair(each.pages_read_per_pass), Text(_cached(each)))
-        rows.add_row(Text("  a second", "dim"), *_pair(each.pages_read_per_second), Text())
-    rows.add_row(Text("by anything else, a second"), *_pair(answer.other_pages_read_per_second), Text())
-    rows.add_row(Text("by all, a second", "bold"), *_pair(answer.pages_read_per_second), Text())
+        rows.add_row(Text("  per second", "dim"), *_pair(each.pages_read_per_second), Text())
+    rows.add_row(Text("by everything else, per second"), *_pair(answer.other_pages_read_per_second), Text())
+    rows.add_row(Text("in total, per second", "bold"), *_pair(answer.pages_read_per_second), Text())
     rows.add_row(Text("pool pages left for everything else"), *_pair(answer.pages_of_others), Text())
     rows.add_row(Text("  in the young sublist", "dim"), *_pair(answer.young_pages_of_others), Text())
     out.print(rows)
-    for line in _fit(answer):
+    for line in _fit_lines(answer):
         out.print(line, style="dim", markup=False, highlight=False)
 
 
 def print_passes(out: Console, passes: Sequence[Pass]) -> None:
-    """One line a pass."""
-    rows = plain_table("step", "object", "pass", "pages read", "made young", "not made young", "young", "old", "free")
-    for number, column in enumerate(rows.columns):
-        column.justify = "left" if number == 1 else "right"
+    """One line per pass."""
+    columns = ("step", "object", "pass", "pages read", "made young", "not made young", "young", "old", "free")
+    rows = plain_table(*columns, right=(0, *range(2, len(columns))))
     for each in passes:
         pages = (
             each.pages_read,
@@ -59,7 +58,7 @@ def print_passes(out: Console, passes: Sequence[Pass]) -> None:
 
 
 def _pair(amount: Amount) -> tuple[Text, Text]:
-    return Text(shown(amount.now)), Text(shown(amount.then))
+    return Text(value_text(amount.now)), Text(value_text(amount.then))
 
 
 def _cached(each: TableOutcome) -> str:
@@ -69,15 +68,15 @@ def _cached(each: TableOutcome) -> str:
     return "at once" if passes == 0 else "after 1 pass" if passes == 1 else f"after {passes} passes"
 
 
-def _was(value: float | str | None) -> str:
-    return "not known" if value is None else shown(value if isinstance(value, str) else tidy(value))
+def _current(value: float | str | None) -> str:
+    return "unknown" if value is None else value_text(value if isinstance(value, str) else tidy(value))
 
 
-def _fit(answer: WhatIf) -> Iterator[str]:
+def _fit_lines(answer: WhatIf) -> Iterator[str]:
     yield f"model error {answer.error:.1%}, confidence {answer.confidence:g}"
     for hot in answer.hot_sets:
         yield (
-            f"hot set as {'assumed' if hot.assumed else 'fitted'}: {shown(hot.pages)} pages,"
-            f" {shown(hot.accesses_per_second)} accesses a second, skew {hot.skew:g}"
+            f"hot set, {'assumed' if hot.assumed else 'fitted'}: {value_text(hot.pages)} pages,"
+            f" {value_text(hot.accesses_per_second)} accesses per second, skew {hot.skew:g}"
         )
     yield from answer.notes

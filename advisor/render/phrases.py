@@ -1,8 +1,9 @@
-"""Phrases, lines and table rows of advice, for text.py and markdown.py."""
+"""The phrases, lines and tables of advice, for text.py, markdown.py and alerts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from advisor.contract.changes import BY_SQL
 from advisor.contract.recommendation import Advice, Alternative, Change, Effect, Number, Recommendation, SetAside
@@ -15,8 +16,8 @@ _SUPPRESSED = "Suppressed by the configuration"
 _OVERRULED = "Overruled by another recommendation"
 
 
-def lines(found: Recommendation) -> Iterator[tuple[str, str]]:
-    """Each step as label and text."""
+def instructions(found: Recommendation) -> Iterator[tuple[str, str]]:
+    """What to do: label and text of each line."""
     for change in found.changes:
         yield from _change(change)
     for action in found.actions:
@@ -35,8 +36,8 @@ def _change(change: Change) -> Iterator[tuple[str, str]]:
         yield "note", change.note
 
 
-def facts(found: Recommendation) -> Iterator[tuple[str, str]]:
-    """Effect, cost, alternatives and origin as label and text."""
+def details(found: Recommendation) -> Iterator[tuple[str, str]]:
+    """Effect, cost, alternatives and origin: label and text of each line."""
     if found.effect is not None:
         yield "effect", effect(found.effect)
     if found.cost is not None:
@@ -48,41 +49,47 @@ def facts(found: Recommendation) -> Iterator[tuple[str, str]]:
 
 
 def effect(predicted: Effect) -> str:
-    """A quantity before and after, with the model error."""
+    """A quantity before and after the change, with the model's error."""
     unsure = "" if predicted.error is None else f" (model error {predicted.error:.1%})"
     return f"{amount(predicted)}{unsure}"
 
 
 def amount(predicted: Effect) -> str:
-    """A quantity before and after."""
-    before = "" if predicted.now is None else f"{shown(predicted.now)} -> "
-    return f"{predicted.quantity}: {before}{shown(predicted.predicted)}"
+    """A quantity before and after the change."""
+    before = "" if predicted.now is None else f"{value_text(predicted.now)} -> "
+    return f"{predicted.quantity}: {before}{value_text(predicted.predicted)}"
 
 
 def alternative(other: Alternative) -> str:
-    """Effect and cost of an alternative setting."""
+    """What another setting would do instead, its cost, and where it is set."""
     cost = "" if other.cost is None else f"; {amount(other.cost)}"
     where = "" if other.change.via == BY_SQL else f"; {other.change.via}"
     return f"{effect(other.effect)}{cost}{where}"
 
 
-_TableOf = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+@dataclass(frozen=True, slots=True)
+class Appendix:
+    """A table that follows the recommendations."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
 
 
-def tables(advice: Advice) -> Iterator[_TableOf]:
-    """The tables after the recommendations, as title, columns and rows; empty ones are left out."""
-    columns = "rule", "what", "why not", "fingerprint"
-    tables: tuple[_TableOf, ...] = (
-        (_OVERRULED, columns, list(map(_aside, advice.overruled))),
-        (_SUPPRESSED, columns, list(map(_aside, advice.suppressed))),
-        (_FAILED, ("rule", "how"), [(each.rule, each.reason) for each in advice.failed]),
-        (_BLIND, ("lacks", "rules", "why", "cure"), _blind(advice)),
+def appendices(advice: Advice) -> Iterator[Appendix]:
+    """The tables that have rows."""
+    columns = "rule", "summary", "reason", "fingerprint"
+    tables = (
+        Appendix(_OVERRULED, columns, list(map(_set_aside, advice.overruled))),
+        Appendix(_SUPPRESSED, columns, list(map(_set_aside, advice.suppressed))),
+        Appendix(_FAILED, ("rule", "reason"), [(each.rule, each.reason) for each in advice.failed]),
+        Appendix(_BLIND, ("lacks", "rules", "why", "cure"), _blind(advice)),
     )
-    yield from (table for table in tables if table[2])
+    yield from (table for table in tables if table.rows)
 
 
 def _blind(advice: Advice) -> list[tuple[str, ...]]:
-    """One row per reason: one unreadable source may blind a dozen rules."""
+    """A row for each reason: one missing source may blind a dozen rules, in several ways each."""
     by_reason: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for each in advice.blind:
         lacks, rules = by_reason.setdefault((each.reason, each.cure or ""), ({}, {}))
@@ -90,11 +97,11 @@ def _blind(advice: Advice) -> list[tuple[str, ...]]:
     return [(", ".join(lacks), ", ".join(rules), reason, cure) for (reason, cure), (lacks, rules) in by_reason.items()]
 
 
-def _aside(aside: SetAside) -> tuple[str, ...]:
-    found = aside.recommendation
-    return found.rule, found.summary, aside.reason, found.fingerprint
+def _set_aside(finding: SetAside) -> tuple[str, ...]:
+    found = finding.recommendation
+    return found.rule, found.summary, finding.reason, found.fingerprint
 
 
-def shown(value: Number | str) -> str:
-    """A value for people, with thousands separators."""
+def value_text(value: Number | str) -> str:
+    """A value for people, with commas between thousands."""
     return value if isinstance(value, str) else f"{value:,}"

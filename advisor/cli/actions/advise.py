@@ -35,6 +35,6 @@ def _print(advice: Advice, style: str) -> None:
         case "markdown":
             click.echo(markdown.markdown(advice))
         case _:
-            from advisor.render import text  # noqa: PLC0415 - only text needs rich
+            from advisor.render import terminal, text  # noqa: PLC0415 - only text needs rich
 
-            text.print_advice(text.console(), advice)
+            text.print_advice(terminal.console(), advice)

@@ -12,7 +12,8 @@ from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS
 from advisor.cli.options import SetupOptions, Where
 from advisor.observe import observation
-from advisor.render import text
+from advisor.render.check_text import SourceCheck, print_checks
+from advisor.render.terminal import console
 from exporter.collectors import COLLECTORS, LIGHT
 
 _INTERVAL = 10.0
@@ -25,7 +26,7 @@ def check(*, where: Where, setup: SetupOptions, style: str) -> None:
     snapshot = observation.run(observation.single_snapshot(source))
     rules = [each for each in loaded.book.rules if snapshot.server in each.file.applies]
     checks = [
-        text.Check(
+        SourceCheck(
             source=collector.name,
             ok=None if outcome is None or outcome.failure == "absent" else outcome.failure is None,
             reason=outcome.reason if outcome else "not collected",
@@ -37,11 +38,11 @@ def check(*, where: Where, setup: SetupOptions, style: str) -> None:
     ]
     server = f"{snapshot.server.flavour} {snapshot.server.version_text}"
     if style == "json":
-        sources = [{name: getattr(each, name) for name in text.Check.__slots__} for each in checks]
+        sources = [{name: getattr(each, name) for name in SourceCheck.__slots__} for each in checks]
         click.echo(json.dumps({"server": server, "account": snapshot.account, "sources": sources}, indent=2))
     else:
         click.echo(f"{server}, as {snapshot.account}")
-        text.print_checks(text.console(), checks)
+        print_checks(console(), checks)
     refuse_missing_privileges(snapshot)
     if any(each.ok is False for each in checks):
         sys.exit(FINDINGS)

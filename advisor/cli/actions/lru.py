@@ -31,10 +31,9 @@ def lru(*, scenario: Path, as_json: bool) -> None:
         for each in passes:
             click.echo(json.dumps(_in_whole_pages(each)))
         return
-    from advisor.render import model_text  # noqa: PLC0415 - only text needs rich
-    from advisor.render.text import console  # noqa: PLC0415
+    from advisor.render import model_text, terminal  # noqa: PLC0415 - only text needs rich
 
-    model_text.print_passes(console(), passes)
+    model_text.print_passes(terminal.console(), passes)
 
 
 def _in_whole_pages(one: Pass) -> dict[str, str | int]:

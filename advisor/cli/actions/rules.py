@@ -23,12 +23,12 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_summary(book, each) for each in book.rules], indent=2, ensure_ascii=False))
         return
-    from advisor.render import text  # noqa: PLC0415 - only text needs rich
+    from advisor.render import terminal  # noqa: PLC0415 - only text needs rich
 
-    table = text.plain_table("rule", "severity", "origin", "title")
+    table = terminal.plain_table("rule", "severity", "origin", "title")
     for each in book.rules:
         table.add_row(each.id, each.file.severity.value, book.origin(each.id), each.file.title)
-    text.console().print(table)
+    terminal.console().print(table)
 
 
 def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
@@ -63,9 +63,9 @@ def find(rules: Sequence[Rule], rule_id: str) -> Rule:
 def _print_page(markdown: str) -> None:
     from rich.markdown import Markdown  # noqa: PLC0415 - only text needs rich
 
-    from advisor.render import text  # noqa: PLC0415
+    from advisor.render import terminal  # noqa: PLC0415
 
-    out = text.console()
+    out = terminal.console()
     with out.capture() as captured:
         out.print(Markdown(markdown), width=min(out.width, _PAGE_WIDTH))
     click.echo("\n".join(line.rstrip() for line in captured.get().strip("\n").splitlines()))

@@ -8,7 +8,7 @@ from advisor.cli.actions.observation import observed_window, refuse_missing_priv
 from advisor.cli.exits import Unusable
 from advisor.cli.options import Where
 from advisor.render import model_text
-from advisor.render.text import console
+from advisor.render.terminal import console
 from advisor.whatif.answer import what_if
 from advisor.whatif.errors import Refused, Unanswerable
 
