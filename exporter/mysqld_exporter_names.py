@@ -12,10 +12,15 @@ from collections.abc import Iterator
 
 from prometheus_client.core import Metric
 
-from exporter import metrics
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.metric_kinds import METRIC_KINDS, MetricKind
+from exporter.collectors.status import STATUS
+from exporter.collectors.variables import VARIABLES
+from exporter.exposition import assemble
+from exporter.metrics import Spec
 from exporter.rows import number
-from exporter.snapshot import MetricKind, Snapshot
-from exporter.specs import Spec
+from exporter.sampling import metrics
+from exporter.snapshot import Snapshot
 
 _Found = tuple[Spec, tuple[str, ...], float]
 
@@ -39,24 +44,24 @@ def families(snapshot: Snapshot | None) -> Iterator[Metric]:
     yield from metrics.families(snapshot)
     found = list(_found(snapshot))
     specs = {spec.name: spec for spec, _, _ in found}
-    yield from metrics.assemble(specs, ((spec.name, labels, value) for spec, labels, value in found))
+    yield from assemble(specs, ((spec.name, labels, value) for spec, labels, value in found))
 
 
 def _found(snapshot: Snapshot | None) -> Iterator[_Found]:
     yield Spec("mysql_up", "gauge", "Whether the last collection reached the server."), (), float(snapshot is not None)
     if snapshot is None:
         return
-    for name, value in (snapshot.status or {}).items():
+    for name, value in (snapshot[STATUS] or {}).items():
         if name.startswith(_INNODB) or name == "uptime":
             yield from _status(_NOT_IN_A_NAME.sub("_", name), value)
-    for name, printed in (snapshot.variables or {}).items():
+    for name, printed in (snapshot[VARIABLES] or {}).items():
         setting = _WORDS.get(printed.lower(), number(printed))
         if name.startswith(_INNODB) and setting is not None:
             full = _VARIABLES + _NOT_IN_A_NAME.sub("_", name)
             yield Spec(full, "gauge", f"Global variable {name}."), (), setting
     yield from _version(snapshot)
-    kinds = snapshot.metric_kinds or {}
-    for name, count in (snapshot.innodb_metrics or {}).items():
+    kinds = snapshot[METRIC_KINDS] or {}
+    for name, count in (snapshot[INNODB_METRICS] or {}).items():
         if name in kinds:
             yield from _metric(_NOT_IN_A_NAME.sub("_", name), kinds[name], count)
 
@@ -79,7 +84,7 @@ def _status(name: str, value: float) -> Iterator[_Found]:
 
 def _version(snapshot: Snapshot) -> Iterator[_Found]:
     labels = ("innodb_version", "version", "version_comment")
-    if snapshot.variables is not None:
+    if snapshot[VARIABLES] is not None:
         told = tuple(snapshot.setting(name) or "" for name in labels)
         yield Spec("mysql_version_info", "gauge", "The server's version; always 1.", labels), told, 1.0
 

@@ -9,6 +9,9 @@ import re
 
 from exporter.filename_charset import LETTERS
 
+SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
+"""The server's own schemas. The tuple's repr() is a valid list for SQL's IN."""
+
 _PARTITION = re.compile(r"#p#.*", re.IGNORECASE | re.DOTALL)
 _CODE_POINT = re.compile(r"[0-9a-f]{4}")
 _SURROGATES = range(0xD800, 0xE000)

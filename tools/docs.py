@@ -18,9 +18,10 @@ from advisor.observe.window import Window
 from advisor.render import text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
-from exporter import knowledge, specs
+from exporter import knowledge
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
+from exporter.sampling import metrics
 from lab.bench import report as bench
 from lab.bench.registry import FIGURES
 from lab.experiments import report as experiments
@@ -48,7 +49,7 @@ def metrics_table() -> str:
     lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
-        for part in (specs, history_metrics, advisor_metrics, alerting_metrics)
+        for part in (metrics, history_metrics, advisor_metrics, alerting_metrics)
         for spec in part.SPECS.values()
     ]
     return "\n".join(lines) + "\n"

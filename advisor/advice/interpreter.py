@@ -225,7 +225,7 @@ def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
     """The sections that the rule needs and the newest snapshot lacks; a second snapshot, too."""
     latest = window.latest
     for section in rule.file.needs:
-        if getattr(latest, section) is not None:
+        if latest.sections.get(section) is not None:
             continue
         outcome = latest.outcomes.get(section)
         reason = outcome.reason if outcome and outcome.reason else "not collected yet"

@@ -9,8 +9,8 @@ from prometheus_client.core import Metric
 from advisor.contract.recommendation import Advice
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
-from exporter.metrics import Sample, assemble
-from exporter.specs import Spec
+from exporter.exposition import assemble
+from exporter.metrics import Sample, Spec
 
 SPECS = {
     spec.name: spec

@@ -22,8 +22,8 @@ from advisor.observe.source import SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import InForce, Rulebook
 from advisor.whatif.answer import WhatIf, what_if
-from exporter import metrics
 from exporter.connection.errors import ServerError
+from exporter.sampling import metrics
 from exporter.snapshot import Snapshot
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from prometheus_client.core import Metric
 
 from advisor.alerting.client import CAPACITY, Alertmanager
-from exporter.metrics import Sample, assemble
-from exporter.specs import Spec
+from exporter.exposition import assemble
+from exporter.metrics import Sample, Spec
 
 SPECS = {
     spec.name: spec

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from advisor.contract.settings import SETTINGS
 from advisor.rules.file import VersionText
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.collectors.variables import VARIABLES
 from exporter.server import IDENTITY_SQL, identify, identity
-from exporter.snapshot import Machine, Snapshot
+from exporter.snapshot import Snapshot
 
 
 class _Model(BaseModel):
@@ -51,7 +53,7 @@ MachineAlteration: type[BaseModel] = create_model(  # type: ignore[call-overload
     __base__=_Model,
     **{name: (Counter if name in _COUNTERS else kind, None) for name, kind in get_type_hints(Machine).items()},
 )
-"""Any fields of exporter.snapshot.Machine."""
+"""Any fields of exporter.collectors.machine.Machine."""
 
 
 class Alteration(_Model):
@@ -62,7 +64,7 @@ class Alteration(_Model):
         settings: Global variables by name; null for a variable that the server does not have.
         status: Counters of SHOW GLOBAL STATUS, by name in lower case.
         innodb_metrics: Counters of INNODB_METRICS, by name.
-        machine: Fields of exporter.snapshot.Machine.
+        machine: Fields of exporter.collectors.machine.Machine.
     """
 
     version: VersionText | None = None
@@ -88,12 +90,12 @@ class Alteration(_Model):
             recorded: The newest snapshot of the recording.
         """
         for name in self.settings:
-            known = name in SETTINGS or name in (recorded.variables or {}) or f"'{name}'" in IDENTITY_SQL
+            known = name in SETTINGS or name in (recorded[VARIABLES] or {}) or f"'{name}'" in IDENTITY_SQL
             if not known:
                 yield ("settings", name), "no such variable in the recording, nor among the settings that rules know"
         for section in ("status", "innodb_metrics"):
             for name in getattr(self, section):
-                if name not in (getattr(recorded, section) or {}):
+                if name not in (recorded.sections.get(section) or {}):
                     yield (section, name), "no such name in the recording"
 
     def apply(self, snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
@@ -101,24 +103,26 @@ class Alteration(_Model):
         return tuple(self._apply(each, snapshots[-1]) for each in snapshots)
 
     def _apply(self, snapshot: Snapshot, newest: Snapshot) -> Snapshot:
-        sections: dict[str, Any] = {}
+        sections = dict(snapshot.sections)
+        server = snapshot.server
         settings = dict(self.settings) | ({"version": self.version} if self.version else {})
         if settings:
             identified = _updated(identity(snapshot.server), settings)
-            sections["server"] = identify(identified)
-            sections["variables"] = None if snapshot.variables is None else _updated(snapshot.variables, settings)
+            server = identify(identified)
+            if (variables := snapshot[VARIABLES]) is not None:
+                sections[VARIABLES.name] = _updated(variables, settings)
         if self.machine is not None:
-            sections["machine"] = _altered_machine(self.machine, snapshot, newest)
+            sections[MACHINE.name] = _altered_machine(self.machine, snapshot, newest)
         for section in ("status", "innodb_metrics"):
-            counts, recorded = getattr(self, section), getattr(snapshot, section)
+            counts, recorded = getattr(self, section), snapshot.sections.get(section)
             if counts and recorded is not None:
-                last = getattr(newest, section) or recorded
+                last = newest.sections.get(section) or recorded
                 ago = newest.at - snapshot.at
                 sections[section] = {
                     **recorded,
                     **{name: _altered_count(count, recorded[name], last[name], ago) for name, count in counts.items()},
                 }
-        return dataclasses.replace(snapshot, **sections)
+        return dataclasses.replace(snapshot, server=server, sections=sections)
 
 
 def _updated(variables: Mapping[str, str], settings: Mapping[str, str | None]) -> dict[str, str]:
@@ -127,7 +131,7 @@ def _updated(variables: Mapping[str, str], settings: Mapping[str, str | None]) -
 
 
 def _altered_machine(alteration: BaseModel, snapshot: Snapshot, newest: Snapshot) -> Machine:
-    recorded, last = snapshot.machine or Machine(), newest.machine or Machine()
+    recorded, last = snapshot[MACHINE] or Machine(), newest[MACHINE] or Machine()
     values = {name: getattr(alteration, name) for name in alteration.model_fields_set}
     for name in _COUNTERS:
         if isinstance(values.get(name), CounterAlteration):

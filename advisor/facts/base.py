@@ -9,6 +9,9 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from advisor.observe.window import Window, total
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.pools import POOLS
+from exporter.collectors.status import STATUS
 from exporter.snapshot import Snapshot
 
 _KINDS: tuple[type, ...] = (float, str, bool)
@@ -77,14 +80,19 @@ def ratio(dividend: float | None, divisor: float | None) -> float | None:
 
 def over_pools(counter: str) -> Callable[[Snapshot], float | None]:
     """A cumulative count of all buffer pool instances together."""
-    return lambda snapshot: None if snapshot.pools is None else total(getattr(p, counter) for p in snapshot.pools)
+
+    def summed(snapshot: Snapshot) -> float | None:
+        pools = snapshot[POOLS]
+        return None if pools is None else total(getattr(pool, counter) for pool in pools)
+
+    return summed
 
 
 def metric(window: Window, name: str) -> float | None:
     """How much a counter of INNODB_METRICS grew over the window."""
-    return window.delta(lambda snapshot: (snapshot.innodb_metrics or {}).get(name))
+    return window.delta(lambda snapshot: (snapshot[INNODB_METRICS] or {}).get(name))
 
 
 def status(window: Window, name: str) -> float | None:
     """How much a counter of SHOW GLOBAL STATUS grew over the window; ``name`` in lower case."""
-    return window.delta(lambda snapshot: (snapshot.status or {}).get(name))
+    return window.delta(lambda snapshot: (snapshot[STATUS] or {}).get(name))

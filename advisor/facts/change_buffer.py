@@ -11,8 +11,14 @@ from advisor.facts.io import read_ahead_pages
 from advisor.facts.machine import machine
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
 from advisor.observe.window import Window, total
+from exporter.collectors.cached_indexes import CACHED_INDEXES
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
+from exporter.collectors.indexes import INDEXES
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.pools import POOLS
+from exporter.collectors.table_files import TABLE_FILES
 from exporter.rows import number
-from exporter.snapshot import Index, IndexSize, Snapshot, Table
+from exporter.snapshot import Index, Snapshot, Table
 
 _NON_UNIQUE = 0
 """TYPE of an index whose changes may be buffered: neither clustered, unique, full-text nor spatial."""
@@ -254,17 +260,17 @@ def _resident(indexes: _Indexes, buffer: Buffer) -> float:
 
 def _buffer(window: Window) -> Buffer | None:
     """The settings that bound it; None where one is not known, as on a server without a change buffer."""
-    latest = window.latest
+    latest, pools = window.latest, window.latest[POOLS]
     pct, io_capacity, page_bytes = (
         number(latest.setting(f"innodb_{name}")) for name in ("change_buffer_max_size", "io_capacity", "page_size")
     )
-    if latest.pools is None or pct is None or io_capacity is None or page_bytes is None:
+    if pools is None or pct is None or io_capacity is None or page_bytes is None:
         return None
-    return Buffer(total(pool.size_pages for pool in latest.pools), page_bytes, pct, io_capacity)
+    return Buffer(total(pool.size_pages for pool in pools), page_bytes, pct, io_capacity)
 
 
 def _size(snapshot: Snapshot) -> float | None:
-    size = (snapshot.innodb_metrics or {}).get("ibuf_size")
+    size = (snapshot[INNODB_METRICS] or {}).get("ibuf_size")
     return None if size is None else float(size)
 
 
@@ -275,11 +281,12 @@ def _grown(window: Window) -> float | None:
 
 def _reads(window: Window) -> dict[Table, float] | None:
     """Pages read over the window, by table that has a non-unique secondary index."""
-    if window.latest.indexes is None or window.latest.table_files is None:
+    indexes, files = window.latest[INDEXES], window.latest[TABLE_FILES]
+    if indexes is None or files is None:
         return None
-    indexed = {Table(each.schema, each.table) for each, kind in window.latest.indexes.items() if kind == _NON_UNIQUE}
-    tables = [table for table in window.latest.table_files if table in indexed]
-    reads = {each: window.growth(lambda s: s.table_files, each, lambda f: float(f.reads)) for each in tables}
+    indexed = {Table(each.schema, each.table) for each, kind in indexes.items() if kind == _NON_UNIQUE}
+    tables = [table for table in files if table in indexed]
+    reads = {each: window.growth(lambda s: s[TABLE_FILES], each, lambda f: float(f.reads)) for each in tables}
     least = _HARDLY * sum(read or 0.0 for read in reads.values())
     return {table: read for table, read in reads.items() if read and read >= least}
 
@@ -287,18 +294,19 @@ def _reads(window: Window) -> dict[Table, float] | None:
 def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | None:
     """The non-unique secondary indexes of the tables that pages were read of, or all of them; None without sizes."""
     latest = window.latest
-    if latest.indexes is None or latest.index_sizes is None:
+    indexes, all_sizes, cached = latest[INDEXES], latest[INDEX_SIZES], latest[CACHED_INDEXES]
+    if indexes is None or all_sizes is None:
         return None
     sizes = {
         index: size
-        for index, size in latest.index_sizes.sizes.items()
-        if latest.indexes.get(index) == _NON_UNIQUE and (reads is None or Table(index.schema, index.table) in reads)
+        for index, size in all_sizes.sizes.items()
+        if indexes.get(index) == _NON_UNIQUE and (reads is None or Table(index.schema, index.table) in reads)
     }
     leaf_pages = total(size.leaf_pages for size in sizes.values())
     read = total((reads or {}).values())
     resident = None
-    if latest.cached_indexes is not None:
-        resident = min(1.0, total(latest.cached_indexes.pages.get(each, 0) for each in sizes) / max(leaf_pages, 1.0))
+    if cached is not None:
+        resident = min(1.0, total(cached.pages.get(each, 0) for each in sizes) / max(leaf_pages, 1.0))
     return _Indexes(
         per_table=total((reads or {}).get(Table(each.schema, each.table), 0.0) for each in sizes) / max(read, 1.0),
         leaf_pages=leaf_pages,
@@ -309,7 +317,7 @@ def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | 
 
 def _entry_bytes(window: Window, sizes: Mapping[Index, IndexSize]) -> float | None:
     """Of the leaf pages, what the entries take; None where the rows are not known."""
-    page_bytes, all_sizes = number(window.latest.setting("innodb_page_size")), window.latest.index_sizes
+    page_bytes, all_sizes = number(window.latest.setting("innodb_page_size")), window.latest[INDEX_SIZES]
     if page_bytes is None or all_sizes is None:
         return None
     rows = {Table(index.schema, index.table): size.rows for index, size in all_sizes.sizes.items() if index.clustered}

@@ -9,8 +9,10 @@ from advisor.contract.recommendation import identifier
 from advisor.facts.base import Meaning, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.rows import number
-from exporter.snapshot import Index, IndexSize, Table
+from exporter.snapshot import Index, Table
 
 _COLUMN_BYTES = 8.0
 
@@ -57,14 +59,14 @@ class CountFacts:
 
 def counts(window: Window) -> list[CountFacts]:
     """Every table of known size that was counted in the window, the most counted pages first."""
-    sizes = window.latest.index_sizes
+    sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []
     found = []
     for index, size in sizes.sizes.items():
         table = Table(index.schema, index.table)
-        if index.clustered and table in (window.latest.count_statements or {}):
-            counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions)
+        if index.clustered and table in (window.latest[COUNT_STATEMENTS] or {}):
+            counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
             if counts != 0.0:
                 found.append(_counted(window, index, size, counts))
     return sorted(found, key=lambda each: (-(each.counts or 0.0) * (each.pages or 0.0), each.schema, each.table))
@@ -76,7 +78,7 @@ def _counted(window: Window, index: Index, size: IndexSize, counts: float | None
     rows = None if size.rows is None else float(size.rows)
     columns = size.columns or ()
     smallest = _smallest_secondary(window, table)
-    seconds = window.growth(lambda s: s.count_statements, table, lambda c: c.seconds)
+    seconds = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds)
     return CountFacts(
         schema=table.schema,
         table=table.table,
@@ -97,7 +99,7 @@ def _counted(window: Window, index: Index, size: IndexSize, counts: float | None
 
 
 def _smallest_secondary(window: Window, table: Table) -> tuple[Index, IndexSize] | None:
-    sizes = window.latest.index_sizes
+    sizes = window.latest[INDEX_SIZES]
     own = [
         (index, size)
         for index, size in (sizes.sizes if sizes else {}).items()

@@ -9,8 +9,11 @@ from advisor.facts.base import Meaning
 from advisor.models import ddl as model
 from advisor.models.index_size import key_bytes
 from advisor.observe.window import Window
+from exporter.collectors.ddl import DDL
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
+from exporter.collectors.machine import MACHINE, Machine
 from exporter.rows import number
-from exporter.snapshot import Index, IndexSize, Machine
+from exporter.snapshot import Index
 
 # At its peak a build took 2.2 to 2.4 times innodb_ddl_buffer_size (memory/innodb/ddl% on MySQL 9.7.4, 64 MiB): with a
 # tenth of what is free as the setting, a quarter of it is taken.
@@ -83,12 +86,12 @@ class DdlFacts:
 
 def ddl(window: Window) -> DdlFacts:
     """From performance_schema, mysql.innodb_index_stats and the settings."""
-    latest = window.latest.ddl
-    builds = window.delta(lambda s: None if s.ddl is None or s.ddl.builds is None else float(s.ddl.builds))
+    latest = window.latest[DDL]
+    builds = window.delta(lambda s: None if (now := s[DDL]) is None or now.builds is None else float(now.builds))
     return replace(
         _work(window),
         builds=builds,
-        build_seconds=window.delta(lambda s: None if s.ddl is None else s.ddl.build_seconds),
+        build_seconds=window.delta(lambda s: None if (now := s[DDL]) is None else now.build_seconds),
         seen=_seen(window, builds),
         threads=None if latest is None or latest.threads is None else float(latest.threads),
         memory_bytes=None if latest is None or latest.memory_bytes is None else float(latest.memory_bytes),
@@ -96,7 +99,7 @@ def ddl(window: Window) -> DdlFacts:
 
 
 def _seen(window: Window, builds: float | None) -> bool | None:
-    known = [snapshot.ddl for snapshot in window.snapshots if snapshot.ddl is not None]
+    known = [found for snapshot in window.snapshots if (found := snapshot[DDL]) is not None]
     if any(each.threads or each.stages for each in known) or builds:
         return True
     return None if not known or builds is None else False
@@ -109,7 +112,7 @@ def _work(window: Window) -> DdlFacts:
         number(window.latest.setting(name))
         for name in ("innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_page_size")
     )
-    if found is None and window.latest.index_sizes is not None:
+    if found is None and window.latest[INDEX_SIZES] is not None:
         return DdlFacts(reader_threads=threads, index_bytes=0.0, merge_passes=0.0, written_bytes=0.0)
     if found is None or buffer is None or threads is None or page is None:
         return DdlFacts(reader_threads=threads)
@@ -121,7 +124,7 @@ def _work(window: Window) -> DdlFacts:
         _columns(clustered, size),
         model.subtrees(clustered.leaf_pages, max(1, len(clustered.columns or ())), page),
     )
-    machine = window.latest.machine or Machine()
+    machine = window.latest[MACHINE] or Machine()
     available, cores = machine.memory_available_bytes, machine.cores
     enough = None if available is None else model.enough_buffer(build, threads, _SHARE_OF_MEMORY * available, page=page)
     fed = None if cores is None else min(threads, max(1.0, float(round(cores))))
@@ -146,7 +149,7 @@ def _work(window: Window) -> DdlFacts:
 
 def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:
     """The index with the most leaf pages, among those built in the window where there are any; with its rows."""
-    known = [snapshot.index_sizes for snapshot in window.snapshots if snapshot.index_sizes is not None]
+    known = [sizes for snapshot in window.snapshots if (sizes := snapshot[INDEX_SIZES]) is not None]
     if not known:
         return None
     first, last = known[0].sizes, known[-1].sizes
@@ -164,7 +167,7 @@ def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:
 
 def _clustered(window: Window, index: Index) -> IndexSize:
     """The clustered index of the table that an index is of."""
-    sizes = window.latest.index_sizes
+    sizes = window.latest[INDEX_SIZES]
     of_table = (index.schema, index.table)
     return next(
         size

@@ -8,6 +8,9 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
+from exporter.collectors.innodb_status import INNODB_STATUS
+from exporter.collectors.status import STATUS
+from exporter.collectors.variables import VARIABLES
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
@@ -130,7 +133,7 @@ def _page_cache_setting(snapshot: Snapshot) -> str | None:
 
 
 def _random_read_ahead(snapshot: Snapshot) -> float | None:
-    return (snapshot.status or {}).get("innodb_buffer_pool_read_ahead_rnd")
+    return (snapshot[STATUS] or {}).get("innodb_buffer_pool_read_ahead_rnd")
 
 
 def _mean(window: Window, value: Callable[[Snapshot], float | None]) -> float | None:
@@ -143,13 +146,13 @@ def checkpoint_age(snapshot: Snapshot) -> float | None:
 
     From the status where it has them, as they are asked for at each collection.
     """
-    status = snapshot.status or {}
+    status = snapshot[STATUS] or {}
     current, checkpoint = (status.get(f"innodb_redo_log_{lsn}_lsn") for lsn in ("current", "checkpoint"))
     if current is not None and checkpoint is not None:
         return current - checkpoint
     if "innodb_checkpoint_age" in status:  # MariaDB
         return status["innodb_checkpoint_age"]
-    text = snapshot.innodb_status
+    text = snapshot[INNODB_STATUS]
     return None if text is None or text.checkpoint_age_bytes is None else float(text.checkpoint_age_bytes)
 
 
@@ -158,7 +161,7 @@ def _age_limit(snapshot: Snapshot) -> float | None:
 
     0.83 of innodb_redo_log_capacity on 9.7.4, and 0.77 of all log files on 5.6.24.
     """
-    status = snapshot.status or {}
+    status = snapshot[STATUS] or {}
     if "innodb_checkpoint_max_age" in status:
         return status["innodb_checkpoint_max_age"]
     capacity = status.get("innodb_redo_log_capacity_resized")
@@ -170,7 +173,7 @@ def _age_limit(snapshot: Snapshot) -> float | None:
 
 def _dump_share(snapshot: Snapshot) -> float | None:
     """A server without innodb_buffer_pool_dump_pct dumps all: MySQL 5.6."""
-    if snapshot.variables is None:
+    if snapshot[VARIABLES] is None:
         return None
     pct = number(snapshot.setting("innodb_buffer_pool_dump_pct"))
     return 1.0 if pct is None else pct / 100.0

@@ -9,7 +9,8 @@ from typing import Annotated
 from advisor.facts.base import Meaning, ratio
 from advisor.facts.io import read_ahead_pages, through_page_cache
 from advisor.observe.window import Window
-from exporter import snapshot
+from exporter.collectors.data_files import DATA_FILES
+from exporter.collectors.machine import MACHINE, Machine
 from exporter.rows import number
 
 _ENOUGH_READS = 200.0
@@ -80,7 +81,7 @@ class MachineFacts:
 
 def machine(window: Window) -> MachineFacts:
     """From the files of the server's process or the configuration, and performance_schema's file reads."""
-    seen = window.latest.machine or snapshot.Machine()
+    seen = window.latest[MACHINE] or Machine()
     waited, share, seconds = _reads(window)
     storage, source = _storage(window, seen, waited, share, seconds)
     return MachineFacts(
@@ -108,8 +109,8 @@ def _reads(window: Window) -> tuple[float | None, float | None, float | None]:
     performance_schema counts the reads of read-ahead too, but of their time only that of handing them to the kernel:
     a serial scan in O_DIRECT shows 9 µs a read where a random one takes 84 (seen on 9.7, alike on 5.6 and MariaDB).
     """
-    reads = window.delta(lambda s: None if s.data_files is None else float(s.data_files.reads))
-    seconds = window.delta(lambda s: None if s.data_files is None else s.data_files.seconds)
+    reads = window.delta(lambda s: None if (files := s[DATA_FILES]) is None else float(files.reads))
+    seconds = window.delta(lambda s: None if (files := s[DATA_FILES]) is None else files.seconds)
     ahead = window.delta(read_ahead_pages)
     if reads is None or ahead is None:
         return None, None, None
@@ -118,7 +119,7 @@ def _reads(window: Window) -> tuple[float | None, float | None, float | None]:
 
 
 def _storage(
-    window: Window, seen: snapshot.Machine, waited: float | None, share: float | None, seconds: float | None
+    window: Window, seen: Machine, waited: float | None, share: float | None, seconds: float | None
 ) -> tuple[str | None, str | None]:
     """What the storage is and how this is known: by its latency, or else by its disks, or as configured."""
     if waited is not None and seconds is not None and waited >= _ENOUGH_READS:
@@ -149,12 +150,12 @@ def _reads_ahead(window: Window) -> bool:
     return threshold is not None and 1 <= threshold <= 60
 
 
-def _per_second(window: Window, counter: Callable[[snapshot.Machine], float | None]) -> float | None:
+def _per_second(window: Window, counter: Callable[[Machine], float | None]) -> float | None:
     """How fast a count of the machine's grew between the first and the last time that it was read."""
     read = [
         (s.outcomes["machine"].at, value)
         for s in window.snapshots
-        if s.machine is not None and "machine" in s.outcomes and (value := counter(s.machine)) is not None
+        if (seen := s[MACHINE]) is not None and "machine" in s.outcomes and (value := counter(seen)) is not None
     ]
     if not read:
         return None

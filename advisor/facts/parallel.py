@@ -7,6 +7,7 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning
 from advisor.observe.window import Window
+from exporter.collectors.parallel_readers import PARALLEL_READERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,13 @@ class ParallelFacts:
 
 def parallel(window: Window) -> ParallelFacts:
     """From performance_schema.threads."""
-    latest = window.latest.parallel_readers
+    latest = window.latest[PARALLEL_READERS]
     return ParallelFacts(
         threads_seen=None if latest is None else float(latest.threads),
         thread_seconds=window.delta(
-            lambda s: None if s.parallel_readers is None else s.parallel_readers.thread_seconds
+            lambda s: None if (readers := s[PARALLEL_READERS]) is None else readers.thread_seconds
         ),
         reads_observed=window.delta(
-            lambda s: None if s.parallel_readers is None else float(s.parallel_readers.reads_observed)
+            lambda s: None if (readers := s[PARALLEL_READERS]) is None else float(readers.reads_observed)
         ),
     )

@@ -9,6 +9,10 @@ from typing import Annotated
 from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.facts.scans import ScanFacts
 from advisor.observe.window import Window, total
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.machine import MACHINE
+from exporter.collectors.pools import POOLS
+from exporter.collectors.table_files import TABLE_FILES
 from exporter.midpoint import old_target
 from exporter.rows import number
 
@@ -63,26 +67,24 @@ def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
         window: What has been watched.
         scans: What is known of the scanned tables in it.
     """
-    latest = window.latest
+    latest, pools = window.latest, window.latest[POOLS]
     page_bytes = number(latest.setting("innodb_page_size"))
-    if latest.pools is None:
+    if pools is None:
         return PoolFacts(page_bytes=page_bytes)
     pct = number(latest.setting("innodb_old_blocks_pct"))
-    free = total(each.free_pages for each in latest.pools)
+    free = total(each.free_pages for each in pools)
     pages_read = window.delta(over_pools("pages_read"))
     return PoolFacts(
-        pages=total(each.size_pages for each in latest.pools),
-        list_pages=total(each.database_pages for each in latest.pools),
-        old_pages=total(each.old_pages for each in latest.pools),
-        old_target_pages=(
-            None if pct is None else total(old_target(each.database_pages, int(pct)) for each in latest.pools)
-        ),
-        old_most_pages=total(old_target(each.database_pages, LARGEST_PCT) for each in latest.pools),
+        pages=total(each.size_pages for each in pools),
+        list_pages=total(each.database_pages for each in pools),
+        old_pages=total(each.old_pages for each in pools),
+        old_target_pages=(None if pct is None else total(old_target(each.database_pages, int(pct)) for each in pools)),
+        old_most_pages=total(old_target(each.database_pages, LARGEST_PCT) for each in pools),
         free_pages=free,
-        instances=float(len(latest.pools)),
+        instances=float(len(pools)),
         page_bytes=page_bytes,
         pages_read=pages_read,
-        pages_read_since_start=total(each.pages_read for each in latest.pools),
+        pages_read_since_start=total(each.pages_read for each in pools),
         made_young=window.delta(over_pools("made_young")),
         gets=window.delta(over_pools("gets")),
         pages_read_per_second=ratio(pages_read, window.seconds),
@@ -93,7 +95,7 @@ def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
 
 def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | None) -> float | None:
     """Reads of a table beyond what its passes could read at most are lookups."""
-    if pages_read is None or window.latest.index_sizes is None or window.latest.table_files is None:
+    if pages_read is None or window.latest[INDEX_SIZES] is None or window.latest[TABLE_FILES] is None:
         return None
     scanned = total(min(scan.pages_read or 0.0, (scan.pages or 0.0) * (scan.passes or 0.0)) for scan in scans)
     return min(1.0, scanned / max(pages_read, 1.0))
@@ -104,7 +106,7 @@ def _most_bytes(window: Window, free_bytes: float | None) -> float | None:
 
     That share is innodb_dedicated_server's of MySQL: half of up to 4 GiB, three quarters of more.
     """
-    size, machine = number(window.latest.setting("innodb_buffer_pool_size")), window.latest.machine
+    size, machine = number(window.latest.setting("innodb_buffer_pool_size")), window.latest[MACHINE]
     if machine is None or size is None:
         return None
     if machine.memory_available_bytes is not None and free_bytes is not None:

@@ -7,8 +7,12 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
+from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.rows import number
-from exporter.snapshot import IndexSize, IndexSizes, Table
+from exporter.snapshot import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class ScanFacts:
 
 def scans(window: Window) -> list[ScanFacts]:
     """Every table with a trace of a full scan in the window, the most scanned pages first."""
-    sizes = window.latest.index_sizes
+    sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []
     sized = {Table(index.schema, index.table): size for index, size in sizes.sizes.items() if index.clustered}
@@ -76,8 +80,8 @@ def scans(window: Window) -> list[ScanFacts]:
     if not sizes.other_pages:  # else a table without a size may just be one of the small ones
         found += [
             ScanFacts(table.schema, table.table)
-            for table in window.latest.table_scans or {}
-            if table not in sized and window.growth(lambda s: s.table_scans, table, float) != 0
+            for table in window.latest[TABLE_SCANS] or {}
+            if table not in sized and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0
         ]
     return sorted(found, key=lambda scan: -(scan.passes or 0.0) * (scan.pages or 0.0))
 
@@ -106,8 +110,8 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
         serial_passes=total_passes - parallel,
         parallel_passes=parallel,
         counts=counts,
-        count_seconds=ratio(window.growth(lambda s: s.count_statements, table, lambda c: c.seconds), counts),
-        read_seconds=ratio(window.growth(lambda s: s.table_files, table, lambda f: f.seconds), total_passes),
+        count_seconds=ratio(window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds), counts),
+        read_seconds=ratio(window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds), total_passes),
         passes_per_hour=ratio(total_passes * 3600.0, window.seconds),
         pages_read=read,
         pages_read_per_pass=ratio(read, total_passes),
@@ -131,9 +135,9 @@ def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> 
 
 def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:
     """Scans of the clustered index that table I/O shows, and COUNT(*) of it beside them; None when not known."""
-    fetched = window.growth(lambda s: s.table_scans, table, float)
-    counts = window.growth(lambda s: s.count_statements, table, lambda c: c.executions)
-    examined = window.growth(lambda s: s.count_statements, table, lambda c: c.rows_examined)
+    fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
+    counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
+    examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
     if fetched is None or counts is None or examined is None or size.rows is None:
         return None
     if not size.rows:
@@ -152,12 +156,12 @@ def _counts_clustered(window: Window, table: Table) -> bool:
 
     With a secondary index the optimiser counts by that one, unless told otherwise, or where it cannot.
     """
-    server, sizes = window.latest.server, window.latest.index_sizes
+    server, sizes = window.latest.server, window.latest[INDEX_SIZES]
     if sizes is None:
         return False
     if not _has_secondary(sizes, table) or server.has("count_star_takes_clustered_index"):
         return True
-    statement = (window.latest.count_statements or {}).get(table)
+    statement = (window.latest[COUNT_STATEMENTS] or {}).get(table)
     return statement is not None and statement.forced_primary == statement.executions
 
 
@@ -171,14 +175,14 @@ def _pages_from_file(window: Window, table: Table) -> float | None:
     None for a table without a file of its own, such as one in a general tablespace: which table was read there is
     not known.
     """
-    if table not in (window.latest.table_files or {}):
+    if table not in (window.latest[TABLE_FILES] or {}):
         return None
-    return window.growth(lambda s: s.table_files, table, lambda f: f.reads)
+    return window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
 
 
 def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
     """Bytes of the clustered index on disk, by the size of the pages that were read of it."""
-    files = (window.latest.table_files or {}).get(table)
+    files = (window.latest[TABLE_FILES] or {}).get(table)
     page_bytes = files.bytes / files.reads if files and files.reads else None
     page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
     return None if page_bytes is None else size.pages * page_bytes

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning
 from advisor.observe.window import Window
+from exporter.collectors.status import STATUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,13 @@ def server(window: Window) -> ServerFacts:
     latest = window.latest
 
     def rows(kind: str) -> float | None:
-        return window.delta(lambda snapshot: (snapshot.status or {}).get(f"innodb_rows_{kind}"))
+        return window.delta(lambda snapshot: (snapshot[STATUS] or {}).get(f"innodb_rows_{kind}"))
 
     return ServerFacts(
         version=latest.server.version_text,
         family=latest.server.family,
         managed=latest.server.managed is not None,
-        uptime_seconds=(latest.status or {}).get("uptime"),
+        uptime_seconds=(latest[STATUS] or {}).get("uptime"),
         rows_inserted=rows("inserted"),
         rows_deleted=rows("deleted"),
         rows_updated=rows("updated"),

@@ -17,7 +17,7 @@ from advisor.observe.source import SnapshotSource
 from advisor.rules import following
 from advisor.rules.rulebook import Rulebook
 from exporter import __version__
-from exporter.metrics import families
+from exporter.sampling.metrics import families
 from exporter.snapshot import Snapshot
 
 if TYPE_CHECKING:  # loaded where there is an Alertmanager

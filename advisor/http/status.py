@@ -21,7 +21,7 @@ from advisor.http.advice import LookBack
 from advisor.http.problems import documented
 from advisor.whatif.answer import WhatIf
 from advisor.whatif.errors import Refused, Unanswerable
-from exporter.jsonable import jsonable
+from exporter.json_values import jsonable
 
 _UNSEEN = "cannot connect to 127.0.0.1:3306: Connection refused"
 

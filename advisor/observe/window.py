@@ -11,6 +11,8 @@ from typing import TypeVar
 from advisor.contract.settings import SETTINGS
 from advisor.observe.limits import LONGEST_GAP
 from exporter.collectors.base import TOP
+from exporter.collectors.status import STATUS
+from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
 
 Key = TypeVar("Key")
@@ -43,8 +45,8 @@ class Window:
             if before.server != status.server or _restarted(before, status) or _changed(before, variables):
                 break
             kept.append(before)
-            status = status if before.status is None else before
-            variables = variables if before.variables is None else before
+            status = status if before[STATUS] is None else before
+            variables = variables if before[VARIABLES] is None else before
         return cls(tuple(reversed(kept)))
 
     @property
@@ -101,14 +103,15 @@ def _grown(values: Sequence[float]) -> float | None:
 
 
 def _restarted(before: Snapshot, after: Snapshot) -> bool:
-    if before.status is None or after.status is None:
+    if before[STATUS] is None or after[STATUS] is None:
         return False
-    started = [snapshot.at - (snapshot.status or {})["uptime"] for snapshot in (before, after)]
+    started = [snapshot.at - (snapshot[STATUS] or {})["uptime"] for snapshot in (before, after)]
     return abs(started[1] - started[0]) > _CLOCK_SLACK
 
 
 def _changed(before: Snapshot, after: Snapshot) -> bool:
-    if before.variables is None or after.variables is None or before.variables is after.variables:
+    then, now = before[VARIABLES], after[VARIABLES]
+    if then is None or now is None or then is now:
         return False
     return any(before.setting(name) != after.setting(name) for name in SETTINGS)
 

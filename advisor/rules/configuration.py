@@ -12,7 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from advisor.files import yaml_file
 from advisor.files.sizes import size
 from advisor.rules.suppression import Suppression
-from exporter.snapshot import ConfiguredMachine, Machine, Snapshot, Storage
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
 _OF_THE_SERVER = ("INNODB_METRICS cpu_n", "thread_pool_size")
 """Sources that say how many cores the server found, which is no quota: what was told is better."""
@@ -45,7 +46,7 @@ class ServerMachine(_Part):
         """A recorded snapshot with what was told where nothing better was seen, as the sampler would have taken it."""
         if self == ServerMachine():
             return snapshot
-        seen = snapshot.machine or Machine()
+        seen = snapshot[MACHINE] or Machine()
         told: dict[str, Any] = {}
         if self.cores is not None and (seen.cores is None or seen.cores_source in _OF_THE_SERVER):
             told |= {"cores": self.cores, "cores_source": "configuration"}
@@ -53,7 +54,7 @@ class ServerMachine(_Part):
             told |= {"memory_bytes": self.memory, "memory_source": "configuration"}
         if self.storage is not None:
             told["storage_configured"] = self.storage
-        return dataclasses.replace(snapshot, machine=dataclasses.replace(seen, **told))
+        return snapshot.with_section(MACHINE, dataclasses.replace(seen, **told))
 
 
 class Configuration(_Part):

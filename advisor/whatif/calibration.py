@@ -13,6 +13,8 @@ from advisor.whatif.errors import Unanswerable
 from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
 from advisor.whatif.settings import SETTINGS_OF_MODEL
 from advisor.whatif.tables import kept_share, last_pass, modelled, table_name, table_scans
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.table_files import TABLE_FILES
 from exporter.server import Server
 from exporter.snapshot import Table
 
@@ -85,7 +87,7 @@ def calibrate(window: Window, known: Facts, check_time: Callable[[], None] = lam
     pages_read = _needed("pool.pages_read", known.pool.pages_read)
     pool = _pool(settings, int(pages), int(_needed("pool.instances", known.pool.instances)), server)
     for section in ("table_scans", "count_statements", "table_files", "index_sizes"):
-        if getattr(window.latest, section) is None:
+        if window.latest.sections.get(section) is None:
             outcome = window.latest.outcomes.get(section)
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"which tables are scanned is not known{why}")
@@ -150,7 +152,7 @@ def _accesses(known: Facts, scanned: float, other: float) -> tuple[float, float]
 
 def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -> int | None:
     """Pages that the other reads may fall on: of the tables whose files were read, or of all tables where unknown."""
-    sizes = window.latest.index_sizes
+    sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return None
     pages: dict[Table, int] = {}
@@ -158,7 +160,7 @@ def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -
         if f"{index.schema}.{index.table}" not in scans:
             table = Table(index.schema, index.table)
             pages[table] = pages.get(table, 0) + size.pages
-    reads = {table: window.growth(lambda s: s.table_files, table, lambda f: f.reads) or 0.0 for table in pages}
+    reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads) or 0.0 for table in pages}
     if sum(reads.values()) >= _EXPLAINED * other * window.seconds:
         return sum(pages[table] for table, count in reads.items() if count)
     return sum(pages.values()) + sizes.other_pages

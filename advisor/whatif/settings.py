@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.observe.window import Window
 from advisor.whatif.errors import Refused, Unanswerable
+from exporter.collectors.pools import POOLS
+from exporter.collectors.variables import VARIABLES
 
 SETTINGS_OF_MODEL = (
     "innodb_old_blocks_pct",
@@ -36,7 +38,7 @@ def checked(window: Window, changes: Mapping[str, SettingValue]) -> dict[str, fl
 
 def _checked(window: Window, name: str, value: SettingValue) -> float:
     server = window.latest.server
-    known = window.latest.variables
+    known = window.latest[VARIABLES]
     if known is None:
         raise Unanswerable("variables", "the settings of the server are not known")
     if name not in SETTINGS_OF_MODEL:
@@ -74,5 +76,6 @@ def size_as_set(window: Window, size: float, *, up: bool = True) -> float:
     chunk = float(latest.setting("innodb_buffer_pool_chunk_size") or 0)
     if not chunk:
         return float(size // _MIB * _MIB)
-    step = chunk * len(latest.pools or (None,))
+    pools = latest[POOLS]
+    step = chunk * (len(pools) if pools else 1)
     return (math.ceil if up else math.floor)(size / step) * step

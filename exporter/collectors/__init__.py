@@ -1,52 +1,46 @@
-"""One file a source: its SQL, what it needs, and the pure function from rows to a section of the Snapshot."""
+"""The collectors: one file for each source of the server's state.
 
-from exporter.collectors import (
-    cached_indexes,
-    count_statements,
-    data_files,
-    ddl,
-    index_sizes,
-    indexes,
-    innodb_metrics,
-    innodb_status,
-    instrumentation,
-    lru_pages,
-    machine,
-    metric_kinds,
-    parallel_readers,
-    pools,
-    server_time,
-    status,
-    table_files,
-    table_scans,
-    variables,
+A file ``x.py`` defines the collector ``X``: the SQL for each server, the type of the section, the parser, the metrics,
+and how the result is anonymised. A name in one of the lists below registers it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from exporter.collectors.base import Collector
+
+
+def _collectors(*names: str) -> tuple[Collector[Any], ...]:
+    return tuple(getattr(import_module(f"{__name__}.{name}"), name.upper()) for name in names)
+
+
+COLLECTORS = _collectors(
+    "status",
+    "variables",
+    "pools",
+    "innodb_metrics",
+    "innodb_status",
+    "instrumentation",
+    "table_scans",
+    "count_statements",
+    "data_files",
+    "table_files",
+    "index_sizes",
+    "cached_indexes",
+    "indexes",
+    "ddl",
+    "machine",
+    "server_time",
 )
+"""In run order: collectors that reveal a restart, or whether others can be trusted, come first."""
 
-COLLECTORS = tuple(
-    module.COLLECTOR
-    for module in (
-        status,
-        variables,
-        pools,
-        innodb_metrics,
-        innodb_status,
-        instrumentation,
-        table_scans,
-        count_statements,
-        data_files,
-        table_files,
-        index_sizes,
-        cached_indexes,
-        indexes,
-        ddl,
-        machine,
-        server_time,
-    )
-)
-"""What runs in a collection, in this order: what tells of a restart, or of others' worth, comes before them."""
+OPTIONAL = _collectors("lru_pages", "metric_kinds")
+"""These run only on request."""
 
-OPTIONAL = (lru_pages.COLLECTOR, metric_kinds.COLLECTOR)
-"""What runs only where it was asked for."""
-
-LIGHT = parallel_readers.COLLECTOR
+[LIGHT] = _collectors("parallel_readers")
 """Sampled several times a second, in a session of its own."""
+
+BY_NAME = {collector.name: collector for collector in (*COLLECTORS, *OPTIONAL, LIGHT)}
+"""Every collector."""

@@ -1,37 +1,34 @@
-"""What a collector is: the SQL that fits a server, and a pure function from the rows to a section."""
+"""The definition of a collector, and what several collectors share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
+from exporter.anonymisation import Anonymiser
 from exporter.connection.target import Peer
-from exporter.rows import Rows, number
+from exporter.metrics import Sample, Spec
+from exporter.rows import Rows, credible, number
 from exporter.server import Server
-from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
+from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot
+
+Section = TypeVar("Section")
 
 TOP = 100
-"""Tables and indexes that get a series of their own; the rest is summed."""
+"""Tables and indexes with a series of their own; the others are summed."""
 
 KEPT = 500
-"""Tables that are known of at most, those with the largest numbers: a catalogue may have many thousands."""
+"""Tables in a section at most, the ones with the largest numbers: a catalogue may have many thousands."""
 
-SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
-"""What is not the user's; its repr() is what SQL's IN takes."""
+OTHER = Index("", "", "__other__")
+"""The label values of a sum over all indexes that have no series of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why there is nothing for this collector, other than that a statement failed.
-
-    Attributes:
-        failure: ``absent`` where this server has no such source, ``disabled`` where it is switched off; the others
-            as in Outcome.
-        reason: In words.
-        cure: What would help, where anything would.
-    """
+    """Why a collector does not run. The fields are those of Outcome."""
 
     failure: Failure
     reason: str
@@ -39,54 +36,77 @@ class Unavailable:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """What a collector that reads this machine's files has to know.
-
-    Attributes:
-        peer: The ends of the connection to the server.
-        known: What the collectors before it found.
-        configured: What the user says of the server's machine.
-        root: Where this machine's files begin.
-    """
+class HostContext:
+    """What a collector that reads the host's files needs to know."""
 
     peer: Peer
+    """Both ends of the connection to the server."""
     known: Snapshot
+    """The sections of the collectors that ran before."""
     configured: ConfiguredMachine
     root: Path
+    """The root of the host's file system."""
 
 
-Local = Callable[[Sequence[Rows], Here], Rows | Unavailable]
+HostReader = Callable[[Sequence[Rows], HostContext], Rows | Unavailable]
+
+LabelledValue = tuple[tuple[str, ...], float]
+"""Label values in the order of the metric's labels, and the value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Collector:
-    """One source.
+class SnapshotMetric(Spec):
+    """A metric whose samples come from a Snapshot. What is not known gives no sample, never a zero."""
 
-    Attributes:
-        name: Also the name of its section in Snapshot.
-        queries: The statements for a server, or why there are none.
-        parse: From their results, in the same order, to the section. Raises ValueError, KeyError or
-            IndexError on an answer it does not understand: never a guess.
-        privilege: What the account needs, as in ``GRANT <privilege> TO …``; None where any account will do.
-        every: Seconds between two runs at least; 0 means at every collection.
-        quick: Cheap however large the server: asked for a scrape between two collections, too.
-        instruments: Instruments and consumers of performance_schema that must be on.
-        local: For a source that is no table of the server: from the statements' results, and with the files of this
-            machine, to the rows that are kept and parsed in their place. Runs in a thread.
-        each_session: Asked once in every session of the sidecar, which tells about that session alone.
-        allowed: Why it must not run now, from what the collectors before it found; None where it may.
-    """
+    values: Callable[[Snapshot], Iterable[LabelledValue]] = field(kw_only=True)
 
-    name: str
+    def samples(self, snapshot: Snapshot) -> Iterator[Sample]:
+        """The metric's samples."""
+        return ((self.name, labels, value) for labels, value in self.values(snapshot))
+
+
+@dataclass(frozen=True, slots=True)
+class Integration(Generic[Section]):
+    """A section that the sidecar itself counts, from one sample to the next."""
+
+    add: Callable[[Section, Section, float], Section]
+    """The section from the last section, a new sample, and the seconds between the two."""
+    restart: Callable[[Sequence[Section]], Sequence[Section]]
+    """Sections from before the sidecar's start, newest first, shifted so that a count that restarts at 0 continues
+    them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collector(SectionKey[Section]):
+    """A source of the server's state. Its name is also the name of its section."""
+
     queries: Callable[[Server], tuple[str, ...] | Unavailable]
-    parse: Callable[[Sequence[Rows]], Any]
+    """The statements for a server, or why there are none."""
+    parse: Callable[[Sequence[Rows]], Section]
+    """The section from the statements' results, in the same order. Raises ValueError, KeyError or IndexError on an
+    answer that it does not understand: it never guesses."""
+    anonymise: Anonymiser = field(kw_only=True)
+    """Removes the owner's names from a result."""
+    metrics: tuple[SnapshotMetric, ...] = ()
     privilege: str | None = None
+    """What the account needs, as in ``GRANT <privilege> TO …``; None if any account will do."""
     every: float = 0.0
+    """Minimum seconds between two runs; 0 runs it in every collection."""
     quick: bool = False
-    local: Local | None = None
-    each_session: bool = False
-    allowed: Callable[[Snapshot], Unavailable | None] | None = None
+    """Cheap on any server: also runs for a scrape between two collections."""
     instruments: tuple[str, ...] = ()
+    """Instruments and consumers of performance_schema that must be on."""
+    host_reader: HostReader | None = None
+    """For a source that is not a table of the server: makes the rows to record and parse, from the statements' results
+    and the host's files. Runs in a thread."""
+    each_session: bool = False
+    """Runs once in every session of the sidecar: each result describes its session only."""
+    allowed: Callable[[Snapshot], Unavailable | None] | None = None
+    """Why it must not run now, from the sections of the collectors before it; None if it may run."""
+    integration: Integration[Section] | None = None
+    """For a source that shows only the moment."""
+    shorten: Callable[[Rows], Rows] | None = None
+    """A result as the stored history keeps it: with the same section, in less space and without clients' statements."""
 
 
 def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:
@@ -99,28 +119,28 @@ def with_performance_schema(*statements: str) -> Callable[[Server], tuple[str, .
     return lambda server: statements if server.performance_schema else performance_schema_off(server)
 
 
-def dictionary_fits(known: Snapshot) -> Unavailable | None:
-    """Why a table that lists InnoDB's tables or indexes is not read: the server would open each of them.
-
-    MySQL's data dictionary keeps no more tables open than table_definition_cache (9.7.4, 10,000 tables in a cache of
-    2,000: 4 s of its CPU each time, which no limit cuts short).
-    """
-    tables = None if known.index_sizes is None else known.index_sizes.tables
-    cache = number(known.setting("table_definition_cache"))
-    if tables is None or cache is None or tables <= cache or not known.server.data_dictionary:
-        return None
-    return Unavailable(
-        "disabled",
-        f"{tables:,} tables, and room for {cache:,.0f} in table_definition_cache: the server would open them all",
-        f"SET GLOBAL table_definition_cache = {tables + tables // 10}",
-    )
-
-
 def performance_schema_off(server: Server) -> Unavailable:
-    """That the server has no performance_schema to read now, and where it is switched on."""
+    """The server's performance_schema is off; the cure says where to switch it on."""
     cure = "add performance_schema = ON to the server's option file and restart it"
     if server.managed is not None:
         cure = (
             "switch performance_schema on in the service's parameter group, server parameters or flags and restart it"
         )
     return Unavailable("disabled", "performance_schema is OFF", cure)
+
+
+def amount(snapshot: Snapshot, setting: str) -> float | None:
+    """A setting that is an amount; None if it is not known or below 0."""
+    value = number(snapshot.setting(setting))
+    return None if value is None or not credible(value) else value
+
+
+def optional(value: float | None, *labels: str) -> Iterator[LabelledValue]:
+    """One sample of a metric; none where the value is not known."""
+    if value is not None:
+        yield labels, value
+
+
+def index_labels(index: Index) -> tuple[str, str, str]:
+    """Label values of an index: schema, table, index."""
+    return index.schema, index.table, index.index

@@ -1,21 +1,33 @@
 """INNODB_CACHED_INDEXES (MySQL 8.0+): leaf pages in the buffer pool by index.
 
 The server keeps these counts itself (buf_stat_per_index), so the cost grows with indexes, not with pages.
-INNODB_INDEXES names no index of a partitioned table (seen on 9.7.4), so that these are in the rest here.
+INNODB_INDEXES names no index of a partitioned table (seen on 9.7.4); their pages are in ``other_pages``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from exporter.collectors.base import TOP, Collector, Unavailable, dictionary_fits
+from exporter.anonymisation import columns
+from exporter.collectors.base import (
+    OTHER,
+    TOP,
+    Collector,
+    LabelledValue,
+    SnapshotMetric,
+    Unavailable,
+    index_labels,
+)
+from exporter.collectors.index_sizes import dictionary_fits
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
-from exporter.snapshot import CachedIndexes, Index
+from exporter.snapshot import Index, Snapshot
 from exporter.table_names import from_filename
 
 # A derived table gets a key; two tables of INFORMATION_SCHEMA are compared row by row (9.7.4, 10,000 tables: 27 s, not
-# 0.4). As bytes: other collations take Con and con for one.
+# 0.4). As bytes: other collations treat Con and con as equal.
 SQL = (
     "SELECT CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(t.NAME, '#p#', 1), '#P#', 1) AS BINARY) AS table_name,"
     " CAST(i.NAME AS BINARY) AS index_name,"
@@ -29,15 +41,25 @@ SQL = (
 ALL_SQL = "SELECT SUM(N_CACHED_PAGES) AS pages FROM information_schema.INNODB_CACHED_INDEXES"
 
 
+@dataclass(frozen=True, slots=True)
+class CachedIndexes:
+    """Leaf pages in the buffer pool."""
+
+    pages: Mapping[Index, int]
+    """The largest indexes."""
+    other_pages: int
+    """All others."""
+
+
 def queries(server: Server) -> tuple[str, ...] | Unavailable:
-    """The largest by name, and the sum of all, where there is such a table."""
+    """The largest indexes by name, and the sum of all."""
     if not server.data_dictionary:
         return Unavailable("absent", "INNODB_CACHED_INDEXES came with MySQL 8.0; there is no cheap source before")
     return SQL, ALL_SQL
 
 
 def parse(results: Sequence[Rows]) -> CachedIndexes:
-    """The TOP largest by name, the rest summed, that of indexes without a name too."""
+    """The TOP largest indexes; the others, and indexes without a name, summed."""
     pages: dict[Index, int] = {}
     for row in results[0]:
         schema, table = from_filename(text(row["table_name"]))
@@ -50,4 +72,29 @@ def parse(results: Sequence[Rows]) -> CachedIndexes:
     return CachedIndexes(dict(ranked[:TOP]), in_all - sum(n for _, n in ranked[:TOP]))
 
 
-COLLECTOR = Collector("cached_indexes", queries, parse, privilege="PROCESS ON *.*", every=30.0, allowed=dictionary_fits)
+def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (cached := snapshot[CACHED_INDEXES]) is not None:
+        for index, pages in cached.pages.items():
+            yield index_labels(index), pages
+        yield index_labels(OTHER), cached.other_pages
+
+
+CACHED_INDEXES = Collector(
+    "cached_indexes",
+    queries,
+    parse,
+    privilege="PROCESS ON *.*",
+    every=30.0,
+    allowed=dictionary_fits,
+    anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
+    metrics=(
+        SnapshotMetric(
+            "innodb_index_resident_pages",
+            "gauge",
+            "Leaf pages of an index in the buffer pool; the largest ones, the rest under index __other__.",
+            ("schema", "table", "index"),
+            "pages",
+            values=_pages,
+        ),
+    ),
+)

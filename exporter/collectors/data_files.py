@@ -1,12 +1,15 @@
-"""Reads of InnoDB's data files and the time waited in them."""
+"""Reads of InnoDB's data files, and the time waited in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
-from exporter.collectors.base import Collector, with_performance_schema
+from exporter.anonymisation import numbers
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, optional, with_performance_schema
 from exporter.rows import Rows, count, seconds
-from exporter.snapshot import FileReads
+from exporter.snapshot import Snapshot
 
 INSTRUMENT = "wait/io/file/innodb/innodb_data_file"
 SQL = (
@@ -15,16 +18,46 @@ SQL = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class FileReads:
+    """Reads since the server's start."""
+
+    reads: int
+    bytes: int
+    seconds: float
+    """Time waited in all reads."""
+
+
 def parse(results: Sequence[Rows]) -> FileReads:
-    """Sums over all data files since the start."""
+    """Sums over all data files."""
     row = next(iter(results[0]))
     return FileReads(count(row["read_count"]), count(row["bytes"]), seconds(row["picoseconds"]))
 
 
-COLLECTOR = Collector(
+def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    return lambda snapshot: optional(None if (found := snapshot[DATA_FILES]) is None else attrgetter(name)(found))
+
+
+DATA_FILES = Collector(
     "data_files",
     with_performance_schema(SQL),
     parse,
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", INSTRUMENT),
+    anonymise=numbers,
+    metrics=(
+        SnapshotMetric(
+            "innodb_data_file_reads_total",
+            "counter",
+            "Reads of InnoDB data files.",
+            values=_field("reads"),
+        ),
+        SnapshotMetric(
+            "innodb_data_file_read_seconds_total",
+            "counter",
+            "Time waited in reads of data files.",
+            unit="seconds",
+            values=_field("seconds"),
+        ),
+    ),
 )

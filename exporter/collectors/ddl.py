@@ -1,13 +1,22 @@
-"""Index builds: those done, and of parallel ones under way (MySQL 8.0.27+) the threads, stages and memory."""
+"""Index builds: completed builds, and the threads, stages and memory of parallel builds under way (MySQL 8.0.27+)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from exporter.collectors.base import Collector, Unavailable, performance_schema_off
+from exporter.anonymisation import columns, kept
+from exporter.collectors.base import (
+    Collector,
+    LabelledValue,
+    SnapshotMetric,
+    Unavailable,
+    optional,
+    performance_schema_off,
+)
 from exporter.rows import Rows, Value, count, count_or_none, seconds, text
 from exporter.server import Server
-from exporter.snapshot import Ddl, Stage
+from exporter.snapshot import Snapshot
 
 THREADS_SQL = "SELECT COUNT(*) AS threads FROM performance_schema.threads WHERE NAME = 'thread/innodb/ddl_thread'"
 MEMORY_SQL = (
@@ -19,9 +28,7 @@ STAGES_SQL = (
     "SELECT EVENT_NAME AS event_name, WORK_COMPLETED AS completed, WORK_ESTIMATED AS estimated"
     " FROM performance_schema.events_stages_current WHERE EVENT_NAME LIKE 'stage/innodb/alter table%'"
 )
-
-
-# No row where the server does not count both: 0 would not be true. Counted for 5.6 as well (seen).
+# No row if the server does not count both statements: 0 would be wrong. 5.6 counts them too (seen).
 BUILDS_SQL = (
     "SELECT SUM(e.COUNT_STAR - e.SUM_ERRORS) AS builds, SUM(e.SUM_TIMER_WAIT) AS picoseconds"
     " FROM performance_schema.events_statements_summary_global_by_event_name e"
@@ -30,15 +37,41 @@ BUILDS_SQL = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of an ALTER TABLE under way, in the server's own work units."""
+
+    name: str
+    completed: int
+    estimated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ddl:
+    """Index builds, under way and completed. None where the server does not report a value."""
+
+    threads: int | None
+    """At work now; None without parallel builds."""
+    memory_bytes: int | None
+    """Used by these threads now; None without parallel builds."""
+    stages: tuple[Stage, ...] | None
+    """Under way; None if the consumer events_stages_current is off (the default on every server)."""
+    builds: int | None = None
+    """ALTER TABLE and CREATE INDEX statements without an error, whether they built an index or not, since the server's
+    start or since its statement statistics were emptied."""
+    build_seconds: float | None = None
+    """Time spent in these statements, including failed ones."""
+
+
 def queries(server: Server) -> tuple[str, ...] | Unavailable:
-    """The builds that were done; threads, memory and stages where the build is parallel."""
+    """Completed builds; also threads, memory and stages if the server builds in parallel."""
     if not server.performance_schema:
         return performance_schema_off(server)
     return (BUILDS_SQL, THREADS_SQL, MEMORY_SQL, CONSUMER_SQL, STAGES_SQL) if server.parallel_ddl else (BUILDS_SQL,)
 
 
 def parse(results: Sequence[Rows]) -> Ddl:
-    """What is being built now, and what was."""
+    """Builds under way, and completed builds."""
     by_column = {rows.columns[0]: rows for rows in results}
     if not by_column.keys() & {"builds", "threads"}:  # recordings of before have no builds
         raise ValueError(f"neither builds nor threads in {sorted(by_column)}")
@@ -55,18 +88,18 @@ def parse(results: Sequence[Rows]) -> Ddl:
 
 
 def _first(rows: Rows | None, column: int = 0) -> Value:
-    """A value of the first row; None where there is no row."""
+    """A value of the first row; None if there is no row."""
     return rows.rows[0][column] if rows is not None and rows.rows else None
 
 
 def _first_count(rows: Rows | None) -> int | None:
-    """None, too, for one below 0, as performance_schema's sums of memory may be."""
+    """The first value; None also for one below 0, which performance_schema's sums of memory may be."""
     value = _first(rows)
     return None if value is None else count_or_none(value)
 
 
 def _stages(rows: Rows) -> tuple[Stage, ...]:
-    """One Stage a name: several threads, or several ALTERs at once, are summed."""
+    """One Stage for each name: several threads, or several ALTERs at once, are summed."""
     work: dict[str, tuple[int, int]] = {}
     for row in rows:
         name = text(row["event_name"]).removeprefix("stage/innodb/")
@@ -75,4 +108,42 @@ def _stages(rows: Rows) -> tuple[Stage, ...]:
     return tuple(Stage(name, *units) for name, units in sorted(work.items()))
 
 
-COLLECTOR = Collector("ddl", queries, parse, privilege="SELECT ON performance_schema.*")
+def _threads(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    return optional(None if (ddl := snapshot[DDL]) is None else ddl.threads)
+
+
+def _memory(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    return optional(None if (ddl := snapshot[DDL]) is None else ddl.memory_bytes)
+
+
+def _stage_work(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    ddl = snapshot[DDL]
+    for stage in (ddl and ddl.stages) or ():
+        yield (stage.name, "completed"), stage.completed
+        yield (stage.name, "estimated"), stage.estimated
+
+
+DDL = Collector(
+    "ddl",
+    queries,
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    anonymise=columns(enabled=kept, event_name=kept),
+    metrics=(
+        SnapshotMetric("innodb_ddl_threads_active", "gauge", "Threads building indexes.", values=_threads),
+        SnapshotMetric(
+            "innodb_ddl_stage_work",
+            "gauge",
+            "Work units of the stages of ALTER TABLE under way.",
+            ("stage", "kind"),
+            values=_stage_work,
+        ),
+        SnapshotMetric(
+            "innodb_ddl_memory_bytes",
+            "gauge",
+            "Memory of index builds, outside the buffer pool.",
+            unit="bytes",
+            values=_memory,
+        ),
+    ),
+)

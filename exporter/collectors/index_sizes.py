@@ -1,13 +1,25 @@
-"""mysql.innodb_index_stats: pages and columns of each index, rows of each table, as InnoDB's statistics say."""
+"""mysql.innodb_index_stats: pages and columns of each index, rows of each table, from persistent statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from exporter.collectors.base import TOP, Collector, fixed
-from exporter.rows import Rows, Value, count, text
-from exporter.snapshot import Index, IndexSize, IndexSizes
+from exporter.anonymisation import columns
+from exporter.collectors.base import (
+    OTHER,
+    TOP,
+    Collector,
+    LabelledValue,
+    SnapshotMetric,
+    Unavailable,
+    fixed,
+    index_labels,
+)
+from exporter.pseudonyms import Pseudonyms
+from exporter.rows import Rows, Value, count, number, text
+from exporter.snapshot import Index, Snapshot
 from exporter.table_names import logical_table
 
 _PARTITIONED = "SUBSTRING_INDEX(SUBSTRING_INDEX(table_name, '#p#', 1), '#P#', 1)"
@@ -33,8 +45,33 @@ _ROW_ID = "DB_ROW_ID"
 _CLUSTERED = ("PRIMARY", "GEN_CLUST_INDEX")
 
 
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """One index, partitions summed."""
+
+    pages: int
+    leaf_pages: int
+    rows: int | None
+    """The last estimate, for a clustered index only."""
+    columns: tuple[str, ...] | None = None
+    """The index's own columns in order, without the clustered key's columns that InnoDB adds to a non-unique secondary
+    index. None if the statistics name none; empty for GEN_CLUST_INDEX."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSizes:
+    """The size of every index."""
+
+    sizes: Mapping[Index, IndexSize]
+    """The largest indexes."""
+    other_pages: int
+    """Pages of all others."""
+    tables: int | None = None
+    """Tables with statistics, each partition counted."""
+
+
 def parse(results: Sequence[Rows]) -> IndexSizes:
-    """Partitions summed; the largest indexes by name, with all indexes of a table that has one among them."""
+    """The largest indexes, and all other indexes of their tables; partitions summed."""
     keys = _keys(results[0])
     sizes: dict[Index, IndexSize] = {}
     for row in results[0]:
@@ -60,7 +97,7 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
 
 
 def _keys(rows: Rows) -> dict[Index, tuple[str, ...]]:
-    """Every column that InnoDB orders an index by, as the description of its longest n_diff_pfx names them."""
+    """The columns that InnoDB orders each index by, from the description of its longest n_diff_pfx."""
     found = {}
     for row in rows:
         _, _, columns = text(row.get("longest_prefix")).partition(" ")  # a recording of before has none
@@ -71,7 +108,7 @@ def _keys(rows: Rows) -> dict[Index, tuple[str, ...]]:
 
 
 def _columns(index: Index, keys: Mapping[Index, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """The index's own columns, without those of the clustered key that InnoDB adds where they are missing."""
+    """The index's own columns, without the clustered key's columns that InnoDB adds."""
     key = keys.get(index)
     if key is None:
         return None
@@ -88,10 +125,10 @@ def _columns(index: Index, keys: Mapping[Index, tuple[str, ...]]) -> tuple[str, 
 def _rows(row: dict[str, Value]) -> int | None:
     """Rows of a table from the statistics of its clustered index, whose full key is unique.
 
-    Where only some leaf pages were sampled, InnoDB takes one from the distinct keys of each page, lest a key at
-    a page's end be counted twice (dict0stats.cc, dict_stats_analyze_index_for_n_prefix). Keys that are unique
-    are never counted twice, so one a leaf page is missing: seen, 79,807 for 91,200 rows in 11,401 pages. With more
-    leaf pages than keys most of these pages hold parts of long columns, which are counted in and have no keys.
+    If InnoDB samples only some leaf pages, it subtracts one from the distinct keys of each page, because a key at a
+    page's end may be counted twice (dict0stats.cc, dict_stats_analyze_index_for_n_prefix). Unique keys are never
+    counted twice, so one key a leaf page is missing: seen, 79,807 for 91,200 rows in 11,401 pages. With more leaf
+    pages than keys, most of these pages hold parts of long columns and no keys.
     """
     if row["distinct_keys"] is None or row["leaf_pages"] is None:
         return None
@@ -100,6 +137,58 @@ def _rows(row: dict[str, Value]) -> int | None:
     return keys + leaf_pages if sampled is not None and count(sampled) < leaf_pages <= keys else keys
 
 
-COLLECTOR = Collector(
-    "index_sizes", fixed(SQL, ALL_SQL), parse, privilege="SELECT ON mysql.innodb_index_stats", every=30.0
+def dictionary_fits(known: Snapshot) -> Unavailable | None:
+    """Why a table that lists InnoDB's tables or indexes is not read: the server would open each of them.
+
+    MySQL's data dictionary keeps at most table_definition_cache tables open (9.7.4, 10,000 tables in a cache of 2,000:
+    4 s of its CPU each time, which no limit cuts short).
+    """
+    sizes = known[INDEX_SIZES]
+    tables = None if sizes is None else sizes.tables
+    cache = number(known.setting("table_definition_cache"))
+    if tables is None or cache is None or tables <= cache or not known.server.data_dictionary:
+        return None
+    return Unavailable(
+        "disabled",
+        f"{tables:,} tables, and room for {cache:,.0f} in table_definition_cache: the server would open them all",
+        f"SET GLOBAL table_definition_cache = {tables + tables // 10}",
+    )
+
+
+def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (found := snapshot[INDEX_SIZES]) is not None:
+        largest = heapq.nlargest(TOP, found.sizes.items(), key=lambda item: item[1].pages)
+        for index, size in largest:
+            yield index_labels(index), size.pages
+        total = found.other_pages + sum(size.pages for size in found.sizes.values())
+        yield index_labels(OTHER), total - sum(size.pages for _, size in largest)
+
+
+def _longest_prefix(pseudonyms: Pseudonyms, prefix: str) -> str:
+    statistic, space, names = prefix.partition(" ")
+    return f"{statistic}{space}{pseudonyms.columns(names)}"
+
+
+INDEX_SIZES = Collector(
+    "index_sizes",
+    fixed(SQL, ALL_SQL),
+    parse,
+    privilege="SELECT ON mysql.innodb_index_stats",
+    every=30.0,
+    anonymise=columns(
+        database_name=Pseudonyms.schema,
+        table_name=Pseudonyms.partitioned,
+        index_name=Pseudonyms.index,
+        longest_prefix=_longest_prefix,
+    ),
+    metrics=(
+        SnapshotMetric(
+            "innodb_index_pages",
+            "gauge",
+            "Size of an index as persistent statistics say; the largest ones, the rest under index __other__.",
+            ("schema", "table", "index"),
+            "pages",
+            values=_pages,
+        ),
+    ),
 )

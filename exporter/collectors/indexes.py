@@ -1,17 +1,20 @@
-"""INNODB_INDEXES (INNODB_SYS_INDEXES before MySQL 8.0, and on MariaDB): which kind each secondary index is of."""
+"""INNODB_INDEXES (INNODB_SYS_INDEXES before MySQL 8.0, and on MariaDB): the type of each secondary index."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.base import SYSTEM_SCHEMAS, Collector, dictionary_fits
+from exporter.anonymisation import columns
+from exporter.collectors.base import Collector
+from exporter.collectors.index_sizes import dictionary_fits
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Index
-from exporter.table_names import from_filename
+from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 
 # As a derived table, INNODB_TABLES gets a key; else the join is done row by row (9.7.4, 10,000 tables: 24 s, not 0.7).
-# The clustered ones are left out, as are the tables of a full-text index: there may be many.
+# Clustered indexes are left out, and with them the tables of a full-text index: there may be many.
 SQL = (
     "SELECT t.NAME AS table_name, i.NAME AS index_name, i.TYPE AS type"
     " FROM information_schema.{prefix}INDEXES i STRAIGHT_JOIN"
@@ -21,7 +24,7 @@ SQL = (
 
 
 def queries(server: Server) -> tuple[str, ...]:
-    """The one statement, with the tables' names as this server has them."""
+    """One statement, with the tables' names on this server."""
     return (SQL.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
 
 
@@ -38,4 +41,12 @@ def parse(results: Sequence[Rows]) -> Mapping[Index, int]:
     return found
 
 
-COLLECTOR = Collector("indexes", queries, parse, privilege="PROCESS ON *.*", every=60.0, allowed=dictionary_fits)
+INDEXES = Collector(
+    "indexes",
+    queries,
+    parse,
+    privilege="PROCESS ON *.*",
+    every=60.0,
+    allowed=dictionary_fits,
+    anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
+)

@@ -1,12 +1,17 @@
-"""INFORMATION_SCHEMA.INNODB_METRICS: the enabled counters, with the change buffer's among them."""
+"""INFORMATION_SCHEMA.INNODB_METRICS: the enabled counters, among them the change buffer's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from exporter.collectors.base import Collector
+from exporter.anonymisation import columns, kept
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, amount, optional
+from exporter.collectors.innodb_status import INNODB_STATUS, ChangeBufferText
+from exporter.collectors.pools import POOLS
+from exporter.collectors.status import STATUS
 from exporter.rows import Rows, count_or_none, lower_half, text
 from exporter.server import Server
+from exporter.snapshot import Snapshot
 
 SQL = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE {enabled}"
 _SIZE = "ibuf_size"
@@ -19,11 +24,112 @@ def queries(server: Server) -> tuple[str, ...]:
 
 
 def parse(results: Sequence[Rows]) -> Mapping[str, int]:
-    """Counters by name, as cumulative counts since they were enabled; one that was reset may be below 0: left out."""
+    """Counters by name, cumulative since they were enabled. A counter that was reset may be below 0: left out."""
     printed = {text(name): value for name, value in results[0].rows}
     # MariaDB 10.11 leaves garbage in the upper half of ibuf_size (seen: 4355096838145 for 1).
     metrics = {name: lower_half(value) if name == _SIZE else count_or_none(value) for name, value in printed.items()}
     return {name: value for name, value in metrics.items() if value is not None}
 
 
-COLLECTOR = Collector("innodb_metrics", queries, parse, privilege="PROCESS ON *.*", quick=True)
+def _printed(snapshot: Snapshot) -> ChangeBufferText | None:
+    status = snapshot[INNODB_STATUS]
+    return None if status is None else status.change_buffer
+
+
+def _size(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    # INNODB_METRICS has it even when the text has no section.
+    printed = _printed(snapshot)
+    return optional((snapshot[INNODB_METRICS] or {}).get(_SIZE, None if printed is None else printed.size_pages))
+
+
+def _segment(snapshot: Snapshot) -> tuple[float, float] | None:
+    """Pages of the free list, and of the segment."""
+    if (printed := _printed(snapshot)) is not None:
+        return printed.free_list_pages, printed.segment_pages
+    # MariaDB 10.6 to 10.11 print nothing while the change buffer is empty, but keep these.
+    status = snapshot[STATUS] or {}
+    free, segment = status.get("innodb_ibuf_free_list"), status.get("innodb_ibuf_segment_size")
+    return None if free is None or segment is None else (free, segment)
+
+
+def _part_of_segment(part: int) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    return lambda snapshot: optional(None if (pages := _segment(snapshot)) is None else pages[part])
+
+
+def _max_size(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    percent, pools = amount(snapshot, "innodb_change_buffer_max_size"), snapshot[POOLS]
+    if percent is not None and pools is not None:
+        yield (), percent / 100 * sum(pool.size_pages for pool in pools)
+
+
+def _merges(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    return optional((snapshot[INNODB_METRICS] or {}).get("ibuf_merges"))
+
+
+def _by_operation(counter: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
+        counters = snapshot[INNODB_METRICS] or {}
+        for operation in ("insert", "delete_mark", "delete"):
+            yield from optional(counters.get(f"{counter}_{operation}"), operation)
+
+    return values
+
+
+INNODB_METRICS = Collector(
+    "innodb_metrics",
+    queries,
+    parse,
+    privilege="PROCESS ON *.*",
+    quick=True,
+    anonymise=columns(name=kept),
+    metrics=(
+        SnapshotMetric(
+            "innodb_ibuf_size_pages",
+            "gauge",
+            "Pages of the change buffer in use.",
+            unit="pages",
+            values=_size,
+        ),
+        SnapshotMetric(
+            "innodb_ibuf_free_list_pages",
+            "gauge",
+            "Free pages of the change buffer's segment.",
+            unit="pages",
+            values=_part_of_segment(0),
+        ),
+        SnapshotMetric(
+            "innodb_ibuf_segment_pages",
+            "gauge",
+            "Pages of the change buffer's segment.",
+            unit="pages",
+            values=_part_of_segment(1),
+        ),
+        SnapshotMetric(
+            "innodb_ibuf_max_size_pages",
+            "gauge",
+            "Share of the buffer pool that innodb_change_buffer_max_size lets the change buffer grow to.",
+            unit="pages",
+            values=_max_size,
+        ),
+        SnapshotMetric(
+            "innodb_ibuf_merges_total",
+            "counter",
+            "Index pages that buffered changes were merged into.",
+            values=_merges,
+        ),
+        SnapshotMetric(
+            "innodb_ibuf_merged_operations_total",
+            "counter",
+            "Buffered changes merged.",
+            ("operation",),
+            values=_by_operation("ibuf_merges"),
+        ),
+        SnapshotMetric(
+            "innodb_ibuf_discarded_operations_total",
+            "counter",
+            "Buffered changes dropped with their table.",
+            ("operation",),
+            values=_by_operation("ibuf_merges_discard"),
+        ),
+    ),
+)

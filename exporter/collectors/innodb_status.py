@@ -1,31 +1,32 @@
-"""SHOW ENGINE INNODB STATUS: buffer pool, change buffer and checkpoint, in every text form that servers print.
+"""SHOW ENGINE INNODB STATUS: buffer pool, change buffer and checkpoint, in every form that servers print.
 
 Forms (see tests/captures): MySQL 5.6–9.7 and MariaDB 10.5 always print ``Ibuf: size …`` under INSERT BUFFER AND
-ADAPTIVE HASH INDEX. MariaDB 10.6–10.11 print a section INSERT BUFFER, without the prefix, and only when the
-change buffer is not empty. MariaDB 11 has none. INDIVIDUAL BUFFER POOL INFO comes only with more than one
-instance. The printed rates (``reads/s``) are never used: each reader of this text resets them for everyone.
+ADAPTIVE HASH INDEX. MariaDB 10.6–10.11 print a section INSERT BUFFER without the prefix, and only when the change
+buffer is not empty. MariaDB 11 has none. INDIVIDUAL BUFFER POOL INFO comes only with more than one instance. The
+printed rates (``reads/s``) are never used: each reader of this text resets them for all readers.
+
+Recordings that are stored or shared hold a shortened text: the original may be 1 MiB long and holds clients'
+statements.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from exporter.collectors.base import Collector, fixed
-from exporter.rows import Rows, count_or_none, lower_half, text
-from exporter.snapshot import ChangeBufferText, InnodbStatus, PoolText
+from exporter.rows import Rows, Value, count_or_none, lower_half, text
 
 SQL = "SHOW ENGINE INNODB STATUS"
 _HEAD = "INNODB MONITOR OUTPUT"
 _END = re.compile(r"\n-+\nEND OF INNODB MONITOR OUTPUT\n=+\s*\Z")
 _LONGEST_END = 256
 _AFTER_QUERIES = "\n--------\nFILE I/O\n--------\n"
-"""Only before this section are there texts of clients' statements, which may hold anything, even such sections.
+"""Clients' statements come only before this section. They may hold any text, even copies of InnoDB's sections, so only
+sections after it are parsed. A number counts only with its line's end, or it may be cut short."""
 
-Those behind it are the ones that are parsed. A number must have its line's end behind it, lest it be cut short.
-"""
-
-# All begin with a line's end: the search for that is fast, and the bodies of sections begin with one.
+# All begin with a line's end: searching for it is fast, and a section's body begins with one.
 _SECTION = re.compile(r"\n-+\n([A-Z][A-Z0-9 /]*)\n-+(?=\n)")
 _INSTANCE = re.compile(r"\n---BUFFER POOL ([0-9]+)(?=\n)")
 _NUMBER = re.compile(r" *([0-9]{1,20})\n")
@@ -37,6 +38,56 @@ _OPERATIONS = re.compile(
     r"\n(merged|discarded) operations:\n ?insert ([0-9]{1,20}), delete mark ([0-9]{1,20}), delete ([0-9]{1,20})(?=\n)"
 )
 
+_UNKNOWN = 2**64 - 1
+"""Stands for a number that is not known in a printed line: the parser treats it as a count that has wrapped below 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolText:
+    """A buffer pool, as the text prints it."""
+
+    size_pages: int | None
+    free_pages: int | None
+    database_pages: int | None
+    old_pages: int | None
+    modified_pages: int | None
+    made_young: int | None
+    """Pages, counted since the server's start."""
+    not_made_young: int | None
+    """Accesses, counted since the server's start."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBufferText:
+    """The change buffer, as the text prints it. Merges and operations are counted since the server's start."""
+
+    size_pages: int
+    free_list_pages: int
+    segment_pages: int
+    merges: int
+    merged_inserts: int | None
+    merged_delete_marks: int | None
+    merged_deletes: int | None
+    discarded_inserts: int | None
+    discarded_delete_marks: int | None
+    discarded_deletes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InnodbStatus:
+    """The parsed parts of the text."""
+
+    total: PoolText | None
+    """The sum of all buffer pool instances, as printed."""
+    pools: tuple[PoolText, ...]
+    """The instances; empty if there is only one."""
+    change_buffer: ChangeBufferText | None
+    """None if no section was printed: MariaDB 10.6+ prints it only when it is not empty."""
+    truncated: bool
+    """Whether the text's end is missing."""
+    checkpoint_age_bytes: int | None = None
+    """Redo log written since the last checkpoint: a recovery would have to read it."""
+
 
 def parse(results: Sequence[Rows]) -> InnodbStatus:
     """The parsed text of the one row's Status column."""
@@ -44,13 +95,13 @@ def parse(results: Sequence[Rows]) -> InnodbStatus:
 
 
 def parse_text(status: str) -> InnodbStatus:
-    """What the text says; what it does not say is None. Numbers come from the text or not at all.
+    """The text's numbers; a number that is not in the text is None.
 
-    A text without its end says nothing: where it was cut, what looks like InnoDB's sections may be a client's.
-    Servers cut one that is too long in the list of transactions, and keep its end.
+    A text without its end gives no numbers: what looks like InnoDB's sections may be a client's statement. Servers cut
+    a long text in the list of transactions, and keep its end.
 
     Raises:
-        ValueError: This is no INNODB STATUS text.
+        ValueError: It is not the text of SHOW ENGINE INNODB STATUS.
     """
     if _HEAD not in status:
         raise ValueError("not the text of SHOW ENGINE INNODB STATUS")
@@ -71,7 +122,7 @@ def parse_text(status: str) -> InnodbStatus:
 
 
 def _parts(start: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
-    """Parts of the text by what ``start`` finds: its group, and from there to the line before the next, or the end."""
+    """Parts of the text: each match's group, and the text up to the line before the next match."""
     name, begin = None, 0
     for match in start.finditer(text):
         if name is not None:
@@ -130,4 +181,82 @@ def _change_buffer(section: str) -> ChangeBufferText | None:
     )
 
 
-COLLECTOR = Collector("innodb_status", fixed(SQL), parse, privilege="PROCESS ON *.*", every=15.0)
+def without_statements(rows: Rows) -> Rows:
+    """The result with its text printed anew from the parsed parts; a text that cannot be parsed is removed."""
+    # The other columns name the engine.
+    shortened = (tuple(_shortened(value) if name == "status" else "" for name, value in row.items()) for row in rows)
+    return Rows(rows.columns, tuple(shortened))
+
+
+def _shortened(value: Value) -> str:
+    try:
+        return printed(parse_text(text(value)))
+    except ValueError:
+        return ""
+
+
+def printed(status: InnodbStatus) -> str:
+    """A text that parses to the same status, with the titles and lines that servers print."""
+    lines = ["=====", "INNODB MONITOR OUTPUT", "====="]
+    if not status.truncated:
+        lines += ["--------", "FILE I/O", "--------", *_printed_sections(status)]
+        lines += ["-----", "END OF INNODB MONITOR OUTPUT", "====="]
+    return "\n".join([*lines, ""])
+
+
+def _printed_sections(status: InnodbStatus) -> Iterator[str]:
+    if (buffered := status.change_buffer) is not None:
+        yield from _titled("INSERT BUFFER AND ADAPTIVE HASH INDEX", *_change_buffer_lines(buffered))
+    if (age := status.checkpoint_age_bytes) is not None:
+        yield from _titled("LOG", f"Log sequence number {age}", "Last checkpoint at  0")
+    if status.total is not None:
+        yield from _titled("BUFFER POOL AND MEMORY", *_pool_lines(status.total))
+    if status.pools:
+        instances = (
+            line for n, pool in enumerate(status.pools) for line in (f"---BUFFER POOL {n}", *_pool_lines(pool))
+        )
+        yield from _titled("INDIVIDUAL BUFFER POOL INFO", *instances)
+
+
+def _titled(title: str, *lines: str) -> tuple[str, ...]:
+    return ("-----", title, "-----", *lines)
+
+
+def _pool_lines(pool: PoolText) -> Iterator[str]:
+    labelled = {
+        "Buffer pool size  ": pool.size_pages,
+        "Free buffers      ": pool.free_pages,
+        "Database pages    ": pool.database_pages,
+        "Old database pages": pool.old_pages,
+        "Modified db pages ": pool.modified_pages,
+    }
+    yield from (f"{label} {pages}" for label, pages in labelled.items() if pages is not None)
+    young, not_young = _known(pool.made_young, pool.not_made_young)
+    yield f"Pages made young {young}, not young {not_young}"
+
+
+def _change_buffer_lines(buffered: ChangeBufferText) -> Iterator[str]:
+    size, free_list, segment = buffered.size_pages, buffered.free_list_pages, buffered.segment_pages
+    yield f"Ibuf: size {size}, free list len {free_list}, seg size {segment}, {buffered.merges} merges"
+    for kind, counts in (
+        ("merged", (buffered.merged_inserts, buffered.merged_delete_marks, buffered.merged_deletes)),
+        ("discarded", (buffered.discarded_inserts, buffered.discarded_delete_marks, buffered.discarded_deletes)),
+    ):
+        inserts, delete_marks, deletes = _known(*counts)
+        yield f"{kind} operations:"
+        yield f" insert {inserts}, delete mark {delete_marks}, delete {deletes}"
+
+
+def _known(*counts: int | None) -> tuple[int, ...]:
+    return tuple(_UNKNOWN if count is None else count for count in counts)
+
+
+INNODB_STATUS = Collector(
+    "innodb_status",
+    fixed(SQL),
+    parse,
+    privilege="PROCESS ON *.*",
+    every=15.0,
+    anonymise=lambda _, rows: without_statements(rows),
+    shorten=without_statements,
+)

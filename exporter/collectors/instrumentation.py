@@ -1,9 +1,10 @@
-"""Which instruments and consumers of performance_schema are on: a table of one that is off is empty, not zero."""
+"""The state of performance_schema's instruments and consumers: the table of one that is off is empty, not zero."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from exporter.anonymisation import columns, kept
 from exporter.collectors.base import Collector, with_performance_schema
 from exporter.rows import Rows, text
 
@@ -25,6 +26,11 @@ def parse(results: Sequence[Rows]) -> Mapping[str, str | None]:
     }
 
 
-COLLECTOR = Collector(
-    "instrumentation", with_performance_schema(SQL), parse, privilege="SELECT ON performance_schema.*", every=10.0
+INSTRUMENTATION = Collector(
+    "instrumentation",
+    with_performance_schema(SQL),
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    every=10.0,
+    anonymise=columns(name=kept, enabled=kept, setup=kept),
 )

@@ -1,24 +1,35 @@
-"""INNODB_BUFFER_PAGE_LRU: old and young pages of each index. Off unless asked for: docs/page-level-detail.md says why.
+"""INNODB_BUFFER_PAGE_LRU: old and young pages of each index. Off by default: docs/page-level-detail.md says why.
 
-The server copies each instance's whole LRU list under the list's lock, whatever the statement asks for (i_s.cc,
-i_s_innodb_fill_buffer_lru; WHERE and LIMIT come later), and then looks up the names. The grouping only keeps down the
-rows that travel.
+For every statement the server copies each instance's whole LRU list under the list's lock (i_s.cc,
+i_s_innodb_fill_buffer_lru; WHERE and LIMIT come later), and then looks up the names. The grouping only reduces the rows
+that are sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from exporter.collectors.base import TOP, Collector, Unavailable
+from exporter.anonymisation import columns
+from exporter.collectors.base import (
+    OTHER,
+    TOP,
+    Collector,
+    LabelledValue,
+    SnapshotMetric,
+    Unavailable,
+    index_labels,
+)
+from exporter.collectors.pools import POOLS
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
 from exporter.server import Server
-from exporter.snapshot import Index, LruPages, Snapshot, SublistPages
+from exporter.snapshot import Index, Snapshot
 from exporter.table_names import from_quoted
 
-# MariaDB's IS_OLD is always NULL (seen on 10.5, 10.11 and 11.8): there a page is old if it lies before the midpoint,
-# counted from the tail. It has one instance.
+# MariaDB's IS_OLD is always NULL (seen on 10.5, 10.11 and 11.8). A page is old there if it lies between the tail and
+# the midpoint. MariaDB has one instance.
 SQL = (
     "SELECT TABLE_NAME AS table_name, INDEX_NAME AS index_name, COUNT(*) AS pages, {old} AS old_pages"
     " FROM information_schema.INNODB_BUFFER_PAGE_LRU GROUP BY TABLE_NAME, INDEX_NAME"
@@ -29,20 +40,38 @@ _OLD_MARIADB = (
 )
 
 LARGEST_POOL: Final = 10 << 30
-"""Bytes. The list of a larger pool is not read unless it was said that it may."""
+"""Bytes. The list of a larger pool is not read without --collect-lru-pages-anyway."""
 LONGEST_LIST: Final = LARGEST_POOL >> 14
-"""Pages of a pool of that size, at the default of 16 KiB: it is pages that the reading takes its time for."""
+"""Pages of a pool of that size with the default page size of 16 KiB: the time grows with pages."""
 _TEMPORARY = "#sql"
-"""How the names of temporary tables, and of those that an ALTER TABLE builds, begin: theirs come and go."""
+"""Prefix of the names of temporary tables, and of tables that an ALTER TABLE builds: these names come and go."""
+
+
+@dataclass(frozen=True, slots=True)
+class SublistPages:
+    """Pages in the two sublists of the LRU list, all instances together."""
+
+    young: int
+    old: int
+
+
+@dataclass(frozen=True, slots=True)
+class LruPages:
+    """The pages of the LRU list."""
+
+    pages: Mapping[Index, SublistPages]
+    """The largest indexes."""
+    other: SublistPages
+    """All others, and pages that belong to no index."""
 
 
 def queries(server: Server) -> tuple[str, ...]:
-    """The one statement, with the server's own way to tell old pages."""
+    """One statement, with this server's test for old pages."""
     return (SQL.format(old=_OLD_MARIADB if server.mariadb else _OLD_MYSQL),)
 
 
 def parse(results: Sequence[Rows]) -> LruPages:
-    """The TOP largest by name, partitions summed; the rest, and pages without an index, together."""
+    """The TOP largest indexes, partitions summed; the others, and pages without an index, together."""
     indexes: dict[Index, SublistPages] = {}
     other = SublistPages(0, 0)
     for row in results[0]:
@@ -71,10 +100,11 @@ def _sum(one: SublistPages, other: SublistPages) -> SublistPages:
 
 
 def small_enough(known: Snapshot) -> Unavailable | None:
-    """Why the pool's pages are not read: it is too large, or not known to be small."""
+    """Why the pool's pages are not read: the pool is too large, or its size is not known."""
     anyway = "restart the sidecar with --collect-lru-pages-anyway"
     size = number(known.setting("innodb_buffer_pool_size"))
-    pages = None if known.pools is None else sum(pool.size_pages for pool in known.pools)
+    pools = known[POOLS]
+    pages = None if pools is None else sum(pool.size_pages for pool in pools)
     if size is None and pages is None:
         return Unavailable("failed", "the size of the buffer pool is not known, so its pages are not read", anyway)
     if (size or 0) > LARGEST_POOL or (pages or 0) > LONGEST_LIST:
@@ -88,6 +118,32 @@ def small_enough(known: Snapshot) -> Unavailable | None:
     return None
 
 
-COLLECTOR = Collector("lru_pages", queries, parse, privilege="PROCESS ON *.*", every=600.0, allowed=small_enough)
-ANYWAY = replace(COLLECTOR, allowed=None)
+def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (lru := snapshot[LRU_PAGES]) is not None:
+        for index, pages in (*lru.pages.items(), (OTHER, lru.other)):
+            yield (*index_labels(index), "young"), pages.young
+            yield (*index_labels(index), "old"), pages.old
+
+
+LRU_PAGES = Collector(
+    "lru_pages",
+    queries,
+    parse,
+    privilege="PROCESS ON *.*",
+    every=600.0,
+    allowed=small_enough,
+    anonymise=columns(table_name=Pseudonyms.quoted, index_name=Pseudonyms.index),
+    metrics=(
+        SnapshotMetric(
+            "innodb_index_lru_pages",
+            "gauge",
+            "Pages of an index in the LRU list's sublists; the largest ones, the rest under index __other__."
+            " Only with --collect-lru-pages.",
+            ("schema", "table", "index", "sublist"),
+            "pages",
+            values=_pages,
+        ),
+    ),
+)
+LRU_PAGES_OF_ANY_POOL = replace(LRU_PAGES, allowed=None)
 """Whatever the pool's size."""

@@ -1,43 +1,82 @@
 """The server's machine or container: cores, memory and storage, from files where the sidecar sees its process.
 
-Nothing is taken from the sidecar's own limits: the files are those of the process that holds the other end of the
-connection (exporter/linux). Where that is not to be seen, the configuration is asked, and then the server.
+The sidecar's own limits are never used: the files describe the process at the other end of the connection
+(exporter/linux). If that process cannot be seen, the values come from the configuration, then from the server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from exporter.collectors.base import Collector, Here, Unavailable
+from exporter.anonymisation import name_value_pairs
+from exporter.collectors.base import Collector, HostContext, LabelledValue, SnapshotMetric, Unavailable, optional
+from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.linux import disks, files, limits, process
 from exporter.rows import Rows, Value, count, number, text
 from exporter.server import Server
-from exporter.snapshot import Machine, Storage
+from exporter.snapshot import Snapshot, Storage
 
-# AUTO: it was not set, and is the number of processors that the server found (seen with 10.5, 10.11 and 11.8).
+# AUTO: not set, so that it is the number of processors that the server found (seen with 10.5, 10.11 and 11.8).
 SQL = (
     "SELECT GLOBAL_VALUE AS processors FROM information_schema.SYSTEM_VARIABLES"
     " WHERE VARIABLE_NAME = 'THREAD_POOL_SIZE' AND GLOBAL_VALUE_ORIGIN = 'AUTO'"
 )
 ABSENT = Unavailable(
     "absent",
-    "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
+    "the server's process cannot be seen from host, so that its cores, memory and disks are not known",
     "name them in the configuration: server: {cores: …, memory: …, storage: …}",
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Cores, memory and storage of the server's container or machine, never of the sidecar's own."""
+
+    cores: float | None = None
+    """Cores that the server can keep busy."""
+    cores_source: str | None = None
+    """``cgroup cpu.max``, ``cgroup cpu.cfs_quota_us``, ``cpu affinity``, ``configuration``, or the server's own count
+    at its start, which ignores CPU quotas: ``INNODB_METRICS cpu_n`` (MySQL), ``thread_pool_size`` (MariaDB)."""
+    cpu_seconds: float | None = None
+    """CPU time that all processes spent on these cores, from an arbitrary start. Some cores are idle while it grows by
+    less than ``cores`` a second."""
+    memory_bytes: int | None = None
+    """Memory for the server and all processes that share its limits."""
+    memory_source: str | None = None
+    """``cgroup memory.max``, ``cgroup memory.high``, ``cgroup memory.limit_in_bytes``, ``MemTotal`` or
+    ``configuration``."""
+    memory_available_bytes: int | None = None
+    """The unused part of it."""
+    filesystem: str | None = None
+    """Type of the file system that holds the data folder."""
+    device: str | None = None
+    """Names of the whole disks under the data folder, such as ``sda, sdb``."""
+    device_source: str | None = None
+    """How the disks were found, or why not."""
+    rotational: bool | None = None
+    """Whether any of these disks reports that it rotates. Virtual disks often do, whatever they are."""
+    storage_configured: Storage | None = None
+    """The configured kind of storage."""
+    disk_busy_seconds: float | None = None
+    """Time with a request under way since the machine started, mean of the disks."""
+    disk_queue_seconds: float | None = None
+    """Time of all requests, summed over the disks: its growth a second is the number of requests under way."""
+
+
 def queries(server: Server) -> tuple[str, ...]:
-    """What MariaDB tells of its processors; on MySQL, the counter cpu_n is in INNODB_METRICS."""
+    """MariaDB's count of processors; MySQL's is the counter cpu_n in INNODB_METRICS."""
     return (SQL,) if server.at_least(mariadb=(10, 5, 0)) else ()
 
 
-def read(results: Sequence[Rows], here: Here) -> Rows | Unavailable:
-    """All that can be known, by the names of Machine's fields; what cannot be known has no row."""
-    pid = process.find(here.root, here.peer, files.whole(here.known.setting("port")))
-    found = {} if pid is None else _of_process(here, pid)
-    configured = here.configured
+def read(results: Sequence[Rows], host: HostContext) -> Rows | Unavailable:
+    """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
+    pid = process.find(host.root, host.peer, files.whole(host.known.setting("port")))
+    found = {} if pid is None else _of_process(host, pid)
+    configured = host.configured
     if "cores" not in found:
-        found |= _told(results, here) if configured.cores is None else _configured("cores", configured.cores)
+        found |= _from_server(results, host) if configured.cores is None else _configured("cores", configured.cores)
     if "memory_bytes" not in found and configured.memory_bytes is not None:
         found |= _configured("memory", configured.memory_bytes, "memory_bytes")
     if configured.storage is not None:
@@ -49,19 +88,19 @@ def _configured(what: str, value: float, name: str | None = None) -> dict[str, V
     return {name or what: value, f"{what}_source": "configuration"}
 
 
-def _of_process(here: Here, pid: int) -> dict[str, Value]:
-    """What the files say of the process."""
+def _of_process(host: HostContext, pid: int) -> dict[str, Value]:
+    """The files' description of the process."""
     found: dict[str, Value | None] = {}
-    if (cpu := limits.cpu(here.root, pid)) is not None:
+    if (cpu := limits.cpu(host.root, pid)) is not None:
         found |= {"cores": cpu.cores, "cores_source": cpu.source, "cpu_seconds": cpu.seconds}
-    if (memory := limits.memory(here.root, pid)) is not None:
+    if (memory := limits.memory(host.root, pid)) is not None:
         found |= {
             "memory_bytes": memory.bytes,
             "memory_source": memory.source,
             "memory_available_bytes": memory.available_bytes,
         }
-    folder = _folder(here, pid)
-    if folder is not None and (storage := disks.under(here.root, pid, folder)) is not None:
+    folder = _folder(host, pid)
+    if folder is not None and (storage := disks.under(host.root, pid, folder)) is not None:
         found |= {
             "filesystem": storage.filesystem,
             "device": storage.device,
@@ -73,18 +112,18 @@ def _of_process(here: Here, pid: int) -> dict[str, Value]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _folder(here: Here, pid: int) -> str | None:
-    """The data folder: the process works in it, and that name has no links on the way, unlike the setting's."""
+def _folder(host: HostContext, pid: int) -> str | None:
+    """The data folder: the process's working directory, whose path holds no links, unlike the setting's."""
     try:
-        return str((here.root / "proc" / str(pid) / "cwd").readlink())
-    except OSError:  # those of another account
-        return here.known.setting("datadir")
+        return str((host.root / "proc" / str(pid) / "cwd").readlink())
+    except OSError:  # a process of another account
+        return host.known.setting("datadir")
 
 
-def _told(results: Sequence[Rows], here: Here) -> dict[str, Value]:
+def _from_server(results: Sequence[Rows], host: HostContext) -> dict[str, Value]:
     """Cores as the server counted them."""
     # The counter is off by default, and 0 for some seconds after it was enabled (seen on 9.7.4).
-    if counted := (here.known.innodb_metrics or {}).get("cpu_n"):
+    if counted := (host.known[INNODB_METRICS] or {}).get("cpu_n"):
         return {"cores": counted, "cores_source": "INNODB_METRICS cpu_n"}
     for row in results[0] if results else ():
         if processors := number(row["processors"]):
@@ -96,7 +135,7 @@ _STORAGE: Mapping[str | None, Storage | None] = {None: None, "ssd": "ssd", "hdd"
 
 
 def parse(results: Sequence[Rows]) -> Machine:
-    """The rows that ``read`` made, as a Machine."""
+    """The rows of ``read`` as a Machine."""
     found = {text(name): value for name, value in results[0].rows}
     memory, available, rotational = (
         None if (value := found.get(name)) is None else count(value)
@@ -123,4 +162,69 @@ def parse(results: Sequence[Rows]) -> Machine:
     return machine
 
 
-COLLECTOR = Collector("machine", queries, parse, every=10.0, local=read)
+def _cores(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (machine := snapshot[MACHINE]) is not None:
+        yield from optional(machine.cores, machine.cores_source or "")
+
+
+def _memory(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (machine := snapshot[MACHINE]) is not None:
+        yield from optional(machine.memory_bytes, machine.memory_source or "")
+
+
+def _memory_available(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (machine := snapshot[MACHINE]) is not None:
+        yield from optional(machine.memory_available_bytes)
+
+
+# As in the kernel's Documentation/admin-guide/devices.txt; a mapped device or an array may have any name.
+_DISK = re.compile(
+    r"(?:sd|hd|vd|xvd)[a-z]+|nvme\d+(?:c\d+)?n\d+|(?:md|dm-|loop|nbd|rbd|zd|drbd|mmcblk|pmem|bcache|ram)\d+"
+)
+_FILE_SYSTEM = re.compile(r"ext[234]|xfs|btrfs|zfs|overlay|tmpfs|nfs4?|f2fs|jfs|reiserfs|bcachefs|ceph|9p|virtiofs")
+
+
+def _anonymous(name: str, value: Value) -> Value:
+    match name, value:
+        case "device", str():
+            return ", ".join(each if _DISK.fullmatch(each) else "disk" for each in value.split(", "))
+        case "filesystem", str():
+            return value if _FILE_SYSTEM.fullmatch(value) else "other"
+        case "device_source", str() if value.startswith("the data folder is on "):
+            return "the data folder's block device cannot be told"
+        case _:
+            return value
+
+
+MACHINE = Collector(
+    "machine",
+    queries,
+    parse,
+    every=10.0,
+    host_reader=read,
+    anonymise=name_value_pairs(_anonymous),
+    metrics=(
+        SnapshotMetric(
+            "innodb_server_cores",
+            "gauge",
+            "Cores that the server's container or machine can keep busy, and how that is known.",
+            ("source",),
+            values=_cores,
+        ),
+        SnapshotMetric(
+            "innodb_server_memory_bytes",
+            "gauge",
+            "Memory of the server's container or machine, and how that is known.",
+            ("source",),
+            "bytes",
+            values=_memory,
+        ),
+        SnapshotMetric(
+            "innodb_server_memory_available_bytes",
+            "gauge",
+            "Memory of the server's container or machine that is still to be had.",
+            unit="bytes",
+            values=_memory_available,
+        ),
+    ),
+)

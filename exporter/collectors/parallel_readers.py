@@ -1,56 +1,112 @@
-"""Parallel reader threads: they exist only while a parallel read runs, so they are sampled and integrated."""
+"""Parallel reader threads: they exist only during a parallel read, so they are sampled and integrated."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
-from exporter.collectors.base import Collector, Unavailable, performance_schema_off
+from exporter.anonymisation import numbers
+from exporter.collectors.base import (
+    Collector,
+    Integration,
+    LabelledValue,
+    SnapshotMetric,
+    Unavailable,
+    optional,
+    performance_schema_off,
+)
 from exporter.rows import Rows, count
 from exporter.server import Server
-from exporter.snapshot import ParallelReaders
+from exporter.snapshot import Snapshot
 
 SQL = "SELECT COUNT(*) AS threads FROM performance_schema.threads WHERE NAME = 'thread/innodb/parallel_read_thread'"
 LONGEST_GAP = 10.0
-"""Seconds. A longer pause between two samples is not integrated: nobody watched."""
+"""Seconds. A longer gap between two samples is not integrated."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelReaders:
+    """Parallel reader threads, integrated over samples."""
+
+    threads: int
+    """Alive at the last sample."""
+    thread_seconds: float
+    """Integral of ``threads`` over time since the sidecar's start."""
+    reads_observed: int
+    """Samples with threads after a sample without. Reads shorter than the sampling period are missed, so this is a
+    lower bound."""
 
 
 def queries(server: Server) -> tuple[str, ...] | Unavailable:
-    """The one light statement."""
+    """One light statement."""
     if not server.parallel_read:
         return Unavailable("absent", "parallel clustered index reads came with MySQL 8.0.14; MariaDB has none")
     return (SQL,) if server.performance_schema else performance_schema_off(server)
 
 
-def parse(results: Sequence[Rows]) -> int:
-    """Parallel reader threads alive."""
-    return count(results[0].rows[0][0])
+def parse(results: Sequence[Rows]) -> ParallelReaders:
+    """A single sample."""
+    threads = count(results[0].rows[0][0])
+    return ParallelReaders(threads, 0.0, 1 if threads else 0)
 
 
-class Integrator:
-    """Samples of the number of threads, summed up over time by the trapezoidal rule."""
-
-    def __init__(self) -> None:
-        self._last: tuple[float, int] | None = None
-        self._seconds = 0.0
-        self._observed = 0
-
-    def add(self, at: float, threads: int) -> None:
-        """Take in a sample made at ``at`` (Unix seconds)."""
-        if self._last is not None:
-            then, before = self._last
-            if 0 < at - then <= LONGEST_GAP:
-                self._seconds += (at - then) * (before + threads) / 2
-            if threads and not before:
-                self._observed += 1
-        elif threads:
-            self._observed += 1
-        self._last = (at, threads)
-
-    def section(self) -> ParallelReaders | None:
-        """What the samples add up to; None before the first."""
-        if self._last is None:
-            return None
-        return ParallelReaders(self._last[1], self._seconds, self._observed)
+def add(last: ParallelReaders, sample: ParallelReaders, seconds: float) -> ParallelReaders:
+    """Integrate by the trapezoidal rule, over the seconds since the last sample."""
+    area = seconds * (last.threads + sample.threads) / 2 if 0 < seconds <= LONGEST_GAP else 0.0
+    began = 1 if sample.threads and not last.threads else 0
+    return ParallelReaders(sample.threads, last.thread_seconds + area, last.reads_observed + began)
 
 
-COLLECTOR = Collector("parallel_readers", queries, parse, privilege="SELECT ON performance_schema.*")
+def restart(newest_first: Sequence[ParallelReaders]) -> Sequence[ParallelReaders]:
+    """Counts from before the sidecar's start as negative numbers, so that its own count from 0 continues them.
+
+    A drop in the counts is an earlier restart of the sidecar.
+    """
+    later, seconds, observed = ParallelReaders(0, 0.0, 0), 0.0, 0
+    shifted = []
+    for each in newest_first:
+        if each.thread_seconds > later.thread_seconds or each.reads_observed > later.reads_observed:
+            seconds += later.thread_seconds - each.thread_seconds  # the end of an earlier sidecar's count
+            observed += later.reads_observed - each.reads_observed
+        later = each
+        shifted.append(ParallelReaders(each.threads, each.thread_seconds + seconds, each.reads_observed + observed))
+    return shifted
+
+
+def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
+        return optional(None if (readers := snapshot[PARALLEL_READERS]) is None else attrgetter(name)(readers))
+
+    return values
+
+
+PARALLEL_READERS = Collector(
+    "parallel_readers",
+    queries,
+    parse,
+    privilege="SELECT ON performance_schema.*",
+    integration=Integration(add, restart),
+    anonymise=numbers,
+    metrics=(
+        SnapshotMetric(
+            "innodb_parallel_read_threads",
+            "gauge",
+            "Parallel reader threads alive at the last look.",
+            values=_field("threads"),
+        ),
+        SnapshotMetric(
+            "innodb_parallel_read_thread_seconds_total",
+            "counter",
+            "Parallel reader threads, integrated over time since the sidecar began to watch.",
+            unit="seconds",
+            values=_field("thread_seconds"),
+        ),
+        SnapshotMetric(
+            "innodb_parallel_reads_observed_total",
+            "counter",
+            "Looks that saw parallel reader threads after one that saw none; shorter reads are missed.",
+            values=_field("reads_observed"),
+        ),
+    ),
+)

@@ -1,11 +1,13 @@
-"""What the sidecar itself costs the server: time spent in the statements of its own sessions."""
+"""The sidecar's cost to the server: time spent in the statements of its own sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from exporter.collectors.base import Collector, with_performance_schema
+from exporter.anonymisation import numbers
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, optional, with_performance_schema
 from exporter.rows import Rows, seconds, whole
+from exporter.snapshot import Snapshot
 
 SQL = (
     "SELECT SUM(s.SUM_TIMER_WAIT) AS picoseconds"
@@ -16,14 +18,28 @@ SQL = (
 
 
 def parse(results: Sequence[Rows]) -> float:
-    """Seconds since the sessions were opened, over all of them (one result a session)."""
+    """Seconds since the sessions were opened, over all sessions (one result for each)."""
     return seconds(sum(whole(rows.rows[0][0]) for rows in results))
 
 
-COLLECTOR = Collector(
+def _spent(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    return optional(snapshot[SERVER_TIME])
+
+
+SERVER_TIME = Collector(
     "server_time",
     with_performance_schema(SQL),
     parse,
     privilege="SELECT ON performance_schema.*",
     each_session=True,
+    anonymise=numbers,
+    metrics=(
+        SnapshotMetric(
+            "innodb_exporter_collector_server_seconds_total",
+            "counter",
+            "Time the server spent in the sidecar's own statements, since its sessions were opened.",
+            unit="seconds",
+            values=_spent,
+        ),
+    ),
 )

@@ -1,16 +1,18 @@
 """Global status: InnoDB's cumulative counters, and the uptime.
 
-MariaDB counts no Innodb_rows_inserted and the like from 10.6 on (seen: 10.5 does, 10.11 and 11.8 do not), so that the
-Handler_ counters, of all engines, are taken too.
+MariaDB has no Innodb_rows_inserted and the like from 10.6 on (seen: 10.5 has them, 10.11 and 11.8 do not). The Handler_
+counters, which count all engines, are therefore read too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from exporter.collectors.base import Collector
-from exporter.rows import Rows, credible, lower_half, number, text
+from exporter.anonymisation import name_value_pairs
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric
+from exporter.rows import Rows, Value, credible, lower_half, number, text
 from exporter.server import Server
+from exporter.snapshot import Snapshot
 
 _WANTED = (
     " WHERE Variable_name LIKE 'Innodb%' OR Variable_name IN ("
@@ -19,17 +21,17 @@ _WANTED = (
 )
 SHOW_SQL = f"SHOW GLOBAL STATUS{_WANTED}"
 SELECT_SQL = f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status{_WANTED}"
-"""The same for less than half the server's time (9.7.4: 0.4 ms, not 1.0), for any account."""
+"""The same in less than half the server's time (9.7.4: 0.4 ms instead of 1.0), for any account."""
 _IBUF_PAGES = ("innodb_ibuf_free_list", "innodb_ibuf_segment_size", "innodb_ibuf_size")
 
 
 def queries(server: Server) -> tuple[str, ...]:
-    """The one statement. MySQL 5.7's table may be empty (show_compatibility_56), older ones and MariaDB have none."""
+    """One statement. MySQL 5.7's table may be empty (show_compatibility_56); older ones and MariaDB have none."""
     return (SELECT_SQL if server.data_dictionary and server.performance_schema else SHOW_SQL,)
 
 
 def parse(results: Sequence[Rows]) -> Mapping[str, float]:
-    """Numbers by name in lower case; values that are texts (Innodb_buffer_pool_dump_status) or below 0 are left out.
+    """Numbers by name in lower case. Texts (Innodb_buffer_pool_dump_status) and numbers below 0 are left out.
 
     Innodb_row_lock_current_waits and Innodb_buffer_pool_pages_misc are known to go below 0: 18446744073709551615.
     """
@@ -42,4 +44,28 @@ def parse(results: Sequence[Rows]) -> Mapping[str, float]:
     return known
 
 
-COLLECTOR = Collector("status", queries, parse, quick=True)
+def _uptime(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    if (status := snapshot[STATUS]) is not None:
+        yield (), status["uptime"]
+
+
+def _numbers(_: str, value: Value) -> Value:
+    return None if number(value) is None else value
+
+
+STATUS = Collector(
+    "status",
+    queries,
+    parse,
+    quick=True,
+    anonymise=name_value_pairs(_numbers),
+    metrics=(
+        SnapshotMetric(
+            "innodb_server_uptime_seconds",
+            "gauge",
+            "Time since the server started.",
+            unit="seconds",
+            values=_uptime,
+        ),
+    ),
+)

@@ -1,20 +1,23 @@
-"""Reads of each table's own data file (innodb_file_per_table): which table the disk reads are for."""
+"""Reads of each table's own data file (innodb_file_per_table)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from exporter.collectors.base import KEPT, Collector, with_performance_schema
-from exporter.collectors.data_files import INSTRUMENT
+from exporter.anonymisation import Row, each_row
+from exporter.collectors.base import KEPT, TOP, Collector, LabelledValue, SnapshotMetric, with_performance_schema
+from exporter.collectors.data_files import INSTRUMENT, FileReads
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
-from exporter.snapshot import FileReads, Table
+from exporter.snapshot import Snapshot, Table
 from exporter.table_names import from_filename
 
 _TABLE_FILE = "SUBSTRING_INDEX(SUBSTRING_INDEX(SUBSTRING_INDEX(FILE_NAME, '.ibd', 1), '#p#', 1), '#P#', 1)"
-"""Without the name of a partition, which has #P# before MySQL 8: what a table has read must not depend on which of its
-partitions are among the most read."""
-# As bytes: other collations take Con and con for one.
+"""The file name without the partition (#P# before MySQL 8): a table's sum must hold all its partitions, not only
+the ones among the most read files."""
+# As bytes: other collations treat Con and con as equal.
 SQL = (
     f"SELECT CAST(CONCAT({_TABLE_FILE}, '.ibd') AS BINARY) AS file_name, SUM(COUNT_READ) AS read_count,"
     " SUM(SUM_NUMBER_OF_BYTES_READ) AS bytes, SUM(SUM_TIMER_READ) AS picoseconds, @@datadir AS datadir"
@@ -23,14 +26,16 @@ SQL = (
     f" GROUP BY 1 ORDER BY bytes DESC LIMIT {KEPT}"
 )
 
+ANONYMOUS_DATADIR = "/var/lib/mysql"
+
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
-    """Reads since the file was first opened, by table, the KEPT most read; 0 for one that was never read."""
+    """Reads since the file was first opened, by table: the KEPT most read tables."""
     found: dict[Table, FileReads] = {}
     for row in results[0]:
         path = PurePath(text(row["file_name"]))
         if path.parent == PurePath(text(row["datadir"])):
-            continue  # mysql.ibd and general tablespaces: of no one table
+            continue  # mysql.ibd and general tablespaces: not of one table
         table = Table(*from_filename(f"{path.parent.name}/{path.stem}"))
         before = found.get(table, FileReads(0, 0, 0.0))
         found[table] = FileReads(
@@ -41,10 +46,35 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
     return found
 
 
-COLLECTOR = Collector(
+def _bytes(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    for table, reads in heapq.nlargest(TOP, (snapshot[TABLE_FILES] or {}).items(), key=lambda item: item[1].bytes):
+        yield (table.schema, table.table), reads.bytes
+
+
+def _anonymous(pseudonyms: Pseudonyms, row: Row) -> Row | None:
+    path = PurePath(text(row["file_name"]))
+    if path.parent == PurePath(text(row["datadir"])):
+        return None  # general tablespaces and the like: not of one table
+    folder, _, table = pseudonyms.dictionary(f"{path.parent.name}/{path.stem}").partition("/")
+    file = PurePath(ANONYMOUS_DATADIR, folder, table) if folder else PurePath("/", table)
+    return {**row, "file_name": f"{file}{path.suffix}", "datadir": f"{ANONYMOUS_DATADIR}/"}
+
+
+TABLE_FILES = Collector(
     "table_files",
     with_performance_schema(SQL),
     parse,
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", INSTRUMENT),
+    anonymise=each_row(_anonymous),
+    metrics=(
+        SnapshotMetric(
+            "innodb_table_file_read_bytes_total",
+            "counter",
+            "Bytes read from a table's own data file; the files most read.",
+            ("schema", "table"),
+            "bytes",
+            values=_bytes,
+        ),
+    ),
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from exporter.collectors.base import SYSTEM_SCHEMAS, TOP, Collector, with_performance_schema
+from exporter.anonymisation import columns
+from exporter.collectors.base import TOP, Collector, LabelledValue, SnapshotMetric, with_performance_schema
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
-from exporter.snapshot import Table
+from exporter.snapshot import Snapshot, Table
+from exporter.table_names import SYSTEM_SCHEMAS
 
 SQL = (
     "SELECT OBJECT_SCHEMA AS object_schema, OBJECT_NAME AS object_name, COUNT_FETCH AS count_fetch"
@@ -21,14 +24,28 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     found: dict[Table, int] = {}
     for row in results[0]:
         table = Table(text(row["object_schema"]), text(row["object_name"]))
-        found[table] = found.get(table, 0) + count(row["count_fetch"])  # names that are no UTF-8 may read the same
+        found[table] = found.get(table, 0) + count(row["count_fetch"])  # names that are not UTF-8 may become equal
     return found
 
 
-COLLECTOR = Collector(
+def _rows(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    return (((table.schema, table.table), rows) for table, rows in (snapshot[TABLE_SCANS] or {}).items())
+
+
+TABLE_SCANS = Collector(
     "table_scans",
     with_performance_schema(SQL),
     parse,
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", "wait/io/table/sql/handler"),
+    anonymise=columns(object_schema=Pseudonyms.schema, object_name=Pseudonyms.table),
+    metrics=(
+        SnapshotMetric(
+            "innodb_table_scan_rows_total",
+            "counter",
+            "Rows fetched without an index: the trace of serial full scans.",
+            ("schema", "table"),
+            values=_rows,
+        ),
+    ),
 )

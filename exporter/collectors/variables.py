@@ -1,15 +1,19 @@
-"""Global variables: the settings, and what tells of the machine and of who runs the server.
+"""Global variables: the settings, and signs of the machine and of the service that runs the server.
 
-Managed servers are told by some of them: Aurora by aurora_version, RDS by a basedir under /rdsdbbin, Azure by
-aad_auth_only; cloudsql_iam_authentication is a flag of Cloud SQL.
+Some of them reveal a managed server: aurora_version reveals Aurora, a basedir under /rdsdbbin RDS, aad_auth_only Azure;
+cloudsql_iam_authentication is a flag of Cloud SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
-from exporter.collectors.base import Collector, fixed
-from exporter.rows import Rows, text
+from exporter import knowledge
+from exporter.anonymisation import name_value_pairs, plain_version, plain_words
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, fixed
+from exporter.rows import Rows, Value, number, text
+from exporter.snapshot import Snapshot
 
 SQL = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'innodb%' OR Variable_name LIKE 'aad%'"
@@ -21,10 +25,91 @@ SQL = (
     "'version_compile_machine', 'version_compile_os', 'wsrep_on')"
 )
 
+EXPORTED = (
+    "innodb_adaptive_hash_index",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_buffer_pool_dump_at_shutdown",
+    "innodb_buffer_pool_dump_pct",
+    "innodb_buffer_pool_instances",
+    "innodb_buffer_pool_load_at_startup",
+    "innodb_buffer_pool_size",
+    "innodb_change_buffer_max_size",
+    "innodb_change_buffering",
+    "innodb_ddl_buffer_size",
+    "innodb_ddl_threads",
+    "innodb_flush_method",
+    "innodb_flush_neighbors",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_lru_scan_depth",
+    "innodb_old_blocks_pct",
+    "innodb_old_blocks_time",
+    "innodb_online_alter_log_max_size",
+    "innodb_page_cleaners",
+    "innodb_page_size",
+    "innodb_parallel_read_threads",
+    "innodb_random_read_ahead",
+    "innodb_read_ahead_threshold",
+    "innodb_sort_buffer_size",
+)
+"""The settings with a metric: this project's topics depend on them."""
+
+_SWITCH = re.compile(r"ON|OFF|YES|NO|", re.IGNORECASE)
+_PRIVATE = frozenset({"port"})
+
 
 def parse(results: Sequence[Rows]) -> Mapping[str, str]:
     """Values by name in lower case, as the server prints them."""
     return {text(name).lower(): text(value) for name, value in results[0].rows}
 
 
-COLLECTOR = Collector("variables", fixed(SQL), parse)
+def _exported(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    return ((name, value) for name in EXPORTED if (value := snapshot.setting(name)) is not None)
+
+
+def _setting(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    for name, value in _exported(snapshot):
+        as_number = {"ON": 1.0, "OFF": 0.0}.get(value, number(value))
+        if as_number is not None:
+            yield (name,), as_number
+
+
+def _setting_info(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    return ((pair, 1.0) for pair in _exported(snapshot))
+
+
+def _anonymous(name: str, value: Value) -> Value:
+    """Settings that rules know, numbers and switches are kept."""
+    printed = text(value)
+    match name:
+        case "version":
+            return plain_version(printed)
+        case "version_comment" | "version_compile_os" | "version_compile_machine" | "license":
+            return plain_words(printed)
+        case _:
+            plain = name in knowledge.SETTINGS or number(value) is not None or _SWITCH.fullmatch(printed) is not None
+            return value if plain and name not in _PRIVATE else None
+
+
+VARIABLES = Collector(
+    "variables",
+    fixed(SQL),
+    parse,
+    anonymise=name_value_pairs(_anonymous),
+    metrics=(
+        SnapshotMetric(
+            "innodb_setting",
+            "gauge",
+            "A setting that is a number or ON (1) or OFF (0).",
+            ("name",),
+            values=_setting,
+        ),
+        SnapshotMetric(
+            "innodb_setting_info",
+            "gauge",
+            "A setting as the server prints it; always 1.",
+            ("name", "value"),
+            values=_setting_info,
+        ),
+    ),
+)

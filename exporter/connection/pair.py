@@ -14,7 +14,7 @@ _RETRY_SECONDS = 60.0
 """A second session that could not be had is asked for again after this."""
 
 
-class Sessions:
+class SessionPair:
     """The first is for what is quick, the second for the rest: a slow statement holds up no scrape.
 
     Attributes:

@@ -19,14 +19,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import methodcaller
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from exporter.collectors.innodb_status import COLLECTOR as INNODB_STATUS
+from exporter.collectors import BY_NAME
+from exporter.collectors.base import Collector, Integration
 from exporter.recording.file import Recorder, RecordingError, Replayer
-from exporter.recording.innodb_status_text import without_statements
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
-from exporter.snapshot import ParallelReaders, Snapshot
+from exporter.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -134,8 +134,9 @@ class State:
 
     def answer(self, answer: Answer) -> None:
         """A collector ran."""
-        if answer.collector == INNODB_STATUS.name:
-            answer = replace(answer, results=tuple(map(without_statements, answer.results)))
+        collector = BY_NAME.get(answer.collector)
+        if collector is not None and collector.shorten is not None:
+            answer = replace(answer, results=tuple(map(collector.shorten, answer.results)))
         # The last answer, and where that failed the last good one before it, which may still be served.
         before = [each for each in self._answers.get(answer.collector, ()) if each.failure is None]
         if any(each.results == answer.results for each in before):
@@ -284,21 +285,15 @@ def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:
         later = snapshot.at
 
 
-def _continued(newest_first: Sequence[Snapshot]) -> Iterator[Snapshot]:
-    """Snapshots that count the parallel reads as if by the sidecar that has just started, which begins at 0.
+def _continued(newest_first: list[Snapshot]) -> list[Snapshot]:
+    """Snapshots in which the sidecar's own counts go on to those of the sidecar that has just started, from 0."""
+    for collector in BY_NAME.values():
+        if collector.integration is not None:
+            newest_first = _shifted(newest_first, collector, collector.integration)
+    return newest_first
 
-    It is the one count that is the sidecar's own. What came before its start is negative, and what comes after goes on
-    from there.
-    """
-    later, seconds, observed = ParallelReaders(0, 0.0, 0), 0.0, 0
-    for snapshot in newest_first:
-        readers = snapshot.parallel_readers
-        if readers is None:
-            yield snapshot
-            continue
-        if readers.thread_seconds > later.thread_seconds or readers.reads_observed > later.reads_observed:
-            seconds += later.thread_seconds - readers.thread_seconds  # the end of an earlier sidecar's count
-            observed += later.reads_observed - readers.reads_observed
-        later = readers
-        shifted = ParallelReaders(readers.threads, readers.thread_seconds + seconds, readers.reads_observed + observed)
-        yield replace(snapshot, parallel_readers=shifted)
+
+def _shifted(snapshots: list[Snapshot], collector: Collector[Any], integration: Integration[Any]) -> list[Snapshot]:
+    known = [section for each in snapshots if (section := each[collector]) is not None]
+    shifted = iter(integration.restart(known))
+    return [each if each[collector] is None else each.with_section(collector, next(shifted)) for each in snapshots]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from prometheus_client.core import Metric
 
-from exporter.metrics import Sample, assemble
+from exporter.exposition import assemble
+from exporter.metrics import Sample, Spec
 from exporter.recording.history import Report
-from exporter.specs import Spec
 
 SPECS = {
     spec.name: spec

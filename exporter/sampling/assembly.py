@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL
-from exporter.collectors.parallel_readers import Integrator
+from exporter.collectors import BY_NAME
+from exporter.collectors.base import Collector
+from exporter.collectors.instrumentation import INSTRUMENTATION
 from exporter.rows import Rows
-from exporter.sampling.shared_columns import compact
+from exporter.sampling.shared_columns import share
 from exporter.server import Server
 from exporter.snapshot import Failure, Outcome, Snapshot
 
 STALE_SECONDS = 300.0
 """A source that could not be read for a moment is served as it was last read for so long."""
 _PASSING: frozenset[Failure] = frozenset({"deadline", "failed"})
-
-_COLLECTORS = {collector.name: collector for collector in (*COLLECTORS, *OPTIONAL, LIGHT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Assembler:
         self._read: dict[str, tuple[float, Any]] = {}  # when each section that may be served was read, and itself
         self._before: dict[str, Any] = {}  # as each section was last known
         self._shown: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
-        self._parallel_readers = Integrator()
+        self._integrated: dict[str, tuple[float, Any]] = {}  # time of the last sample, and its section
 
     def take(self, answer: Answer) -> None:
         """Parse an answer; one that cannot be parsed is a failure of its collector and of nothing else."""
@@ -68,7 +67,7 @@ class Assembler:
                     f"cannot parse the answer: {type(error).__name__}: {error}",
                 )
         self._outcomes[answer.collector] = outcome
-        if (collector := _COLLECTORS.get(answer.collector)) is not None:  # a recording may know others
+        if (collector := BY_NAME.get(answer.collector)) is not None:  # a recording may know others
             self._sections[answer.collector] = section
             if section is not None:
                 self._before[answer.collector] = section
@@ -79,21 +78,27 @@ class Assembler:
 
     def _off(self, collector: str) -> tuple[str, str] | None:
         """An instrument or consumer that the collector needs and that is known to be off, and its cure."""
-        known = self._sections.get("instrumentation") or {}
-        needed = _COLLECTORS[collector].instruments if collector in _COLLECTORS else ()
+        known = self._sections.get(INSTRUMENTATION.name) or {}
+        needed = BY_NAME[collector].instruments if collector in BY_NAME else ()
         return next(((name, cure) for name in needed if (cure := known.get(name)) is not None), None)
 
     def _section(self, answer: Answer) -> Any:
-        collector = _COLLECTORS.get(answer.collector)
+        collector = BY_NAME.get(answer.collector)
         if collector is None:
             raise LookupError(f"no collector of the name {answer.collector!r}")
-        parse = collector.parse
-        if answer.collector == LIGHT.name:
-            self._parallel_readers.add(answer.at, parse(answer.results))
-            return self._parallel_readers.section()
+        if collector.integration is not None:
+            return self._integrate(collector, answer)
         if answer.results == self._results.get(answer.collector):
             return self._sections[answer.collector]  # one object for many snapshots keeps the history small
-        return compact(parse(answer.results), self._before.get(answer.collector))
+        return share(collector.parse(answer.results), self._before.get(answer.collector))
+
+    def _integrate(self, collector: Collector[Any], answer: Answer) -> Any:
+        section = collector.parse(answer.results)
+        last = self._integrated.get(collector.name)
+        if last is not None and collector.integration is not None:
+            section = collector.integration.add(last[1], section, answer.at - last[0])
+        self._integrated[collector.name] = answer.at, section
+        return section
 
     def clock_set(self, now: float, by: float) -> None:
         """The clock, ``now``, was set on by so many seconds, or back: what was read before is no older for that."""
@@ -114,13 +119,13 @@ class Assembler:
         }
         outcomes, read_at = self._shown
         self._shown = (
-            compact(dict(self._outcomes), outcomes),
-            compact({name: read for name, (read, _) in served.items()}, read_at),
+            share(dict(self._outcomes), outcomes),
+            share({name: read for name, (read, _) in served.items()}, read_at),
         )
         return Snapshot(
             at,
             self.server,
             self.account,
             *self._shown,
-            **{name: section for name, (_, section) in served.items()},
+            {name: section for name, (_, section) in served.items()},
         )

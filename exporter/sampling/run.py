@@ -1,4 +1,4 @@
-"""One run of a collector: its statements, within their deadline, and what came of them."""
+"""A run of a collector: its statements, their deadline, and the answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from exporter.collectors.base import Collector, Here, Local, Unavailable
+from exporter.collectors.base import Collector, HostContext, HostReader, Unavailable
 from exporter.connection.errors import ConnectionLost, DeadlineExceeded, PrivilegeMissing, ServerError
 from exporter.connection.session import Session
 from exporter.rows import Rows
@@ -15,11 +16,11 @@ from exporter.sampling.assembly import Answer
 from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
 
 _CLIENT_GRACE = 1.0
-"""Seconds that are waited here beyond the limit that the server is told."""
+"""Seconds that the client waits beyond the limit that the server gets."""
 
 
-class Asker:
-    """Asks a server, and this machine's files, what collectors want to know."""
+class CollectorRun:
+    """Runs collectors: asks a server, and reads the host's files."""
 
     def __init__(
         self, statement_seconds: float, machine: ConfiguredMachine, clock: Callable[[], float], root: Path
@@ -28,25 +29,27 @@ class Asker:
 
         Args:
             statement_seconds: Limit for a statement.
-            machine: What the user says of the server's machine.
+            machine: The user's description of the server's machine.
             clock: Unix seconds.
-            root: Where this machine's files begin.
+            root: The root of the host's file system.
         """
         self._deadline = statement_seconds + _CLIENT_GRACE
         self._machine = machine
         self._clock = clock
         self._root = root
 
-    async def ask(self, collector: Collector, sessions: Sequence[Session], known: Callable[[], Snapshot]) -> Answer:
+    async def run(
+        self, collector: Collector[Any], sessions: Sequence[Session], known: Callable[[], Snapshot]
+    ) -> Answer:
         """Run a collector.
 
         Args:
-            collector: Which.
-            sessions: Asked one after the other, but only the first of them unless it is to be ``each_session``.
-            known: Tells what the collectors before it found.
+            collector: The collector.
+            sessions: Asked one after the other if the collector runs in ``each_session``, else only the first is asked.
+            known: Gives the sections of the collectors before it.
 
         Raises:
-            ConnectionLost: A session is gone.
+            ConnectionLost: A session is lost.
         """
         at, began = self._clock(), time.monotonic()
         session = sessions[0]
@@ -63,34 +66,35 @@ class Asker:
         except ServerError as error:
             cure = grant(collector, session.account) if isinstance(error, PrivilegeMissing) else None
             return Answer(collector.name, at, _since(began), (), failure(error), str(error), cure)
-        if collector.local is not None:
-            local = await self._read(collector.local, results, Here(session.peer, known(), self._machine, self._root))
-            if isinstance(local, Unavailable):
-                return Answer(collector.name, at, _since(began), (), local.failure, local.reason, local.cure)
-            results = (local,)
+        if collector.host_reader is not None:
+            host = HostContext(session.peer, known(), self._machine, self._root)
+            rows = await self._read(collector.host_reader, results, host)
+            if isinstance(rows, Unavailable):
+                return Answer(collector.name, at, _since(began), (), rows.failure, rows.reason, rows.cure)
+            results = (rows,)
         return Answer(collector.name, at, _since(began), results)
 
     @staticmethod
     def _queries(
-        collector: Collector, session: Session, known: Callable[[], Snapshot]
+        collector: Collector[Any], session: Session, known: Callable[[], Snapshot]
     ) -> tuple[str, ...] | Unavailable:
-        """What to ask, or why nothing may be asked."""
+        """The statements, or why the collector does not run."""
         refused = None if collector.allowed is None else collector.allowed(known())
         return collector.queries(session.server) if refused is None else refused
 
-    async def _read(self, local: Local, results: Sequence[Rows], here: Here) -> Rows | Unavailable:
-        """What this machine's files say, with the results of a collector's statements."""
+    async def _read(self, reader: HostReader, results: Sequence[Rows], host: HostContext) -> Rows | Unavailable:
+        """Rows from the statements' results and the host's files."""
         try:
             async with asyncio.timeout(self._deadline):
-                return await asyncio.to_thread(local, results, here)
+                return await asyncio.to_thread(reader, results, host)
         except TimeoutError:
             return Unavailable("deadline", f"this machine's files were not read within {self._deadline:g} s")
         except (OSError, ValueError, LookupError) as error:
             return Unavailable("failed", f"cannot read this machine's files: {type(error).__name__}: {error}")
 
 
-def grant(collector: Collector, account: str) -> str | None:
-    """The statement that gives ``account`` (user@host) what a collector needs; None if it needs nothing."""
+def grant(collector: Collector[Any], account: str) -> str | None:
+    """The statement that grants ``account`` (user@host) a collector's privilege; None if it needs none."""
     if collector.privilege is None:
         return None
     user, _, host = account.rpartition("@")
@@ -98,7 +102,7 @@ def grant(collector: Collector, account: str) -> str | None:
 
 
 def failure(error: ServerError) -> Failure:
-    """Which kind of failure an error is."""
+    """The kind of failure that an error is."""
     match error:
         case PrivilegeMissing():
             return "privilege"

@@ -19,13 +19,13 @@ from typing import Any, Protocol, TypeVar
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.collectors.base import Collector, Unavailable
 from exporter.connection.errors import ConnectionLost, ServerError
-from exporter.connection.pair import Sessions
+from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
 from exporter.connection.target import Target
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.run import Asker, failure
+from exporter.sampling.run import CollectorRun, failure
 from exporter.sampling.schedule import Schedule
-from exporter.sampling.single_flight import Flight, ended
+from exporter.sampling.single_flight import SingleFlight, ended
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Snapshot
 
@@ -74,7 +74,7 @@ class Sampler:
         history_seconds: float = 3600.0,
         statement_seconds: float = 5.0,
         grant_seconds: float = 60.0,
-        collectors: Sequence[Collector] = COLLECTORS,
+        collectors: Sequence[Collector[Any]] = COLLECTORS,
         machine: ConfiguredMachine | None = None,
         keep: Log | None = None,
         past: Iterable[Snapshot] = (),
@@ -104,17 +104,17 @@ class Sampler:
         self._others = tuple(each for each in collectors if not each.quick)
         self._keep = keep
         self._clock = clock
-        self._asker = Asker(statement_seconds, machine or ConfiguredMachine(), clock, root)
-        self._sessions = Sessions(target if callable(target) else lambda: target, statement_seconds)
+        self._collector_run = CollectorRun(statement_seconds, machine or ConfiguredMachine(), clock, root)
+        self._sessions = SessionPair(target if callable(target) else lambda: target, statement_seconds)
         self._schedule = Schedule(time.monotonic)
         self._assembler: Assembler | None = None
         self._given_up: Session | None = None  # a first session that was closed from here
         self._whole = False  # whether each source has been asked since the assembler began
         self._seen: Snapshot | None = None
         self._looking: asyncio.Task[None] | None = None
-        self._quickly = Flight(self._ask_quick)
-        self._glances = Flight(lambda: self._attempt(self._glance()))
-        self._collections = Flight(lambda: self._attempt(self._collect()))
+        self._quickly = SingleFlight(self._ask_quick)
+        self._glances = SingleFlight(lambda: self._attempt(self._glance()))
+        self._collections = SingleFlight(lambda: self._attempt(self._collect()))
         self._pause = 0.0
         self._retry_at = 0.0
         self._ahead: float | None = None
@@ -168,7 +168,7 @@ class Sampler:
     def _recent(self, snapshot: Snapshot, max_age: float) -> bool:
         return 0 <= self._clock() - snapshot.at <= max_age  # clocks are set back, too
 
-    async def _join(self, flight: Flight[Snapshot]) -> Snapshot:
+    async def _join(self, flight: SingleFlight[Snapshot]) -> Snapshot:
         if not flight.under_way and self.problem is not None and time.monotonic() < self._retry_at:
             raise self.problem
         return await flight.join()
@@ -265,13 +265,13 @@ class Sampler:
             for collector in (*self._quick, *self._others)
         )
 
-    async def _run(self, collector: Collector, session: Session) -> None:
+    async def _run(self, collector: Collector[Any], session: Session) -> None:
         began = time.monotonic()
         answer = await self._ask(collector, session)
         self._schedule.ran(collector, time.monotonic() - began, answer.failure)
         self._take(answer)
 
-    async def _ask(self, collector: Collector, session: Session, *, again: bool = True) -> Answer:
+    async def _ask(self, collector: Collector[Any], session: Session, *, again: bool = True) -> Answer:
         """Run a collector, once more in a new second session if that is lost.
 
         Raises:
@@ -281,7 +281,7 @@ class Sampler:
         assert assembler is not None  # noqa: S101 - _session makes it
         others = [each for each in self._sessions.open if each is not session]
         try:
-            answer = await self._asker.ask(collector, [session, *others], lambda: assembler.snapshot(at))
+            answer = await self._collector_run.run(collector, [session, *others], lambda: assembler.snapshot(at))
         except ConnectionLost as error:
             first = self._sessions.first
             if first is None or first.closed:
@@ -325,7 +325,7 @@ class Sampler:
             if answer.failure is not None:
                 await asyncio.sleep(_LOOK_REST)
                 continue
-            if LIGHT.parse(answer.results):
+            if LIGHT.parse(answer.results).threads:
                 lively_until = began + _LIVELY_SECONDS
             # At even intervals, reads that repeat in step with them would be missed again and again.
             period = LOOK_PERIOD if began < lively_until else IDLE_LOOK_PERIOD

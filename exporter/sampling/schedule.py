@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from exporter.collectors.base import Collector
 from exporter.snapshot import Failure
@@ -29,11 +30,11 @@ class Schedule:
         self._rest: dict[str, float] = {}
         self._rare: set[str] = set()
 
-    def due(self, collector: Collector) -> bool:
+    def due(self, collector: Collector[Any]) -> bool:
         """Whether it may run now."""
         return self._clock() >= self._due.get(collector.name, 0.0)
 
-    def ran(self, collector: Collector, seconds: float, failure: Failure | None) -> None:
+    def ran(self, collector: Collector[Any], seconds: float, failure: Failure | None) -> None:
         """It began ``seconds`` ago and has ended."""
         name, began = collector.name, self._clock() - seconds
         if collector.every >= LONGEST_REST:

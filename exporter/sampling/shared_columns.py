@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 Section = TypeVar("Section")
 
 
-class Compact(Mapping[Key, Item]):
+class SharedColumns(Mapping[Key, Item]):
     """A read-only mapping, equal to the dictionary that it was made of and in the same order.
 
     Attributes:
@@ -61,47 +61,47 @@ class Compact(Mapping[Key, Item]):
         return repr(dict(self))
 
 
-def compact(section: Section, before: object = None) -> Section:
+def share(section: Section, before: object = None) -> Section:
     """The same section, with what it shares with the one before kept once.
 
     Args:
         section: Of frozen dataclasses, tuples, mappings, texts and numbers.
         before: The section that came before it, made by this function; None for the first.
     """
-    return _compact(section, before)  # type: ignore[no-any-return]  # a Mapping for a mapping
+    return _share(section, before)  # type: ignore[no-any-return]  # a Mapping for a mapping
 
 
-def _compact(section: Any, before: Any) -> Any:
+def _share(section: Any, before: Any) -> Any:
     if section is before or (type(section) is type(before) and section == before):
         return before
     if isinstance(section, Mapping):
-        return _mapping(section, before if isinstance(before, Compact) else None)
+        return _mapping(section, before if isinstance(before, SharedColumns) else None)
     if isinstance(section, tuple):
         then = before if isinstance(before, tuple) else ()
-        return tuple(_compact(each, then[n] if n < len(then) else None) for n, each in enumerate(section))
+        return tuple(_share(each, then[n] if n < len(then) else None) for n, each in enumerate(section))
     if is_dataclass(section):
         names = [field.name for field in fields(section)]
         make: Any = type(section)
-        return make(*[_compact(getattr(section, name), getattr(before, name, None)) for name in names])
+        return make(*[_share(getattr(section, name), getattr(before, name, None)) for name in names])
     return section
 
 
-def _mapping(items: Mapping[Any, Any], before: Compact[Any, Any] | None) -> Compact[Any, Any]:
+def _mapping(items: Mapping[Any, Any], before: SharedColumns[Any, Any] | None) -> SharedColumns[Any, Any]:
     places, order = _keys(items, before)
     values = [items[key] for key in places]
     types = set(map(type, values))
     make = types.pop() if len(types) == 1 and is_dataclass(values[0]) else None
     columns = [values] if make is None else [[getattr(each, part.name) for each in values] for part in fields(make)]
     if before is None or before.places is not places or before.make is not make:
-        return Compact(places, order, make, tuple(_column(column, None) for column in columns))
+        return SharedColumns(places, order, make, tuple(_column(column, None) for column in columns))
     shared = tuple(map(_column, columns, before.columns))
     if before.order == order and all(now is then for now, then in zip(shared, before.columns, strict=True)):
         return before
-    return Compact(places, order, make, shared)
+    return SharedColumns(places, order, make, shared)
 
 
 def _keys(
-    items: Mapping[Key, Any], before: Compact[Key, Any] | None
+    items: Mapping[Key, Any], before: SharedColumns[Key, Any] | None
 ) -> tuple[Mapping[Key, int], tuple[Key, ...] | None]:
     """The place of each key, and the order of the keys where it is another than that of the places."""
     if before is None:
@@ -127,4 +127,4 @@ def _column(values: Sequence[Any], before: Sequence[Any] | None) -> Sequence[Any
         return made
     if made == before:
         return before
-    return tuple(map(_compact, made, before)) if isinstance(made, tuple) else made
+    return tuple(map(_share, made, before)) if isinstance(made, tuple) else made

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 Result = TypeVar("Result")
 
 
-class Flight(Generic[Result]):
+class SingleFlight(Generic[Result]):
     """Single flight: all who ask while it is under way get the one result, or the one error."""
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> None:

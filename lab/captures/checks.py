@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.ddl import DDL
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.parallel_readers import PARALLEL_READERS
+from exporter.collectors.pools import POOLS
+from exporter.collectors.table_files import TABLE_FILES
 from exporter.midpoint import old_target
 from exporter.snapshot import Index, Snapshot, Table
 
@@ -54,7 +61,7 @@ def read_at_first(snapshots: Snapshots, table: Table) -> Numbers:
 def held(snapshots: Snapshots, table: Table) -> Numbers:
     """No pass reads the table, which the old sublist holds but would not at the default setting."""
     pages, read, last = table_pages(snapshots, table), pages_read(snapshots), snapshots[-1]
-    lengths = [pool.database_pages for pool in last.pools or ()]
+    lengths = [pool.database_pages for pool in last[POOLS] or ()]
     require(pages > sum(old_target(length, 37) for length in lengths), "the table fits the old sublist at 37 %")
     require(pages < old_target_pages(last), "the old sublist doesn't hold the table")
     require(max(read) <= HARDLY * pages, f"passes read {read} of {pages} pages")
@@ -81,7 +88,7 @@ def fits_old_sublist(snapshots: Snapshots, table: Table) -> Numbers:
 def exceeds_pool(snapshots: Snapshots, table: Table) -> Numbers:
     """The pool doesn't hold the table, and each pass reads it."""
     pages, read = table_pages(snapshots, table), pages_read(snapshots)
-    size = sum(pool.size_pages for pool in snapshots[-1].pools or ())
+    size = sum(pool.size_pages for pool in snapshots[-1][POOLS] or ())
     require(pages > size, f"{pages} pages fit a pool of {size}")
     require(min(read) >= MOST * pages, f"passes read {read} of {pages} pages")
     return _passes(snapshots, table)
@@ -115,7 +122,7 @@ def not_promoted(snapshots: Snapshots, hot: Table) -> Numbers:
     """Hardly a page is made young, and hardly one of the hot set is read."""
     young, pages = made_young(snapshots), table_pages(snapshots, hot)
     require(max(young) <= 0.1 * pages, f"{young} pages were made young")
-    files = [(snapshot.table_files or {}).get(hot) for snapshot in (snapshots[0], snapshots[-1])]
+    files = [(snapshot[TABLE_FILES] or {}).get(hot) for snapshot in (snapshots[0], snapshots[-1])]
     read = [file.reads for file in files if file is not None]
     require((max(read) - min(read)) / len(young) <= 0.1 * pages, f"the hot set's file was read: {read}")
     return {"hot_pages": pages, "pages_read": pages_read(snapshots), "made_young": young}
@@ -131,7 +138,7 @@ def lookups_read(snapshots: Snapshots) -> Numbers:
 
 def lookups_do_not_read(snapshots: Snapshots) -> Numbers:
     """Hardly a page is read."""
-    read, gets = pages_read(snapshots), [sum(pool.gets for pool in each.pools or ()) for each in snapshots]
+    read, gets = pages_read(snapshots), [sum(pool.gets for pool in each[POOLS] or ()) for each in snapshots]
     require(max(read) <= 100, f"rounds read {read} pages")
     require(gets[-1] - gets[0] >= 1000, "hardly a page was asked for")
     return {"pages_read": read}
@@ -140,10 +147,10 @@ def lookups_do_not_read(snapshots: Snapshots) -> Numbers:
 def parallel_reads(snapshots: Snapshots, table: Table) -> Numbers:
     """Each COUNT(*) reads the table, by parallel readers that the light samples saw."""
     numbers = read_each_pass(snapshots, table)
-    counted = [(snapshot.count_statements or {}).get(table) for snapshot in snapshots]
+    counted = [(snapshot[COUNT_STATEMENTS] or {}).get(table) for snapshot in snapshots]
     executions = counted[-1].executions if counted[-1] is not None else 0
     require(executions == len(snapshots) - 1, f"{executions} executions of the COUNT(*)")
-    readers = snapshots[-1].parallel_readers
+    readers = snapshots[-1][PARALLEL_READERS]
     require(readers is not None and readers.reads_observed >= 2, "hardly any parallel reader was seen")
     assert readers is not None  # noqa: S101 - for the type checker
     return numbers | {
@@ -172,8 +179,8 @@ def no_merges(snapshots: Snapshots) -> Numbers:
 
 def building(snapshots: Snapshots) -> Numbers:
     """An index build begins in the capture, and goes on at its end."""
-    seen = [snapshot.ddl for snapshot in snapshots if snapshot.ddl is not None and snapshot.ddl.stages]
-    last = snapshots[-1].ddl
+    seen = [ddl for snapshot in snapshots if (ddl := snapshot[DDL]) is not None and ddl.stages]
+    last = snapshots[-1][DDL]
     require(len(seen) >= 3, f"a stage in {len(seen)} snapshots only")
     require(last is not None and bool(last.stages), "the build was over at the last snapshot")
     threads = max(ddl.threads or 0 for ddl in seen)
@@ -200,13 +207,13 @@ def refused(snapshots: Snapshots) -> Numbers:
 
 def pages_read(snapshots: Snapshots) -> list[int]:
     """Pages that the pool read between each snapshot and the next."""
-    totals = [sum(pool.pages_read for pool in snapshot.pools or ()) for snapshot in snapshots]
+    totals = [sum(pool.pages_read for pool in snapshot[POOLS] or ()) for snapshot in snapshots]
     return [after - before for before, after in pairwise(totals)]
 
 
 def made_young(snapshots: Snapshots) -> list[int]:
     """Pages that were made young between each snapshot and the next."""
-    totals = [sum(pool.made_young for pool in snapshot.pools or ()) for snapshot in snapshots]
+    totals = [sum(pool.made_young for pool in snapshot[POOLS] or ()) for snapshot in snapshots]
     return [after - before for before, after in pairwise(totals)]
 
 
@@ -216,7 +223,7 @@ def table_pages(snapshots: Snapshots, table: Table) -> int:
     Raises:
         NotShown: There are none.
     """
-    sizes = snapshots[-1].index_sizes
+    sizes = snapshots[-1][INDEX_SIZES]
     index = Index(table.schema, table.table, "PRIMARY")
     require(sizes is not None and index in sizes.sizes, f"no statistics of {table.table}")
     assert sizes is not None  # noqa: S101 - for the type checker
@@ -226,17 +233,17 @@ def table_pages(snapshots: Snapshots, table: Table) -> int:
 def old_target_pages(snapshot: Snapshot) -> int:
     """Length that the settings steer the old sublists to."""
     pct = int(snapshot.setting("innodb_old_blocks_pct") or 37)
-    return sum(old_target(pool.database_pages, pct) for pool in snapshot.pools or ())
+    return sum(old_target(pool.database_pages, pct) for pool in snapshot[POOLS] or ())
 
 
 def free_pages(snapshot: Snapshot) -> int:
     """Pages on the free lists."""
-    return sum(pool.free_pages for pool in snapshot.pools or ())
+    return sum(pool.free_pages for pool in snapshot[POOLS] or ())
 
 
 def ibuf_delta(snapshots: Snapshots, counter: str) -> int:
     """How much a counter of INNODB_METRICS grew over the capture."""
-    first, last = ((snapshots[end].innodb_metrics or {}).get(counter) for end in (0, -1))
+    first, last = ((snapshots[end][INNODB_METRICS] or {}).get(counter) for end in (0, -1))
     require(first is not None and last is not None, f"no {counter}")
     assert first is not None  # noqa: S101 - for the type checker
     assert last is not None  # noqa: S101
@@ -246,7 +253,7 @@ def ibuf_delta(snapshots: Snapshots, counter: str) -> int:
 def _larger_than_old_sublist(snapshots: Snapshots, table: Table, most: float = 0.6) -> int:
     pages = table_pages(snapshots, table)
     last = snapshots[-1]
-    size = sum(pool.size_pages for pool in last.pools or ())
+    size = sum(pool.size_pages for pool in last[POOLS] or ())
     require(old_target_pages(last) < pages < most * size, f"{pages} pages in a pool of {size}")
     return pages
 
@@ -262,16 +269,16 @@ def _passes(snapshots: Snapshots, table: Table) -> Numbers:
     last = snapshots[-1]
     return {
         "table_pages": table_pages(snapshots, table),
-        "pool_pages": sum(pool.size_pages for pool in last.pools or ()),
+        "pool_pages": sum(pool.size_pages for pool in last[POOLS] or ()),
         "old_target_pages": old_target_pages(last),
         "pages_read_per_pass": pages_read(snapshots),
     }
 
 
 def _insertion(snapshots: Snapshots) -> Numbers:
-    sizes = snapshots[-1].index_sizes
+    sizes = snapshots[-1][INDEX_SIZES]
     secondary = sum(size.pages for index, size in (sizes.sizes if sizes else {}).items() if not index.clustered)
-    pool = sum(pool.size_pages for pool in snapshots[-1].pools or ())
+    pool = sum(pool.size_pages for pool in snapshots[-1][POOLS] or ())
     require(secondary > 1.5 * pool, f"{secondary} pages of secondary indexes in a pool of {pool}")
     return {
         "secondary_index_pages": secondary,

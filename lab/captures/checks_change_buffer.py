@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from exporter.collectors.indexes import INDEXES
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.status import STATUS
 from lab.captures.checks import Numbers, Snapshots, ibuf_delta, pages_read, require
 
 
@@ -15,7 +18,7 @@ def resident(snapshots: Snapshots) -> Numbers:
 
 def read_for_unique(snapshots: Snapshots) -> Numbers:
     """Pages are read for rows that are inserted, and all secondary indexes are unique."""
-    kinds = snapshots[-1].indexes or {}
+    kinds = snapshots[-1][INDEXES] or {}
     require(bool(kinds) and all(kind & 2 for kind in kinds.values()), "there is an index that is not unique")
     return _written(snapshots, rows=300, least=1000)
 
@@ -30,7 +33,7 @@ def looked_up(snapshots: Snapshots) -> Numbers:
 
 def growing(snapshots: Snapshots) -> Numbers:
     """The change buffer grows all the time, and some of it is merged."""
-    sizes = [(snapshot.innodb_metrics or {})["ibuf_size"] for snapshot in snapshots]
+    sizes = [(snapshot[INNODB_METRICS] or {})["ibuf_size"] for snapshot in snapshots]
     require(sizes == sorted(sizes) and sizes[-1] - sizes[0] >= 30, f"ibuf_size went {sizes}")
     merges = ibuf_delta(snapshots, "ibuf_merges")
     require(merges > 0, "nothing was merged")
@@ -38,7 +41,7 @@ def growing(snapshots: Snapshots) -> Numbers:
 
 
 def _written(snapshots: Snapshots, *, rows: int, least: int) -> Numbers:
-    first, last = (int((snapshots[end].status or {})["innodb_rows_inserted"]) for end in (0, -1))
+    first, last = (int((snapshots[end][STATUS] or {})["innodb_rows_inserted"]) for end in (0, -1))
     read = sum(pages_read(snapshots))
     require(last - first >= rows, f"{last - first} rows were inserted")
     require(read >= least, f"{read} pages were read")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from advisor.facts.io import checkpoint_age
-from exporter.snapshot import BufferPool, Snapshot
+from exporter.collectors.pools import POOLS, BufferPool
+from exporter.snapshot import Snapshot
 from lab.captures.checks import Numbers, Snapshots, pages_read, require
 
 
@@ -44,7 +45,7 @@ def flushing(snapshots: Snapshots) -> Numbers:
 
 
 def _sum(snapshot: Snapshot, value: Callable[[BufferPool], int]) -> int:
-    return sum(value(pool) for pool in snapshot.pools or ())
+    return sum(value(pool) for pool in snapshot[POOLS] or ())
 
 
 def _growth(snapshots: Snapshots, counter: str) -> int:

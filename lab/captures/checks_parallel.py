@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from advisor.facts.machine import machine
 from advisor.observe.window import Window
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.ddl import DDL
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.table_files import TABLE_FILES
 from exporter.snapshot import Index, Table
 from lab.captures.checks import MOST, Numbers, Snapshots, require, table_pages
 
@@ -13,13 +17,13 @@ BUSY = 0.7
 
 def counted(snapshots: Snapshots, table: Table, *, secondary: str = "", forced: bool = False) -> Numbers:
     """The table is counted between all collections, and has the one secondary index that it should have."""
-    statements = [(each.count_statements or {}).get(table) for each in (snapshots[0], snapshots[-1])]
+    statements = [(each[COUNT_STATEMENTS] or {}).get(table) for each in (snapshots[0], snapshots[-1])]
     executions = [0 if each is None else each.executions for each in statements]
     named = [0 if each is None else each.forced_primary for each in statements]
     counts = executions[1] - executions[0]
     require(counts >= len(snapshots) - 1, f"{counts} counts")
     require(named[1] - named[0] == (counts if forced else 0), f"{named} counts were told to take the clustered index")
-    sizes = snapshots[-1].index_sizes
+    sizes = snapshots[-1][INDEX_SIZES]
     own = {index.index: size.pages for index, size in (sizes.sizes if sizes else {}).items() if _of(index, table)}
     require(sorted(own) == sorted({"PRIMARY", *([secondary] if secondary else [])}), f"the table has {sorted(own)}")
     return {"counts": counts, "index_pages": own}
@@ -31,8 +35,8 @@ def cold_counts(snapshots: Snapshots, table: Table, *, least: float = 0.0, most:
     require(busy is not None and busy < BUSY, f"{busy} of the cores' time was busy")
     numbers = counted(snapshots, table)
     counts = int(str(numbers["counts"]))
-    files = [(each.table_files or {}).get(table) for each in (snapshots[0], snapshots[-1])]
-    statements = [(each.count_statements or {}).get(table) for each in (snapshots[0], snapshots[-1])]
+    files = [(each[TABLE_FILES] or {}).get(table) for each in (snapshots[0], snapshots[-1])]
+    statements = [(each[COUNT_STATEMENTS] or {}).get(table) for each in (snapshots[0], snapshots[-1])]
     reads = [0 if each is None else each.reads for each in files]
     waits = [0.0 if each is None else each.seconds for each in files]
     seconds = [0.0 if each is None else each.seconds for each in statements]
@@ -50,13 +54,13 @@ def cold_counts(snapshots: Snapshots, table: Table, *, least: float = 0.0, most:
 
 def built(snapshots: Snapshots, index: Index, *, least_pages: int, most_pages: int = 1 << 32) -> Numbers:
     """Statements that build indexes ended between collections, and the table has one of the wanted size."""
-    first, last = snapshots[0].ddl, snapshots[-1].ddl
+    first, last = snapshots[0][DDL], snapshots[-1][DDL]
     require(first is not None and last is not None, "no index builds are known")
     assert first is not None  # noqa: S101 - for the type checker
     assert last is not None  # noqa: S101
     builds = (last.builds or 0) - (first.builds or 0)
     require(builds >= len(snapshots) - 1, f"{builds} ALTER TABLE and CREATE INDEX")
-    sizes = snapshots[-1].index_sizes
+    sizes = snapshots[-1][INDEX_SIZES]
     size = None if sizes is None else sizes.sizes.get(index)
     require(size is not None, f"no statistics of {index.index}")
     assert size is not None  # noqa: S101

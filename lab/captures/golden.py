@@ -10,8 +10,8 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.registry import Collector
 
-from exporter.metrics import families
 from exporter.recording.file import replay
+from exporter.sampling.metrics import families
 from exporter.snapshot import Snapshot
 from lab.captures import GOLDEN, Capture, kept
 

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
+from exporter.collectors.machine import MACHINE
 from lab.campaign.part import Data, NotNow, NotShown
 from lab.captures.scenarios.base import nothing
 from lab.captures.scenarios.counts import make_scattered_table
@@ -68,7 +69,7 @@ def _in_turn(server: Server, table: str, threads: Sequence[int], rounds: int) ->
 
 def _one_step_below_enough(server: Server) -> int:
     """The number of threads from which the rule's one step (four times as many) gives two per core."""
-    machine = snapshots(server, nothing, 0)[-1].machine
+    machine = snapshots(server, nothing, 0)[-1][MACHINE]
     if machine is None or machine.cores is None:
         raise NotShown("the server's cores are not known")
     return max(1, int(machine.cores) * 2 // 4)

@@ -11,8 +11,11 @@ from advisor.contract.recommendation import Advice
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules import check
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.pools import BufferPool
 from exporter.server import Server, identify
-from exporter.snapshot import BufferPool, FileReads, Index, IndexSize, IndexSizes, Snapshot, Table
+from exporter.snapshot import Index, Snapshot, Table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RULES_FOLDER = REPOSITORY / "rules"
@@ -47,7 +50,9 @@ def snapshot(seconds: float, *, of: Server | None = None, booted: float = BOOTED
     """One taken so many seconds after the server's start, with status and variables unless told otherwise."""
     at = booted + seconds
     known: dict[str, Any] = {"status": {"uptime": float(seconds)}, "variables": variables()} | sections
-    return Snapshot(at, of or server(), "advisor@localhost", **known)
+    outcomes = known.pop("outcomes", {})
+    read_at = known.pop("read_at", {})
+    return Snapshot(at, of or server(), "advisor@localhost", outcomes, read_at, known)
 
 
 def scanned(seconds: float, passes: float, pages_read: int, **sections: Any) -> Snapshot:

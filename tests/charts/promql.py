@@ -7,14 +7,14 @@ from typing import Any
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
-from exporter import specs
 from exporter.recording import history_metrics
+from exporter.sampling import metrics
 
 TARGET = frozenset({"job", "instance"})
 """What Prometheus adds to every series that it scrapes."""
 EXPOSED: Mapping[str, frozenset[str]] = {
     spec.name: frozenset(spec.labels) | TARGET
-    for each in (specs, history_metrics, advisor_metrics, alerting_metrics)
+    for each in (metrics, history_metrics, advisor_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 """The labels of each metric that the sidecar exposes."""

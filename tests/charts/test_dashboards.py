@@ -14,8 +14,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
-from exporter import specs
 from exporter.recording import history_metrics
+from exporter.sampling import metrics as snapshot_metrics
 from lab.programs import promtool
 from lab.programs.prometheus import NEWEST, Prometheus, running
 from tests.charts.grafana import Chosen, label_values
@@ -29,7 +29,7 @@ from tools.docs import links
 MODELS = everything.models()
 KINDS = {
     spec.name: spec.kind
-    for each in (specs, history_metrics, advisor_metrics, alerting_metrics)
+    for each in (snapshot_metrics, history_metrics, advisor_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"}, 60.0, 15.0)

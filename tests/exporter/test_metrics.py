@@ -13,13 +13,16 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from prometheus_client.registry import Collector
 
 from exporter.collectors import COLLECTORS, LIGHT, innodb_status
+from exporter.collectors.ddl import DDL, Stage
 from exporter.collectors.innodb_status import parse_text as parse_status
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.collectors.variables import EXPORTED
 from exporter.connection.target import from_dsn
-from exporter.metrics import SETTINGS, families
+from exporter.metrics import Spec
 from exporter.midpoint import TOLERANCE, old_target
+from exporter.sampling.metrics import SPECS, families
 from exporter.sampling.sampler import Sampler
-from exporter.snapshot import Machine, Snapshot, Stage
-from exporter.specs import SPECS, Spec
+from exporter.snapshot import SectionKey, Snapshot
 from lab import workloads
 from lab.servers import Server
 
@@ -171,11 +174,11 @@ def truth(server: Server, ask: Ask) -> Truth:
         "innodb_buffer_pool_read_ahead_evicted_total": {("0",): float(status["innodb_buffer_pool_read_ahead_evicted"])},
         "innodb_data_file_reads_total": {(): float(reads)},
         "innodb_data_file_read_seconds_total": {(): float(seconds)},
-        "innodb_setting_info": {(name, variables[name]): 1.0 for name in SETTINGS if name in variables},
+        "innodb_setting_info": {(name, variables[name]): 1.0 for name in EXPORTED if name in variables},
         "innodb_setting": {
             (name,): {"ON": 1.0, "OFF": 0.0}[text] if text in ("ON", "OFF") else float(text)
             for name, text in variables.items()
-            if name in SETTINGS and re.fullmatch(r"ON|OFF|[\d.]+", text)
+            if name in EXPORTED and re.fullmatch(r"ON|OFF|[\d.]+", text)
         },
     }
     if "ibuf_merges" in metrics:
@@ -441,8 +444,7 @@ SECTION_OF = {
 
 @pytest.mark.parametrize("section", SECTION_OF)
 def test_a_section_that_is_not_known_gives_no_samples_and_takes_no_others(look: Look, section: str) -> None:
-    unknown: dict[str, Any] = {section: None}
-    without = exposed(replace(look.snapshot, **unknown))
+    without = exposed(look.snapshot.with_section(SectionKey[Any](section), None))
     gone = set(look.metrics) - set(without)
     assert gone <= SECTION_OF[section]
     for name, values in without.items():
@@ -459,11 +461,12 @@ def test_nothing_known_is_an_up_server_and_nothing_else(look: Look) -> None:
 
 
 def test_stages_of_an_alter_are_exposed(look: Look) -> None:
-    if look.snapshot.ddl is None:
+    ddl = look.snapshot[DDL]
+    if ddl is None:
         assert "innodb_ddl_stage_work" in OLD
         return
-    ddl = replace(look.snapshot.ddl, stages=(Stage("alter table (insert)", 7, 10),))
-    metrics = exposed(replace(look.snapshot, ddl=ddl))
+    building = replace(ddl, stages=(Stage("alter table (insert)", 7, 10),))
+    metrics = exposed(look.snapshot.with_section(DDL, building))
     assert metrics["innodb_ddl_stage_work"] == {
         ("alter table (insert)", "completed"): 7,
         ("alter table (insert)", "estimated"): 10,
@@ -472,11 +475,11 @@ def test_stages_of_an_alter_are_exposed(look: Look) -> None:
 
 def test_the_servers_machine_is_exposed_with_how_it_is_known(look: Look) -> None:
     section = Machine(cores=1.5, cores_source="cgroup cpu.max", memory_bytes=7, memory_source="configuration")
-    metrics = exposed(replace(look.snapshot, machine=section))
+    metrics = exposed(look.snapshot.with_section(MACHINE, section))
     assert metrics["innodb_server_cores"] == {("cgroup cpu.max",): 1.5}
     assert metrics["innodb_server_memory_bytes"] == {("configuration",): 7}
     assert "innodb_server_memory_available_bytes" not in metrics
-    bare = exposed(replace(look.snapshot, machine=Machine(device="sda", memory_available_bytes=0)))
+    bare = exposed(look.snapshot.with_section(MACHINE, Machine(device="sda", memory_available_bytes=0)))
     assert bare["innodb_server_memory_available_bytes"] == {(): 0}
     assert not {"innodb_server_cores", "innodb_server_memory_bytes"} & set(bare)
 

@@ -18,12 +18,13 @@ from prometheus_client.parser import text_string_to_metric_families as parse_cla
 from prometheus_client.registry import Collector
 
 from exporter import mysqld_exporter_names
-from exporter.collectors import COLLECTORS, metric_kinds
+from exporter.collectors import COLLECTORS
+from exporter.collectors.metric_kinds import METRIC_KINDS, MetricKind
 from exporter.sampling.assembly import Answer
 from exporter.sampling.sampler import Sampler
 from exporter.server import Server as Identity
 from exporter.server import identify
-from exporter.snapshot import MetricKind, Snapshot
+from exporter.snapshot import Snapshot
 from lab import workloads
 from lab.processes.service import Service
 from lab.programs import mysqld_exporter
@@ -37,7 +38,7 @@ Key = tuple[str, frozenset[tuple[str, str]]]
 Series = dict[Key, tuple[str, float]]
 """The type and value of each, by name and labels."""
 
-WITH_KINDS = (*COLLECTORS, metric_kinds.COLLECTOR)
+WITH_KINDS = (*COLLECTORS, METRIC_KINDS)
 ATTEMPTS = 20
 OF_INNODB = re.compile(
     r"mysql_up|mysql_version_info|mysql_global_status_(uptime|innodb_.*|buffer_pool_.*)"
@@ -287,7 +288,7 @@ async def test_a_scrape_asks_no_statement_more_and_a_collection_one_in_five_minu
     for _ in range(3):
         await sampler.collect()
     assert heard.names.count("metric_kinds") == 1
-    assert len(metric_kinds.COLLECTOR.queries(identify({"version": "9.7.4"}))) == 1  # type: ignore[arg-type]
+    assert len(METRIC_KINDS.queries(identify({"version": "9.7.4"}))) == 1  # type: ignore[arg-type]
     heard.names.clear()
     snapshot = await sampler.glance()
     assert set(heard.names) <= {each.name for each in COLLECTORS if each.quick} | {"parallel_readers"}
@@ -295,7 +296,7 @@ async def test_a_scrape_asks_no_statement_more_and_a_collection_one_in_five_minu
 
 
 def snapshot(**sections: Any) -> Snapshot:
-    return Snapshot(1.0, identify({"version": "9.7.4"}), "a@b", **sections)
+    return Snapshot(1.0, identify({"version": "9.7.4"}), "a@b", sections=sections)
 
 
 def test_a_server_that_is_away_is_down_and_nothing_else_is_said() -> None:

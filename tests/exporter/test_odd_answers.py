@@ -13,13 +13,14 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.metrics import assemble, families
+from exporter.exposition import assemble
+from exporter.metrics import Spec
 from exporter.recording import file
 from exporter.rows import Rows, Value, plain
 from exporter.sampling.assembly import Answer, Assembler
+from exporter.sampling.metrics import SPECS, families
 from exporter.server import Server
 from exporter.snapshot import Snapshot
-from exporter.specs import SPECS, Spec
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 RECORDED = [

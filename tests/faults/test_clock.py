@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from advisor.observe.window import Window
-from exporter import metrics
 from exporter.connection.target import from_dsn
+from exporter.sampling import metrics
+from exporter.sampling.metrics import SPECS
 from exporter.sampling.sampler import Sampler
-from exporter.specs import SPECS
 from lab.servers import Server
 
 HOUR = 3600.0

@@ -14,8 +14,8 @@ import pytest
 from advisor.advice import evaluation
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook, builtin_directory
-from exporter import metrics
 from exporter.recording.file import replay
+from exporter.sampling import metrics
 from lab.servers import Server
 from tests.advisor.building import REPOSITORY
 from tests.faults.guard import INTERVAL, Guard, ask

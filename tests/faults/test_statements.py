@@ -34,7 +34,7 @@ VERSIONS = (
     {"version": "11.8.3-MariaDB"},
     {"version": "8.0.39", "aurora_version": "3.08.0"},
 )
-ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.ANYWAY)
+ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.LRU_PAGES_OF_ANY_POOL)
 WRITING = re.compile(r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b")
 
 

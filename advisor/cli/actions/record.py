@@ -11,7 +11,7 @@ from advisor.cli.exits import Unusable
 from advisor.cli.options import Where
 from advisor.observe import observation
 from exporter.connection.errors import ServerError
-from exporter.recording.anonymise import Anonymous
+from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import Recorder
 
 
@@ -33,7 +33,7 @@ def record(*, where: Where, seconds: float, interval: float, output: Path, anony
                 seconds=seconds,
                 output=output,
                 progress=progress,
-                recorder=Anonymous if anonymise else Recorder,
+                recorder=AnonymousRecorder if anonymise else Recorder,
             )
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error

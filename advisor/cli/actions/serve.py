@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,11 +28,14 @@ from advisor.http.web_configuration_in_force import Web
 from advisor.observe.source import SnapshotSource
 from advisor.rules.configuration import ServerMachine
 from advisor.rules.rulebook import Rulebook
-from exporter import metrics, mysqld_exporter_names
-from exporter.collectors import COLLECTORS, lru_pages, metric_kinds
+from exporter import mysqld_exporter_names
+from exporter.collectors import COLLECTORS
 from exporter.collectors.base import Collector
+from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
+from exporter.collectors.metric_kinds import METRIC_KINDS
 from exporter.recording import history_metrics
 from exporter.recording.history import State
+from exporter.sampling import metrics
 
 log = logging.getLogger("innodb-advisor")
 
@@ -97,13 +101,13 @@ def serve(
             http.run(Guard(app, web, local=local), listener, web)
 
 
-def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector, ...]:
+def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[Any], ...]:
     """The usual collectors, and those that options ask for."""
-    optional = []
+    optional: list[Collector[Any]] = []
     if lru or lru_anyway:
-        optional.append(lru_pages.ANYWAY if lru_anyway else lru_pages.COLLECTOR)
+        optional.append(LRU_PAGES_OF_ANY_POOL if lru_anyway else LRU_PAGES)
     if kinds:
-        optional.append(metric_kinds.COLLECTOR)
+        optional.append(METRIC_KINDS)
     return (*COLLECTORS, *optional)
 
 
@@ -127,7 +131,7 @@ def _source(
     interval: float,
     history_seconds: float,
     statement_seconds: float,
-    collectors: tuple[Collector, ...],
+    collectors: tuple[Collector[Any], ...],
 ) -> SnapshotSource:
     """The sampler, or a replay. A variable for the past would keep it in memory."""
     return snapshot_source(

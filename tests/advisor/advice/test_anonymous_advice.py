@@ -11,7 +11,7 @@ from advisor.advice import evaluation
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.check import Rule
-from exporter.recording.anonymise import Anonymous
+from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
 from lab.captures import Capture, kept
@@ -55,7 +55,7 @@ def plainly(said: list[str], names: dict[str, str]) -> list[str]:
 )
 def test_the_advice_is_the_same_but_for_the_names(capture: Capture, tmp_path: Path) -> None:
     path = tmp_path / "anonymous.jsonl.gz"
-    again(capture.recording, Anonymous(path))
+    again(capture.recording, AnonymousRecorder(path))
     plain, anonymous = list(replay(capture.recording)), list(replay(path))
     names = {stand_in: name.partition(" ")[2] for name, stand_in in compare(plain, anonymous).named.items()}
     expected = plainly(advice(RULES, plain), {})

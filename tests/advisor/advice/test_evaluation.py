@@ -16,7 +16,10 @@ from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.check import Rule
-from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Outcome, Table
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.table_scans import TABLE_SCANS
+from exporter.snapshot import Index, Outcome, Table
 from tests.advisor.building import RULES_FOLDER, advised, captured, pool, scanned, server, snapshot, variables
 
 SCAN_RULE = "scan-exceeds-old-sublist"
@@ -390,6 +393,8 @@ def test_a_name_is_quoted_as_sql_quotes_it(make_rule: MakeRule) -> None:
     table = Table("sh`op", "or ders")
     sizes = IndexSizes({Index(table.schema, table.table, "PRIMARY"): IndexSize(100, 90, 1_000)}, 0)
     window = scanning(0, 1, 2, index_sizes=sizes)
-    window = Window(tuple(replace(each, table_scans={table: 2_000 * n}) for n, each in enumerate(window.snapshots)))
+    window = Window(
+        tuple(each.with_section(TABLE_SCANS, {table: 2_000 * n}) for n, each in enumerate(window.snapshots))
+    )
     [found] = advised(window, check).recommendations
     assert found.actions[0].apply == ("SELECT 1 FROM `sh``op`.`or ders`",)

@@ -7,7 +7,10 @@ from pydantic import ValidationError
 
 from advisor.casetest.alterations import Alteration
 from advisor.observe.window import Window
-from exporter.snapshot import Machine, Snapshot
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.collectors.status import STATUS
+from exporter.snapshot import Snapshot
 from tests.advisor.building import snapshot, variables
 
 RECORDED = tuple(
@@ -69,21 +72,21 @@ def test_settings_are_as_the_server_would_print_them() -> None:
 
 def test_a_number_is_that_of_the_newest_snapshot_and_what_happened_in_between_stays() -> None:
     found = altered(status={"uptime": 500_000})
-    assert [(each.status or {})["uptime"] for each in found] == [499_980, 499_990, 500_000]
-    assert [(each.status or {})["innodb_pages_read"] for each in found] == [1000, 1100, 1200]
+    assert [(each[STATUS] or {})["uptime"] for each in found] == [499_980, 499_990, 500_000]
+    assert [(each[STATUS] or {})["innodb_pages_read"] for each in found] == [1000, 1100, 1200]
     assert len(Window.of(altered(status={"innodb_pages_read": 7}), 3600).snapshots) == 3
 
 
 def test_a_number_may_grow_otherwise() -> None:
     found = altered(innodb_metrics={"ibuf_merges": {"per_second": 2}})
-    assert [(each.innodb_metrics or {})["ibuf_merges"] for each in found] == [560, 580, 600]
+    assert [(each[INNODB_METRICS] or {})["ibuf_merges"] for each in found] == [560, 580, 600]
     found = altered(innodb_metrics={"ibuf_merges": {"per_second": 0, "value": 3}})
-    assert [(each.innodb_metrics or {})["ibuf_merges"] for each in found] == [3, 3, 3]
+    assert [(each[INNODB_METRICS] or {})["ibuf_merges"] for each in found] == [3, 3, 3]
 
 
 def test_the_machine_may_be_another_one() -> None:
     found = altered(machine={"memory_bytes": 1 << 30, "cpu_seconds": {"per_second": 1.5}, "rotational": True})
-    assert [each.machine for each in found] == [
+    assert [each[MACHINE] for each in found] == [
         Machine(
             cores=2,
             cores_source="cgroup cpu.max",
@@ -95,7 +98,7 @@ def test_the_machine_may_be_another_one() -> None:
         for cpu_seconds in (30.0, 45.0, 60.0)
     ]
     bare = Alteration.model_validate({"machine": {"cores": 8}}).apply([snapshot(1)])
-    assert bare[0].machine == Machine(cores=8, cores_source="configuration")
+    assert bare[0][MACHINE] == Machine(cores=8, cores_source="configuration")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
 from advisor.rules.rulebook import builtin_directory
+from exporter.collectors.pools import POOLS
 from tests.advisor.building import REPOSITORY, capture, captured
 from tests.advisor.sidecar import PATIENCE, Sidecar, environment, wait_for, write_rule
 
@@ -192,7 +193,7 @@ def test_a_case_that_fails_shows_what_was_expected_what_was_found_and_what_said_
         f"- {{name: fires, recording: '{capture('mysql-9.7/idle')}', expect: [{{}}]}}\n"
         f"- {{name: is blind, recording: '{capture('mysql-9.7/unprivileged')}'}}\n"
     )
-    free = sum(pool.free_pages for pool in captured("mysql-9.7/idle").latest.pools or ())
+    free = sum(pool.free_pages for pool in captured("mysql-9.7/idle").latest[POOLS] or ())
     done = here("rules", "test", rules)
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout == (

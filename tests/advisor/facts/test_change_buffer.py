@@ -9,7 +9,10 @@ import pytest
 
 from advisor.facts.change_buffer import ChangeBufferFacts, change_buffer
 from advisor.observe.window import Window
-from exporter.snapshot import CachedIndexes, FileReads, Index, IndexSize, IndexSizes, Snapshot, Table
+from exporter.collectors.cached_indexes import CachedIndexes
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
+from exporter.snapshot import Index, Snapshot, Table
 from tests.advisor.building import captured, pool, server, snapshot, variables
 
 EVENTS, LOGS = Table("shop", "events"), Table("shop", "logs")
@@ -82,7 +85,7 @@ def test_before_8_0_only_reads_that_the_rows_read_cannot_explain_are_of_writing(
 
 def test_tables_that_are_hardly_read_do_not_count() -> None:
     other = Index("shop", "logs", "k1")
-    sizes = at(0.0).index_sizes
+    sizes = at(0.0)[INDEX_SIZES]
     assert sizes is not None
     more: dict[str, Any] = {
         "indexes": {KEY: 0, other: 0},

@@ -11,8 +11,12 @@ from ruamel.yaml import YAML
 from advisor import facts
 from advisor.facts import GROUPS, LISTS, Facts, ScanFacts
 from advisor.observe.window import Window
+from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.machine import Machine
+from exporter.collectors.pools import POOLS
 from exporter.midpoint import old_target
-from exporter.snapshot import CountStatement, Index, IndexSize, IndexSizes, Machine, Outcome, Table
+from exporter.snapshot import Index, Outcome, Table
 from tests.advisor.building import ORDERS, ROWS, capture, captured, pool, scanned, server, snapshot, variables
 
 GIB = 2**30
@@ -49,7 +53,7 @@ def test_a_repeated_serial_scan_is_counted_and_measured(name: str) -> None:
 
 def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
     window = captured("mysql-9.7/parallel-count")
-    first, last = ((each.count_statements or {}).get(ORDERS) for each in (window.snapshots[0], window.latest))
+    first, last = ((each[COUNT_STATEMENTS] or {}).get(ORDERS) for each in (window.snapshots[0], window.latest))
     [scan] = facts.facts(window).lists["scans"]
     assert scan.counts == scan.passes == 7.0
     assert last is not None
@@ -62,7 +66,7 @@ def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
 
 def test_what_the_pool_did_is_counted_over_the_window() -> None:
     window = captured("mysql-9.7/repeated-scan")
-    found, [first], [last] = facts.facts(window).pool, window.snapshots[0].pools or (), window.latest.pools or ()
+    found, [first], [last] = facts.facts(window).pool, window.snapshots[0][POOLS] or (), window.latest[POOLS] or ()
     assert found.pages_read == last.pages_read - first.pages_read
     assert found.pages_read_since_start == last.pages_read
     assert found.made_young == last.made_young - first.made_young

@@ -9,7 +9,9 @@ import pytest
 from advisor.facts.io import io
 from advisor.facts.machine import machine
 from advisor.observe.window import Window
-from exporter.snapshot import FileReads, Machine, Outcome, Snapshot
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.machine import Machine
+from exporter.snapshot import Outcome, Snapshot
 from tests.advisor.building import BOOTED, captured, pool, server, snapshot, variables
 
 RANDOM_SETTINGS = variables(innodb_flush_method="O_DIRECT", innodb_read_ahead_threshold="56")

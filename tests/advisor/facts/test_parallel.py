@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from advisor import facts
 from advisor.facts import Facts
 from advisor.observe.window import Window
-from exporter.snapshot import (
-    CountStatement,
-    Ddl,
-    Index,
-    IndexSize,
-    IndexSizes,
-    Machine,
-    ParallelReaders,
-    Snapshot,
-    Stage,
-)
+from exporter.collectors.count_statements import CountStatement
+from exporter.collectors.ddl import Ddl, Stage
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.collectors.parallel_readers import ParallelReaders
+from exporter.snapshot import Index, Snapshot
 from tests.advisor.building import ORDERS, ROWS, captured, scanned, server, snapshot, variables
 
 CLUSTERED = Index("shop", "orders", "PRIMARY")
@@ -137,4 +130,4 @@ def _index(name: str) -> Index:
 
 
 def _without_machine(each: Snapshot) -> Snapshot:
-    return replace(each, machine=None)
+    return each.with_section(MACHINE, None)

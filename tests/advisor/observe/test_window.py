@@ -6,6 +6,8 @@ import pytest
 
 from advisor.observe.limits import LONGEST_GAP
 from advisor.observe.window import Window
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.snapshot import Snapshot, Table
 from tests.advisor.building import BOOTED, server, snapshot, variables
 
@@ -23,7 +25,7 @@ def counting(*values: int | None, name: str = "n") -> Window:
 
 
 def counter(each: Snapshot) -> float | None:
-    return (each.innodb_metrics or {}).get("n")
+    return (each[INNODB_METRICS] or {}).get("n")
 
 
 def scanning(*rows: dict[Table, int] | None) -> Window:
@@ -31,7 +33,7 @@ def scanning(*rows: dict[Table, int] | None) -> Window:
 
 
 def growth(window: Window, table: Table) -> float | None:
-    return window.growth(lambda each: each.table_scans, table, float)
+    return window.growth(lambda each: each[TABLE_SCANS], table, float)
 
 
 def test_what_nothing_cuts_is_one_window() -> None:

@@ -11,7 +11,8 @@ from advisor.files.yaml_file import FileError
 from advisor.rules import configuration
 from advisor.rules.configuration import Configuration, ServerMachine
 from advisor.rules.suppression import Suppression
-from exporter.snapshot import ConfiguredMachine, Machine
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.snapshot import ConfiguredMachine
 from tests.advisor.building import snapshot
 
 WHOLE = """\
@@ -90,7 +91,7 @@ def test_the_sampler_gets_what_was_told() -> None:
 def test_what_was_told_fills_what_a_recording_did_not_see() -> None:
     told = ServerMachine(cores=2, memory=1 << 30, storage="hdd")
     blind = snapshot(1)
-    assert told.told(blind).machine == Machine(
+    assert told.told(blind)[MACHINE] == Machine(
         cores=2,
         cores_source="configuration",
         memory_bytes=1 << 30,
@@ -98,11 +99,11 @@ def test_what_was_told_fills_what_a_recording_did_not_see() -> None:
         storage_configured="hdd",
     )
     seen = snapshot(1, machine=Machine(cores=4, cores_source="cgroup cpu.max", memory_bytes=1, memory_source="x"))
-    machine = told.told(seen).machine
+    machine = told.told(seen)[MACHINE]
     assert machine is not None
     assert (machine.cores, machine.memory_bytes, machine.storage_configured) == (4, 1, "hdd")
     found = snapshot(1, machine=Machine(cores=64, cores_source="INNODB_METRICS cpu_n"))
-    machine = told.told(found).machine
+    machine = told.told(found)[MACHINE]
     assert machine is not None
     assert machine.cores == 2
     assert ServerMachine().told(blind) is blind

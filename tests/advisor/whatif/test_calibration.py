@@ -10,7 +10,10 @@ from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.whatif.calibration import Calibration, calibrate
 from advisor.whatif.errors import Unanswerable
-from exporter.snapshot import CountStatement, FileReads, Index, IndexSize, IndexSizes, Outcome, Table
+from exporter.collectors.count_statements import CountStatement
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.snapshot import Index, Outcome, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
 

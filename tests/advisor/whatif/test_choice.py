@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,10 @@ from advisor.whatif.choice import ENOUGH, EQUAL, GROWTH
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.model import LruModel
 from advisor.whatif.tables import MOST_TABLES
-from exporter.snapshot import FileReads, Index, IndexSize, IndexSizes, Machine, Table
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.snapshot import Index, Table
 from tests.advisor.building import ROWS, advised, captured, pool, scanned
 
 PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
@@ -198,7 +200,7 @@ def test_a_choice_for_the_server_counts_the_reads_of_all() -> None:
 def test_no_alternative_needs_memory_that_is_not_there(available: int, size: float | None) -> None:
     window = captured("mysql-9.7/repeated-scan")
     machine = Machine(memory_available_bytes=available * 2**20)
-    model, [scan] = model_of(Window(tuple(replace(each, machine=machine) for each in window.snapshots)))
+    model, [scan] = model_of(Window(tuple(each.with_section(MACHINE, machine) for each in window.snapshots)))
     found = {each.change.setting: each.change.to for each in choice.alternatives(model, PCT, scan)}
     assert found.get(POOL) == size
 

@@ -9,7 +9,7 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 
-from exporter.snapshot import ChangeBufferText, InnodbStatus, PoolText
+from exporter.collectors.innodb_status import ChangeBufferText, InnodbStatus, PoolText
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 FILE_IO = "\n--------\nFILE I/O\n--------\n"

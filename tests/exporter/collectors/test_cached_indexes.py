@@ -2,9 +2,10 @@ import pytest
 
 from exporter.collectors import cached_indexes
 from exporter.collectors.base import TOP
+from exporter.collectors.cached_indexes import CachedIndexes
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.snapshot import CachedIndexes, Index
+from exporter.snapshot import Index
 
 
 def parsed(*rows: tuple[str, str, int]) -> CachedIndexes:

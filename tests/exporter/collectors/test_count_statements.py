@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 
 from exporter.collectors import count_statements
+from exporter.collectors.count_statements import CountStatement
 from exporter.rows import Rows
-from exporter.snapshot import CountStatement, Table
+from exporter.snapshot import Table
 from lab.servers import Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]

@@ -7,10 +7,10 @@ import pytest
 from pymysql.err import ProgrammingError
 
 from exporter.collectors import ddl
+from exporter.collectors.ddl import DDL, Ddl, Stage
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
-from exporter.snapshot import Ddl, Stage
 from lab import workloads
 from lab.servers import Server
 
@@ -92,12 +92,12 @@ async def test_builds_done_are_counted_with_their_time_on_a_real_server(
     with watched.connect() as connection:
         workloads.make_table(connection, "built", 50)
     sampler = watch(watched)
-    before = (await sampler.collect()).ddl
+    before = (await sampler.collect())[DDL]
     table, failed = f"{workloads.SCHEMA}.built", f"ALTER TABLE {workloads.SCHEMA}.not_there ADD KEY (id)"
     ask(watched, f"ALTER TABLE {table} ADD KEY a (filler(20))", f"CREATE INDEX b ON {table} (filler(30))")
     with pytest.raises(ProgrammingError):
         ask(watched, failed)
-    after = (await sampler.collect()).ddl
+    after = (await sampler.collect())[DDL]
     ask(watched, f"DROP TABLE {table}")
     assert before is not None
     assert after is not None
@@ -112,7 +112,7 @@ async def test_an_instrument_that_is_off_counts_no_builds(
     sampler = watch(watched)
     for column in ("ENABLED", "TIMED"):
         ask(watched, switch.format(column, "NO"))
-        without = (await sampler.collect()).ddl
+        without = (await sampler.collect())[DDL]
         ask(watched, switch.format(column, "YES"))
         assert without is not None
         assert (without.builds, without.build_seconds) == (None, None)
@@ -124,7 +124,7 @@ async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask,
         workloads.make_table(connection, "altered", 2500)
     consumers = "UPDATE performance_schema.setup_consumers SET ENABLED = '{}' WHERE NAME LIKE 'events_stages_%'"
     sampler = watch(server)
-    unwatched = (await sampler.collect()).ddl
+    unwatched = (await sampler.collect())[DDL]
     ask(server, consumers.format("YES"))
     table, first = f"{workloads.SCHEMA}.altered", "alter table (read PK and internal sort)"
     seen: list[Ddl | None] = []
@@ -135,7 +135,7 @@ async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask,
         )
         alter.start()
         while alter.is_alive():
-            seen.append((await sampler.collect()).ddl)
+            seen.append((await sampler.collect())[DDL])
             await asyncio.sleep(0.02)
         alter.join()
         stages = {stage.name for one in seen if one for stage in one.stages or ()}

@@ -6,8 +6,9 @@ import pytest
 
 from exporter.collectors import index_sizes
 from exporter.collectors.base import TOP
+from exporter.collectors.index_sizes import IndexSizes
 from exporter.rows import Rows, Value
-from exporter.snapshot import Index, IndexSizes
+from exporter.snapshot import Index
 from lab import workloads
 from lab.servers import Server
 

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from exporter.collectors import index_sizes, indexes, variables
-from exporter.collectors.base import dictionary_fits
+from exporter.collectors.index_sizes import IndexSize, IndexSizes, dictionary_fits
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.snapshot import Index, IndexSize, IndexSizes, Snapshot
+from exporter.snapshot import Index, Snapshot
 from lab.servers import Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -129,7 +129,8 @@ def test_a_dictionary_that_does_not_fit_is_not_walked(server: Server, fetch: Fet
     def known(tables: int, cache: int) -> Snapshot:
         identity = identify({"version": "9.7.4", "performance_schema": "ON"})
         sizes = IndexSizes({}, 0, tables)
-        return Snapshot(0.0, identity, "", variables={"table_definition_cache": str(cache)}, index_sizes=sizes)
+        settings = {"table_definition_cache": str(cache)}
+        return Snapshot(0.0, identity, "", sections={"variables": settings, "index_sizes": sizes})
 
     assert dictionary_fits(known(2000, 2000)) is None
     refused = dictionary_fits(known(10_000, 2000))

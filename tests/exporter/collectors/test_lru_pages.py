@@ -7,12 +7,14 @@ import pytest
 
 from exporter.collectors import COLLECTORS, lru_pages, pools
 from exporter.collectors.base import TOP
-from exporter.metrics import families
+from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL, LruPages, SublistPages
+from exporter.collectors.pools import BufferPool
 from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows, Value
+from exporter.sampling.metrics import families
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
-from exporter.snapshot import BufferPool, Index, LruPages, Snapshot, SublistPages
+from exporter.snapshot import Index, Snapshot
 from exporter.table_names import from_quoted
 from lab import workloads
 from lab.servers import Server
@@ -24,7 +26,7 @@ Watch = Callable[..., Sampler]
 ATTEMPTS = 50
 SCHEMA = 'é`"d.b'
 NAMES = ["orders", "a.b", "q`uo\"te'", "日本", "x#p#y", "a/b", "a\\b", "x /* Partition `p0` */", "é" * 64]
-WITH_IT = (*COLLECTORS, lru_pages.COLLECTOR)
+WITH_IT = (*COLLECTORS, LRU_PAGES)
 
 
 def parsed(*rows: tuple[Value, ...]) -> LruPages:
@@ -186,7 +188,8 @@ def test_old_pages_that_cannot_be_are_refused(old: int | None) -> None:
 
 def known(variables: Mapping[str, str] | None, size_pages: int | None = None) -> Snapshot:
     pool = None if size_pages is None else (BufferPool(0, size_pages, *[0] * 12),)
-    return Snapshot(0.0, identify({"version": "9.7.0"}), "", variables=variables, pools=pool)
+    sections = {"variables": variables, "pools": pool}
+    return Snapshot(0.0, identify({"version": "9.7.0"}), "", sections=sections)
 
 
 @pytest.mark.parametrize(
@@ -210,8 +213,8 @@ def test_the_pages_of_a_large_pool_are_not_read_unless_forced(
     if refused is not None:
         assert refused.cure is not None
         assert "--collect-lru-pages-anyway" in refused.cure
-    assert lru_pages.ANYWAY.allowed is None
-    assert lru_pages.ANYWAY.name == lru_pages.COLLECTOR.name
+    assert LRU_PAGES_OF_ANY_POOL.allowed is None
+    assert LRU_PAGES_OF_ANY_POOL.name == LRU_PAGES.name
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
@@ -223,7 +226,7 @@ async def test_a_sidecar_that_was_asked_to_reads_the_pages_once_in_ten_minutes(s
     second = await sampler.collect()
     assert first.outcomes["lru_pages"].failure is None
     assert first.outcomes["lru_pages"].at == second.outcomes["lru_pages"].at < second.outcomes["pools"].at
-    assert lru_pages.COLLECTOR.every == lru_pages.ANYWAY.every == 600
+    assert LRU_PAGES.every == LRU_PAGES_OF_ANY_POOL.every == 600
     exported = {family.name: family.samples for family in families(second)}
     pages = exported["innodb_index_lru_pages"]
     assert {sample.labels["sublist"] for sample in pages} == {"young", "old"}
@@ -241,7 +244,7 @@ async def test_a_sidecar_that_was_asked_to_reads_the_pages_once_in_ten_minutes(s
 async def test_a_sidecar_that_was_not_asked_to_reads_no_pages(server: Server, watch: Watch) -> None:
     snapshot = await watch(server).collect()
     assert "lru_pages" not in snapshot.outcomes
-    assert snapshot.lru_pages is None
+    assert snapshot[LRU_PAGES] is None
     assert "innodb_index_lru_pages" not in {family.name for family in families(snapshot)}
 
 
@@ -249,7 +252,7 @@ async def test_a_server_whose_pool_is_large_is_not_asked(start_server: StartServ
     server = start_server("mariadb-11.8", innodb_buffer_pool_size="11G", performance_schema="ON")
     snapshot = await watch(server, collectors=WITH_IT).collect()
     outcome = snapshot.outcomes["lru_pages"]
-    assert (outcome.failure, snapshot.lru_pages) == ("disabled", None)
+    assert (outcome.failure, snapshot[LRU_PAGES]) == ("disabled", None)
     assert "11.0 GiB" in outcome.reason
     asked = "SELECT COUNT(*) FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE '%LRU%'"
     with server.connect() as connection, connection.cursor() as cursor:
@@ -265,5 +268,5 @@ async def test_a_recording_made_with_it_replays(server: Server, watch: Watch, tm
         seen = await sampler.collect()
         await sampler.close()
     [replayed] = replay(path)
-    assert replayed.lru_pages == seen.lru_pages
-    assert replayed.lru_pages is not None
+    assert replayed[LRU_PAGES] == seen[LRU_PAGES]
+    assert replayed[LRU_PAGES] is not None

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from exporter.collectors import machine
-from exporter.collectors.base import Here, Unavailable
+from exporter.collectors.base import HostContext, Unavailable
+from exporter.collectors.machine import MACHINE, Machine
+from exporter.collectors.pools import POOLS
+from exporter.collectors.server_time import SERVER_TIME
 from exporter.connection.target import Peer, Target, from_dsn
 from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
-from exporter.snapshot import ConfiguredMachine, Machine, Snapshot
+from exporter.snapshot import ConfiguredMachine, Snapshot
 from lab.servers import Server
 from tests.exporter.trees import Tree
 
@@ -26,12 +29,13 @@ NOTHING = ConfiguredMachine()
 SAID = ConfiguredMachine(cores=3.0, memory_bytes=7 * GIB, storage="hdd")
 
 
-def here(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> Here:
+def here(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> HostContext:
     """Process 42 is at the other end of a Unix socket."""
-    return Here(Peer(pid=42), Snapshot(1.0, identify({"version": "9.7.4"}), "a@b", **known), configured, root)
+    snapshot = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b", sections=known)
+    return HostContext(Peer(pid=42), snapshot, configured, root)
 
 
-def read(there: Here, *results: Rows) -> Machine:
+def read(there: HostContext, *results: Rows) -> Machine:
     rows = machine.read(results, there)
     assert isinstance(rows, Rows)
     return machine.parse([rows])
@@ -138,7 +142,7 @@ def open_now(path: str) -> str:
 @pytest.mark.parametrize("over", ["TCP", "a Unix socket"])
 async def test_a_real_server_is_found_through_its_connection(server: Server, watch: Watch, over: str) -> None:
     target = from_dsn(server.dsn) if over == "TCP" else Target(socket=str(server.socket))
-    found = (await watch(target).collect()).machine
+    found = (await watch(target).collect())[MACHINE]
     assert found is not None
     assert 0 < (found.cores or 0) <= len(os.sched_getaffinity(server.pid))
     assert (found.cpu_seconds or 0) > 0
@@ -157,12 +161,12 @@ async def test_cores_are_those_of_the_server_and_not_the_sidecars(start_server: 
     server = start_server("mariadb-10.11")
     cpus = os.sched_getaffinity(server.pid)
     os.sched_setaffinity(server.pid, {min(cpus)})
-    found = (await watch(server).collect()).machine
+    found = (await watch(server).collect())[MACHINE]
     assert found is not None
     assert found.cores == 1.0
     async with forwarded(server) as target:  # all that can be known is what the server saw when it started
         sampler = watch(target)
-        assert (await sampler.collect()).machine == Machine(cores=len(cpus), cores_source="thread_pool_size")
+        assert (await sampler.collect())[MACHINE] == Machine(cores=len(cpus), cores_source="thread_pool_size")
         await sampler.close()
 
 
@@ -186,7 +190,7 @@ async def test_a_quota_given_to_a_real_server_while_it_runs_is_seen(start_server
     with quota(0.5) as group:
         server = start_server("mysql-5.6")
         (group / "cgroup.procs").write_text(str(server.pid))
-        found = (await watch(server).collect()).machine
+        found = (await watch(server).collect())[MACHINE]
         server.stop()
     assert found is not None
     assert (found.cores, found.cores_source) == (0.5, "cgroup cpu.cfs_quota_us")
@@ -219,10 +223,10 @@ async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: Server, w
     async with forwarded(server) as target:
         bare, told = watch(target), watch(target, machine=SAID)
         snapshot = await bare.collect()
-        assert snapshot.machine is None
+        assert snapshot[MACHINE] is None
         assert snapshot.outcomes["machine"].failure == "absent"
         assert "configuration" in (snapshot.outcomes["machine"].cure or "")
-        assert (await told.collect()).machine == read(here(Path("/nowhere"), SAID))
+        assert (await told.collect())[MACHINE] == read(here(Path("/nowhere"), SAID))
         for sampler in (bare, told):
             await sampler.close()
 
@@ -233,7 +237,7 @@ async def test_a_thread_pool_size_that_was_set_tells_no_cores(
 ) -> None:
     async with forwarded(start_server(name, thread_pool_size=7)) as target:
         sampler = watch(target)
-        assert (await sampler.collect()).machine is None
+        assert (await sampler.collect())[MACHINE] is None
         await sampler.close()
 
 
@@ -241,17 +245,18 @@ async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Wat
     with Recorder(tmp_path / "r.jsonl") as recorder:
         snapshot = await watch(server, keep=recorder, machine=SAID).collect()
     [replayed] = replay(tmp_path / "r.jsonl")
-    assert replayed.machine == snapshot.machine
-    assert snapshot.machine is not None
-    assert snapshot.machine.storage_configured == "hdd"
+    found = snapshot[MACHINE]
+    assert replayed[MACHINE] == found
+    assert found is not None
+    assert found.storage_configured == "hdd"
 
 
 @pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
 async def test_another_machines_files_give_another_machine(server: Server, watch: Watch, tree: Tree) -> None:
     """The seam that the trees of files above stand on."""
-    assert (await watch(server, root=tree.root).collect()).machine != TRUE  # this connection is not in the tree
+    assert (await watch(server, root=tree.root).collect())[MACHINE] != TRUE  # this connection is not in the tree
     (tree.root / "proc/42").rename(tree.root / f"proc/{server.pid}")
-    assert (await watch(Target(socket=str(server.socket)), root=tree.root).collect()).machine == TRUE
+    assert (await watch(Target(socket=str(server.socket)), root=tree.root).collect())[MACHINE] == TRUE
 
 
 async def test_files_that_hang_end_at_the_deadline_and_cost_no_other_source(
@@ -264,7 +269,7 @@ async def test_files_that_hang_end_at_the_deadline_and_cost_no_other_source(
     snapshot = await sampler.collect()
     with (tree.root / "proc/meminfo").open("w"):
         pass  # let it go
-    assert snapshot.machine is None
+    assert snapshot[MACHINE] is None
     assert snapshot.outcomes["machine"].failure == "deadline"
-    assert snapshot.server_time is not None or not snapshot.server.performance_schema
-    assert snapshot.pools is not None
+    assert snapshot[SERVER_TIME] is not None or not snapshot.server.performance_schema
+    assert snapshot[POOLS] is not None

@@ -2,9 +2,9 @@ from collections.abc import Callable
 from typing import Any
 
 from exporter.collectors import innodb_metrics, metric_kinds
+from exporter.collectors.metric_kinds import MetricKind
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.snapshot import MetricKind
 from lab.servers import Server
 
 

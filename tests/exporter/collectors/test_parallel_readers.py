@@ -3,20 +3,27 @@ from collections.abc import Callable
 
 import pytest
 
-from exporter.collectors.parallel_readers import LONGEST_GAP, Integrator, parse, queries
+from exporter.collectors.parallel_readers import (
+    LONGEST_GAP,
+    PARALLEL_READERS,
+    ParallelReaders,
+    add,
+    parse,
+    queries,
+)
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
-from exporter.snapshot import ParallelReaders
 from lab import workloads
 from lab.servers import Server
 
 
 def integrated(*samples: tuple[float, int]) -> ParallelReaders | None:
-    integrator = Integrator()
+    last: tuple[float, ParallelReaders] | None = None
     for at, threads in samples:
-        integrator.add(at, threads)
-    return integrator.section()
+        sample = parse([Rows.of(["threads"], [[threads]])])
+        last = at, sample if last is None else add(last[1], sample, at - last[0])
+    return None if last is None else last[1]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,7 @@ def test_it_is_asked_only_where_there_are_any(variables: dict[str, str], failure
 
 
 def test_the_answer_is_the_number_of_threads() -> None:
-    assert parse([Rows.of(["threads"], [[4]])]) == 4
+    assert parse([Rows.of(["threads"], [[4]])]).threads == 4
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
@@ -72,7 +79,7 @@ async def test_parallel_reads_of_a_real_server_are_seen(server: Server, watch: C
             load.repeat(lambda connection: workloads.count(connection, "counted"), 0.0)
         for _ in range(200):
             await asyncio.sleep(0.1)
-            section = (await sampler.collect()).parallel_readers
+            section = (await sampler.collect())[PARALLEL_READERS]
             if section is not None and section.thread_seconds > 0:
                 break
     assert section is not None

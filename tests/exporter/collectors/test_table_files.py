@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from exporter.collectors import table_files
+from exporter.collectors.data_files import FileReads
 from exporter.rows import Rows
-from exporter.snapshot import FileReads, Table
+from exporter.snapshot import Table
 from lab.servers import Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from exporter.connection.errors import ConnectionLost, Unreachable
-from exporter.connection.pair import Sessions
+from exporter.connection.pair import SessionPair
 from exporter.connection.target import Target, TargetError, from_dsn
 from lab.servers import Server
 
@@ -13,12 +13,12 @@ one = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
 
 
 @pytest.fixture
-async def sessions_of() -> AsyncIterator[Callable[..., Sessions]]:
-    made: list[Sessions] = []
+async def sessions_of() -> AsyncIterator[Callable[..., SessionPair]]:
+    made: list[SessionPair] = []
 
-    def make(*targets: Target) -> Sessions:
+    def make(*targets: Target) -> SessionPair:
         turns: Iterator[Target] = cycle(targets)
-        made.append(Sessions(lambda: next(turns), 5.0))
+        made.append(SessionPair(lambda: next(turns), 5.0))
         return made[-1]
 
     yield make
@@ -27,7 +27,7 @@ async def sessions_of() -> AsyncIterator[Callable[..., Sessions]]:
 
 
 @one
-async def test_both_are_kept(server: Server, sessions_of: Callable[..., Sessions]) -> None:
+async def test_both_are_kept(server: Server, sessions_of: Callable[..., SessionPair]) -> None:
     sessions = sessions_of(from_dsn(server.dsn))
     first = await sessions.renew()
     second = await sessions.second()
@@ -39,7 +39,7 @@ async def test_both_are_kept(server: Server, sessions_of: Callable[..., Sessions
 
 
 async def test_two_servers_behind_one_address_are_not_mixed(
-    start_server: Callable[..., Server], sessions_of: Callable[..., Sessions]
+    start_server: Callable[..., Server], sessions_of: Callable[..., SessionPair]
 ) -> None:
     for name in ("mysql-9.7", "mariadb-10.11"):
         sessions = sessions_of(*(from_dsn(start_server(name).dsn) for _ in range(2)))
@@ -49,7 +49,7 @@ async def test_two_servers_behind_one_address_are_not_mixed(
 
 
 @one
-async def test_without_the_first_there_is_no_second(server: Server, sessions_of: Callable[..., Sessions]) -> None:
+async def test_without_the_first_there_is_no_second(server: Server, sessions_of: Callable[..., SessionPair]) -> None:
     sessions = sessions_of(from_dsn(server.dsn))
     with pytest.raises(ConnectionLost):
         await sessions.second()
@@ -63,4 +63,4 @@ async def test_a_description_that_cannot_be_read_now_is_an_unreachable_server() 
         raise TargetError("cannot read the password file pw: No such file or directory")
 
     with pytest.raises(Unreachable, match="cannot read the password file"):
-        await Sessions(gone, 5.0).renew()
+        await SessionPair(gone, 5.0).renew()

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from exporter.anonymisation import plain_version, plain_words
 from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL
+from exporter.collectors.variables import VARIABLES
 from exporter.connection.target import Target
-from exporter.recording.anonymise import Anonymous, plain_version, plain_words
+from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
@@ -105,8 +107,8 @@ class Translation:
 
 def essence(snapshot: Snapshot, like: Snapshot) -> Snapshot:
     """A snapshot without what may differ: the account, words of the owner's, settings that nothing looks at."""
-    known = like.variables
-    variables = snapshot.variables
+    known = like[VARIABLES]
+    variables = snapshot[VARIABLES]
     if known is not None and variables is not None:
         variables = {name: value for name, value in variables.items() if name in known and name != "version_comment"}
     outcomes = {
@@ -114,7 +116,8 @@ def essence(snapshot: Snapshot, like: Snapshot) -> Snapshot:
         for name, outcome in snapshot.outcomes.items()
     }
     server = replace(snapshot.server, comment="")
-    return replace(snapshot, server=server, account="", variables=variables, outcomes=outcomes)
+    plain = replace(snapshot, server=server, account="", outcomes=outcomes)
+    return plain.with_section(VARIABLES, variables)
 
 
 def compare(plain: list[Snapshot], anonymous: list[Snapshot]) -> Translation:
@@ -129,7 +132,7 @@ def compare(plain: list[Snapshot], anonymous: list[Snapshot]) -> Translation:
 @pytest.mark.parametrize("capture", kept(), ids=str)
 def test_a_replay_gives_the_same_snapshots_but_for_the_names(capture: Capture, tmp_path: Path) -> None:
     path = tmp_path / "anonymous.jsonl.gz"
-    again(capture.recording, Anonymous(path))
+    again(capture.recording, AnonymousRecorder(path))
     translation = compare(list(replay(capture.recording)), list(replay(path)))
     text = STAND_IN.sub("", content(path))
     for kind_and_name in translation.named:
@@ -146,7 +149,7 @@ OF_THE_SERVER_TOO = {"id", "events", "text"}
 def test_every_collector_is_known(tmp_path: Path) -> None:
     path = tmp_path / "anonymous.jsonl"
     names = [collector.name for collector in (*COLLECTORS, *OPTIONAL, LIGHT)]
-    with Anonymous(path) as recorder:
+    with AnonymousRecorder(path) as recorder:
         recorder.session(SERVER, "a@b")
         for name in names:
             recorder.answer(Answer(name, 1.0, failure="failed", reason="secret"))
@@ -162,7 +165,7 @@ def told(tmp_path: Path) -> Any:
 
     def tell(*answers: Answer, server: Identity = SERVER, account: str = "watcher@%") -> list[dict[str, Any]]:
         path = tmp_path / "anonymous.jsonl"
-        with Anonymous(path) as recorder:
+        with AnonymousRecorder(path) as recorder:
             recorder.session(server, account)
             for answer in answers:
                 recorder.answer(answer)
@@ -359,7 +362,7 @@ async def test_a_recording_of_a_real_server_names_nothing_of_its_owners(
             cursor.execute("ROLLBACK")
             await waiting
             await sampler.close()
-    again(plain, Anonymous(anonymous))
+    again(plain, AnonymousRecorder(anonymous))
     seen = list(replay(plain))
     compare(seen, list(replay(anonymous)))
     assert {outcome.failure for outcome in seen[-1].outcomes.values()} <= {None, "absent"}

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exporter.collectors import COLLECTORS
+from exporter.collectors.status import STATUS
 from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder, RecordingError, replay
 from exporter.rows import Rows
@@ -22,7 +23,7 @@ from lab import workloads
 from lab.servers import Server
 
 SERVER = identify({"version": "9.7.4", "version_comment": "x", "performance_schema": "ON"})
-STATUS = Answer("status", 1000.5, 0.25, (Rows.of(["Variable_name", "Value"], [["Uptime", "7"], ["Innodb_é", "日"]]),))
+ANSWER = Answer("status", 1000.5, 0.25, (Rows.of(["Variable_name", "Value"], [["Uptime", "7"], ["Innodb_é", "日"]]),))
 FAILED = Answer("pools", 1000.75, 0.5, (), "privilege", "denied", "GRANT PROCESS ON *.* TO 'a'@'b'")
 
 
@@ -45,7 +46,7 @@ def record(path: Path) -> None:
     with Recorder(path) as recorder:
         recorder.session(SERVER, "watcher@%")
         for at in (1001.0, 1002.0):
-            recorder.answer(STATUS)
+            recorder.answer(ANSWER)
             recorder.answer(FAILED)
             recorder.collection(at)
 
@@ -77,13 +78,13 @@ def test_every_field_of_an_answer_survives(path: Path) -> None:
     first, second = replay(path)
     assert (first.at, second.at) == (1001.0, 1002.0)
     assert (first.server, first.account) == (SERVER, "watcher@%")
-    assert first.status == {"uptime": 7.0}
+    assert first[STATUS] == {"uptime": 7.0}
     assert first.outcomes["status"].at == 1000.5
     assert first.outcomes["status"].seconds == 0.25
     pools = first.outcomes["pools"]
     assert (pools.failure, pools.reason, pools.cure) == ("privilege", "denied", "GRANT PROCESS ON *.* TO 'a'@'b'")
     assert second.outcomes == first.outcomes
-    assert second.status is first.status  # what did not change is kept once
+    assert second[STATUS] is first[STATUS]  # what did not change is kept once
 
 
 def test_an_answer_like_the_last_is_written_once(path: Path) -> None:
@@ -108,12 +109,12 @@ def test_a_recording_without_a_collection_has_no_snapshots(path: Path) -> None:
 def test_a_collector_that_this_version_does_not_have_is_unreadable_and_the_others_are_not(path: Path) -> None:
     with Recorder(path) as recorder:
         recorder.session(SERVER, "a@b")
-        recorder.answer(STATUS)
+        recorder.answer(ANSWER)
         recorder.answer(Answer("weather", 1.0, 0.0, (Rows.of(["sky"], [["blue"]]),)))
         recorder.collection(2.0)
     [snapshot] = replay(path)
     assert snapshot.outcomes["weather"].failure == "unreadable"
-    assert snapshot.status == {"uptime": 7.0}
+    assert snapshot[STATUS] == {"uptime": 7.0}
 
 
 def test_rows_that_do_not_fit_their_collector_are_unreadable(path: Path) -> None:

@@ -4,12 +4,15 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from exporter.collectors.innodb_status import INNODB_STATUS
+from exporter.collectors.parallel_readers import PARALLEL_READERS
+from exporter.collectors.status import STATUS
+from exporter.collectors.variables import VARIABLES
 from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder, RecordingError, Replayer, replay
 from exporter.recording.history import KEPT_DAMAGED, State
@@ -97,7 +100,7 @@ def test_what_was_kept_comes_back(open_state: Callable[..., State], clock: Clock
     clock.now = NOW + 25
     state = open_state()
     assert times(state) == [NOW, NOW + 10, NOW + 20]
-    assert [(snapshot.status or {})["uptime"] for snapshot in state.take_past()] == times(state)
+    assert [(snapshot[STATUS] or {})["uptime"] for snapshot in state.take_past()] == times(state)
     assert (state.report.failures, state.report.damaged) == (0, 0)
 
 
@@ -128,8 +131,8 @@ async def test_the_history_of_a_real_server_is_the_same_after_a_restart(watched:
     found = State(tmp_path / "state", target.address).take_past()
     assert len(found) == 4
     # The sidecar's own count begins anew with each start of it.
-    assert [replace(snapshot, parallel_readers=None) for snapshot in found] == [
-        replace(snapshot, parallel_readers=None) for snapshot in sampler.history
+    assert [snapshot.with_section(PARALLEL_READERS, None) for snapshot in found] == [
+        snapshot.with_section(PARALLEL_READERS, None) for snapshot in sampler.history
     ]
 
 
@@ -152,7 +155,7 @@ def test_a_new_session_forgets_the_one_before(open_state: Callable[..., State]) 
         state.answer(answer("variables", ["Variable_name", "Value"], ("innodb_old_blocks_pct", "37")))
         keep(state, NOW - 20, session=False)
         keep(state, NOW - 10)
-    assert [snapshot.variables is None for snapshot in open_state().take_past()] == [False, True]
+    assert [snapshot[VARIABLES] is None for snapshot in open_state().take_past()] == [False, True]
 
 
 def test_parallel_reads_are_counted_on_from_file_to_file_and_from_sidecar_to_sidecar(
@@ -165,7 +168,7 @@ def test_parallel_reads_are_counted_on_from_file_to_file_and_from_sidecar_to_sid
                 at = NOW - 100 + 40 * life + tick
                 state.answer(threads(4, at))
                 keep(state, at, session=False)
-    readers = [snapshot.parallel_readers for snapshot in open_state().take_past()]
+    readers = [snapshot[PARALLEL_READERS] for snapshot in open_state().take_past()]
     assert [each and each.thread_seconds for each in readers] == [-24.0, -20.0, -16.0, -12.0, -12.0, -8.0, -4.0, 0.0]
     assert [each and each.reads_observed for each in readers] == [0, 0, 0, 0, 0, 0, 0, 0]
 
@@ -178,7 +181,7 @@ def test_statements_of_clients_are_not_written(open_state: Callable[..., State],
         keep(state, NOW, session=False)
     [file] = files(tmp_path)
     [snapshot] = replay(file)
-    assert snapshot.innodb_status is not None
+    assert snapshot[INNODB_STATUS] is not None
     assert b"secret" not in gzip.decompress(file.read_bytes())
 
 
@@ -365,6 +368,6 @@ def test_a_recording_that_goes_on_with_another_session_begins_anew(tmp_path: Pat
         [snapshot] = replayer.read(path)
         return snapshot
 
-    assert [read(path).status for path in (begun, same, other)] == [{"uptime": 7.0}, {"uptime": 7.0}, None]
+    assert [read(path)[STATUS] for path in (begun, same, other)] == [{"uptime": 7.0}, {"uptime": 7.0}, None]
     with pytest.raises(RecordingError, match="an answer before any session"):
         read(none)

@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 
 from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.innodb_status import INNODB_STATUS
+from exporter.collectors.pools import POOLS
+from exporter.collectors.server_time import SERVER_TIME
+from exporter.collectors.status import STATUS
+from exporter.collectors.variables import VARIABLES
 from exporter.connection.errors import ConnectionLost, NotMySQL, ServerError, Unreachable
 from exporter.connection.target import Target, from_dsn
 from exporter.recording.file import Recorder, replay
@@ -94,9 +100,9 @@ async def test_every_source_of_a_server_is_collected(watched: Server, watch: Wat
     expected = {"mysql-9.7": set[str]()}
     assert absent == expected.get(watched.name, {"cached_indexes", "parallel_readers"})
     for name in set(snapshot.outcomes) - absent:
-        assert getattr(snapshot, name) is not None, name
+        assert snapshot.sections.get(name) is not None, name
     for name in absent:
-        assert getattr(snapshot, name) is None, name
+        assert snapshot.sections.get(name) is None, name
 
 
 async def test_what_needs_performance_schema_is_disabled_where_that_is_off(
@@ -107,10 +113,10 @@ async def test_what_needs_performance_schema_is_disabled_where_that_is_off(
         also = {"parallel_readers"} if name == "mysql-9.7" else set()
         assert failures(snapshot) == dict.fromkeys(NEEDS_PERFORMANCE_SCHEMA | also, "disabled")
         for section in NEEDS_PERFORMANCE_SCHEMA | also:
-            assert getattr(snapshot, section) is None
+            assert snapshot.sections.get(section) is None
             assert snapshot.outcomes[section].reason == "performance_schema is OFF"
             assert "performance_schema = ON" in (snapshot.outcomes[section].cure or "")
-        assert snapshot.pools is not None
+        assert snapshot[POOLS] is not None
         assert not snapshot.server.performance_schema
 
 
@@ -153,7 +159,7 @@ async def test_one_who_gives_up_waiting_does_not_spoil_it_for_the_others(server:
     impatient, patient = (asyncio.create_task(sampler.collect()) for _ in range(2))
     await asyncio.sleep(0)
     impatient.cancel()
-    assert (await patient).pools is not None
+    assert (await patient)[POOLS] is not None
     with pytest.raises(asyncio.CancelledError):
         await impatient
 
@@ -188,7 +194,7 @@ async def test_costly_sources_are_asked_less_often(server: Server, watch: Watch)
     snapshots = [await sampler.collect() for _ in range(3)]
     for collector in COLLECTORS:
         assert counts.answers[collector.name] == (1 if collector.every else 3), collector.name
-    assert snapshots[2].index_sizes is snapshots[0].index_sizes is not None
+    assert snapshots[2][INDEX_SIZES] is snapshots[0][INDEX_SIZES] is not None
 
 
 @one
@@ -232,7 +238,7 @@ async def test_a_session_that_was_ended_is_replaced(server: Server, watch: Watch
     with pytest.raises(ConnectionLost):
         await sampler.collect()
     assert sampler.latest is None
-    assert (await sampler.collect()).pools is not None
+    assert (await sampler.collect())[POOLS] is not None
     assert first not in sessions(server, ask, account.user)
 
 
@@ -269,13 +275,13 @@ async def test_a_scrape_asks_only_what_is_quick_and_has_the_rest_as_it_was(serve
     now = 1_700_000_000.0
     sampler = watch(server, keep=counts, clock=lambda: now)
     first = await sampler.glance()  # nothing was known yet
-    assert first.index_sizes is not None
+    assert first[INDEX_SIZES] is not None
     assert all(counts.answers[collector.name] == 1 for collector in COLLECTORS)
     now += 7
     glances = await asyncio.gather(*(sampler.glance() for _ in range(20)))
     assert all(counts.answers[collector.name] == 1 + collector.quick for collector in COLLECTORS)
     assert len({id(snapshot) for snapshot in glances}) == 1
-    assert glances[0].variables is first.variables is not None
+    assert glances[0][VARIABLES] is first[VARIABLES] is not None
     assert glances[0].at - glances[0].read_at["variables"] == 7
     assert glances[0].at == glances[0].read_at["status"] == now
     assert len(sampler.history) == 1
@@ -292,8 +298,8 @@ async def test_a_scrape_does_not_wait_for_what_is_slow(server: Server, watch: Wa
         await asyncio.sleep(0.5)
         glance = await sampler.glance()
         assert not collection.done()
-    assert glance.index_sizes is not None
-    assert (await collection).index_sizes is not None
+    assert glance[INDEX_SIZES] is not None
+    assert (await collection)[INDEX_SIZES] is not None
 
 
 # Failures
@@ -307,8 +313,8 @@ async def test_a_statement_that_hangs_costs_its_own_collector_only_and_rests(ser
         cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
         snapshot = await sampler.collect()
         assert failures(snapshot) == {"index_sizes": "deadline"}
-        assert snapshot.index_sizes is None
-        assert snapshot.server_time is not None  # it comes after
+        assert snapshot[INDEX_SIZES] is None
+        assert snapshot[SERVER_TIME] is not None  # it comes after
         assert failures(await sampler.collect()) == {"index_sizes": "deadline"}
     assert (counts.answers["index_sizes"], counts.answers["server_time"], counts.sessions) == (1, 2, 1)
 
@@ -331,10 +337,11 @@ async def test_a_restart_is_survived_and_seen_and_recorded(
         assert sampler.latest is None
         after = await sampler.collect()
         await sampler.close()
-    assert before.status is not None
-    assert after.status is not None
+    then, now = before[STATUS], after[STATUS]
+    assert then is not None
+    assert now is not None
     # The uptime fell: by it, the server started later than it had before. It is in whole seconds.
-    assert after.at - after.status["uptime"] > before.at - before.status["uptime"] + 1
+    assert after.at - now["uptime"] > before.at - then["uptime"] + 1
     assert failures(after) == failures(before)
     assert sampler.problem is None
     assert list(replay(path)) == list(sampler.history) == [before, after]
@@ -360,7 +367,7 @@ async def test_a_server_that_is_away_is_unreachable_until_it_is_back(start_serve
             break
         except Unreachable:
             continue
-    assert snapshot.pools is not None
+    assert snapshot[POOLS] is not None
     assert sampler.history[-1] is snapshot
 
 
@@ -390,12 +397,12 @@ async def test_a_source_that_fails_takes_no_other_with_it(server: Server, watch:
     finally:
         ask(server, "RENAME TABLE mysql.elsewhere TO mysql.innodb_index_stats")
     outcome = snapshot.outcomes["index_sizes"]
-    assert snapshot.index_sizes is None
+    assert snapshot[INDEX_SIZES] is None
     assert (outcome.failure, outcome.cure) == ("failed", None)
     assert "error 1146: Table 'mysql.innodb_index_stats' doesn't exist" in outcome.reason
     assert {name for name, failure in failures(snapshot).items() if failure != "disabled"} == {"index_sizes"}
-    assert snapshot.pools is not None
-    assert snapshot.innodb_status is not None
+    assert snapshot[POOLS] is not None
+    assert snapshot[INNODB_STATUS] is not None
 
 
 @one
@@ -405,8 +412,8 @@ async def test_a_source_that_is_locked_takes_two_seconds_and_no_other_with_it(se
         snapshot = await watch(server).collect()
     assert "error 1205: Lock wait timeout exceeded" in snapshot.outcomes["index_sizes"].reason
     assert 1.1 < snapshot.outcomes["index_sizes"].seconds < 10  # the server waits for whole seconds
-    assert snapshot.index_sizes is None
-    assert snapshot.pools is not None
+    assert snapshot[INDEX_SIZES] is None
+    assert snapshot[POOLS] is not None
 
 
 @one
@@ -443,7 +450,7 @@ async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures
         assert outcome.failure == "privilege", source
         assert "denied" in outcome.reason
         assert outcome.cure == f"GRANT {needs[source]} TO {name}"
-        assert getattr(snapshot, source) is None
+        assert snapshot.sections.get(source) is None
     cures = {outcome.cure for outcome in snapshot.outcomes.values() if outcome.cure}
     assert len(cures) == 3
     ask(watched, *sorted(cures))
@@ -501,6 +508,6 @@ def test_there_is_no_grant_for_what_needs_none() -> None:
 
 async def test_its_own_cost_is_known_and_grows(watched: Server, watch: Watch) -> None:
     sampler = watch(watched)
-    costs = [(await sampler.collect()).server_time for _ in range(3)]
+    costs = [(await sampler.collect())[SERVER_TIME] for _ in range(3)]
     assert all(cost is not None for cost in costs)
     assert 0 < (costs[0] or 0) < (costs[1] or 0) < (costs[2] or 0) < 5

@@ -1,12 +1,13 @@
 import pytest
 
+from exporter.anonymisation import numbers
 from exporter.collectors.base import Collector, fixed
 from exporter.sampling.schedule import FIRST_REST, LONGEST_REST, SHARE, Schedule
 from exporter.snapshot import Failure
 
-OFTEN = Collector("often", fixed("SELECT 1"), lambda _: 1)
-RARE = Collector("rare", fixed("SELECT 1"), lambda _: 1, every=600.0)
-SELDOM = Collector("seldom", fixed("SELECT 1"), lambda _: 1, every=30.0)
+OFTEN = Collector("often", fixed("SELECT 1"), lambda _: 1, anonymise=numbers)
+RARE = Collector("rare", fixed("SELECT 1"), lambda _: 1, anonymise=numbers, every=600.0)
+SELDOM = Collector("seldom", fixed("SELECT 1"), lambda _: 1, anonymise=numbers, every=30.0)
 
 
 class Clock:
@@ -21,7 +22,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def pause(schedule: Schedule, clock: Clock, collector: Collector) -> float:
+def pause(schedule: Schedule, clock: Clock, collector: Collector[int]) -> float:
     """Seconds until a collector is due."""
     before, steps = clock.now, 0
     while not schedule.due(collector):
@@ -58,7 +59,7 @@ def test_what_takes_long_comes_less_often(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("collector", [OFTEN, SELDOM], ids=["often", "seldom"])
-def test_one_that_misses_its_deadline_rests_twice_as_long_each_time(clock: Clock, collector: Collector) -> None:
+def test_one_that_misses_its_deadline_rests_twice_as_long_each_time(clock: Clock, collector: Collector[int]) -> None:
     schedule = Schedule(clock)
     rests = []
     for _ in range(6):

@@ -6,12 +6,20 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.collectors.cached_indexes import CachedIndexes
+from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.machine import Machine
+from exporter.collectors.status import STATUS
+from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.recording.file import replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.shared_columns import Compact, compact
+from exporter.sampling.shared_columns import SharedColumns, share
 from exporter.server import identify
-from exporter.snapshot import CachedIndexes, CountStatement, FileReads, Index, Machine, Snapshot, Table
+from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import CAPTURES
 
 SNAPSHOTS = 361
@@ -36,7 +44,7 @@ def test_a_compact_mapping_is_equal_to_the_dictionary_and_in_its_order(some: lis
     before: Mapping[Any, Any] | None = None
     made = []
     for plain in some:
-        before = compact(plain, before)
+        before = share(plain, before)
         made.append(before)
     assert made == some
     assert [list(each) for each in made] == [list(plain) for plain in some]
@@ -44,39 +52,39 @@ def test_a_compact_mapping_is_equal_to_the_dictionary_and_in_its_order(some: lis
 
 
 def test_it_answers_as_a_dictionary_does() -> None:
-    made = compact({"a": 1, "b": 2})
-    assert isinstance(made, Compact)
+    made = share({"a": 1, "b": 2})
+    assert isinstance(made, SharedColumns)
     assert ("a" in made, "c" in made, made.get("a"), made.get("c"), len(made)) == (True, False, 1, None, 2)
-    assert not compact({})
+    assert not share({})
 
 
 def test_numbers_keep_their_types() -> None:
-    made = compact({"a": FileReads(1, 2, 3.0), "b": FileReads(2**63, 2**64, 0.5)})
+    made = share({"a": FileReads(1, 2, 3.0), "b": FileReads(2**63, 2**64, 0.5)})
     assert repr(made["a"]) == repr(FileReads(1, 2, 3.0))
     assert made["b"].bytes == 2**64
 
 
 def test_a_section_that_did_not_change_is_the_same_object() -> None:
-    first = compact(CachedIndexes({Index("a", "b", "c"): 7}, 0))
-    assert compact(CachedIndexes({Index("a", "b", "c"): 7}, 0), first) is first
-    busier = compact(CachedIndexes({Index("a", "b", "c"): 7}, 1), first)
+    first = share(CachedIndexes({Index("a", "b", "c"): 7}, 0))
+    assert share(CachedIndexes({Index("a", "b", "c"): 7}, 0), first) is first
+    busier = share(CachedIndexes({Index("a", "b", "c"): 7}, 1), first)
     assert (busier.pages is first.pages, busier.other_pages) == (True, 1)
 
 
 def test_keys_are_kept_once_whatever_their_order() -> None:
-    first = compact({Table("a", "b"): 1, Table("a", "c"): 2})
-    second = compact({Table("a", "c"): 4, Table("a", "b"): 3}, first)
+    first = share({Table("a", "b"): 1, Table("a", "c"): 2})
+    second = share({Table("a", "c"): 4, Table("a", "b"): 3}, first)
     assert list(second.items()) == [(Table("a", "c"), 4), (Table("a", "b"), 3)]
-    third = compact({Table("a", "b"): 3}, second)
+    third = share({Table("a", "b"): 3}, second)
     for made in (second, third):
         assert {id(key) for key in made} <= {id(key) for key in first}
 
 
 def test_the_newest_of_several_columns_are_shared_where_they_are_as_they_were() -> None:
-    first = compact({"a": CountStatement(1, 1.0, 0, 0), "b": CountStatement(2, 2.0, 0, 0)})
-    second = compact({"a": CountStatement(5, 5.0, 0, 0), "b": CountStatement(6, 6.0, 0, 0)}, first)
-    assert isinstance(first, Compact)
-    assert isinstance(second, Compact)
+    first = share({"a": CountStatement(1, 1.0, 0, 0), "b": CountStatement(2, 2.0, 0, 0)})
+    second = share({"a": CountStatement(5, 5.0, 0, 0), "b": CountStatement(6, 6.0, 0, 0)}, first)
+    assert isinstance(first, SharedColumns)
+    assert isinstance(second, SharedColumns)
     assert [now is then for now, then in zip(second.columns, first.columns, strict=True)] == [False, False, True, True]
 
 
@@ -102,9 +110,9 @@ def answer(collector: str, number: int, columns: list[str], rows: list[tuple[Any
 
 def others(last: Snapshot, number: int) -> Iterator[Answer]:
     """The server's counters of a real server, all of which have moved."""
-    rows = [(name, value + number) for name, value in (last.status or {}).items()]
+    rows = [(name, value + number) for name, value in (last[STATUS] or {}).items()]
     yield answer("status", number, ["variable_name", "value"], [(name, str(value)) for name, value in rows])
-    counters = [(name, value + number) for name, value in (last.innodb_metrics or {}).items()]
+    counters = [(name, value + number) for name, value in (last[INNODB_METRICS] or {}).items()]
     yield answer("innodb_metrics", number, ["name", "count"], counters)
     cached = [(f"shop/orders_{n}", "PRIMARY", number * 10 + n) for n in range(BUSY_TABLES)]
     if number % 3 == 0:
@@ -127,7 +135,7 @@ def test_the_history_of_a_busy_server_is_small() -> None:
     finally:
         tracemalloc.stop()
     newest = history[-1]
-    sections = (newest.table_files, newest.count_statements, newest.table_scans)
+    sections = (newest[TABLE_FILES], newest[COUNT_STATEMENTS], newest[TABLE_SCANS])
     assert [len(section or ()) for section in sections] == [BUSY_TABLES] * 3
-    assert len({(each.table_files or {})[names[5]].bytes for each in history}) == SNAPSHOTS
+    assert len({(each[TABLE_FILES] or {})[names[5]].bytes for each in history}) == SNAPSHOTS
     assert taken <= LARGEST_HISTORY, f"{taken / 2**20:.1f} MiB for {SNAPSHOTS} snapshots"
