@@ -1,7 +1,7 @@
-"""Real servers for tests: a test that takes `server` runs once a server, one that takes `start_server` starts its own.
+"""Real servers for tests: `server` runs a test once per server, `start_server` starts the test's own server.
 
-`@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)` keeps a test to some of them. Where a server
-can't be had, its tests are skipped; with REQUIRE_SERVERS=1 they fail.
+`@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)` limits a test to some servers. If a server
+is not available, its tests are skipped; with REQUIRE_SERVERS=1 they fail.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
 
 @pytest.fixture(scope="session", params=NAMES)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server at its defaults, shared by all tests of its name: pytest groups them, so that one runs at a time."""
+    """A server with default settings, shared by all tests with its name: pytest groups them, so one runs at a time."""
     with start_or_skip(request.param, {}) as started:
         yield started
 

@@ -1,4 +1,4 @@
-"""What the server answered in each capture becomes, to the byte, the /metrics text of its golden file."""
+"""Each capture gives the /metrics text of its golden file, byte for byte."""
 
 import difflib
 
@@ -15,7 +15,7 @@ each_capture = pytest.mark.parametrize("capture", kept(), ids=str)
 
 
 @each_capture
-def test_metrics_are_those_of_the_golden_file(capture: Capture) -> None:
+def test_metrics_equal_the_golden_file(capture: Capture) -> None:
     assert capture.golden.is_file(), f"make it with {AGAIN}"
     expected, found = capture.golden.read_text().splitlines(), golden.of(capture).splitlines()
     changed = list(difflib.unified_diff(expected, found, str(capture.golden), "now", n=1, lineterm=""))
@@ -33,7 +33,7 @@ def test_openmetrics_parse_and_hold_the_same_samples(capture: Capture) -> None:
 
 
 @each_capture
-def test_promtool_has_nothing_to_say(capture: Capture) -> None:
+def test_promtool_finds_no_problem(capture: Capture) -> None:
     assert promtool_says(capture.golden.read_text()) == ""
 
 

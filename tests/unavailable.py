@@ -1,4 +1,4 @@
-"""What a test does when something it needs can't be had: it is skipped, or fails where REQUIRE_SERVERS=1."""
+"""Skip a test whose tools are not available, or fail it with REQUIRE_SERVERS=1."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def give_up(reason: str) -> NoReturn:
 
 @contextmanager
 def or_give_up(starting: AbstractContextManager[T]) -> Iterator[T]:
-    """What a program's context manager gives, where the program can be had."""
+    """Enter a program's context manager if the program is available."""
     with ExitStack() as stack:
         try:
             started = stack.enter_context(starting)
@@ -31,7 +31,7 @@ def or_give_up(starting: AbstractContextManager[T]) -> Iterator[T]:
 
 
 def promtool_says(text: str) -> str:
-    """What promtool finds in a text of metrics; empty when all is well."""
+    """promtool's complaints about a text of metrics; empty if there are none."""
     try:
         return promtool.check_metrics(text)
     except Unavailable as error:

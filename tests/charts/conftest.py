@@ -1,4 +1,4 @@
-"""Whichever test needs helm first may have to build it, which takes minutes."""
+"""The first test that needs helm may have to build it, which takes minutes."""
 
 from pathlib import Path
 

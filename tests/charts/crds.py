@@ -1,7 +1,7 @@
-"""What is used here of custom resources, as their definitions have it; Kubernetes' own schemas lack them.
+"""Schemas of the custom resources used here; Kubernetes' own schemas lack them.
 
-Read in prometheus-operator's example/prometheus-operator-crd (0.87.0 for the monitors, 0.76.0 for rules), in
-mysql-operator's deploy/deploy-crds.yaml, and for the others in the Go types that their definitions are made from.
+Taken from prometheus-operator's example/prometheus-operator-crd (0.87.0 for the monitors, 0.76.0 for rules), in
+mysql-operator's deploy/deploy-crds.yaml, and the others from the Go types of their definitions.
 Containers and volumes are checked as those of a pod.
 """
 
@@ -18,7 +18,7 @@ _NAMED = {"type": "array", "items": {"type": "object", "required": ["name"]}}
 
 
 def _object(required: str = "", **properties: Schema) -> Schema:
-    """With these keys, and none besides."""
+    """An object with exactly these keys."""
     return {
         "type": "object",
         "additionalProperties": False,

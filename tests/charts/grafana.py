@@ -1,4 +1,4 @@
-"""What Grafana does to a dashboard's queries before Prometheus sees them."""
+"""Grafana's changes to a dashboard's queries before they reach Prometheus."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ _LABEL_VALUES = re.compile(r"label_values\((.+), (\w+)\)")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is chosen at the head of a dashboard, and the time range.
+    """The variables chosen in a dashboard, and the time range.
 
     Attributes:
-        values: Of each variable: those chosen, or one text for All's own value, which is taken as it is.
+        values: By variable: the chosen values, or one text for All's custom value, which is used verbatim.
         step: Seconds between two points.
         scrape: The data source's scrape interval, in seconds.
     """
@@ -24,7 +24,7 @@ class Chosen:
     scrape: float
 
     def query(self, expression: str) -> str:
-        """The expression with all variables replaced, as the data source for Prometheus does it."""
+        """The expression with all variables replaced, as Grafana's Prometheus data source does."""
         return _VARIABLE.sub(lambda found: self._value(found[1] or found[2]), expression)
 
     def _value(self, name: str) -> str:
@@ -43,7 +43,7 @@ class Chosen:
 
 
 def label_values(query: str) -> tuple[str, str]:
-    """The series and the label of a variable's query."""
+    """The series and the label in a variable's query."""
     found = _LABEL_VALUES.fullmatch(query)
     assert found, query
     return found[1], found[2]

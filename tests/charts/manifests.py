@@ -1,4 +1,4 @@
-"""What helm writes, read and checked as a cluster would."""
+"""helm's output, parsed and checked as a cluster would."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = ("Deployment", "StatefulSet")
 
 
 def had(make: Callable[[], T]) -> T:
-    """What helm made, where it can be had."""
+    """helm's output, if helm is available."""
     try:
         return make()
     except Unavailable as error:
@@ -33,13 +33,13 @@ def had(make: Callable[[], T]) -> T:
 
 
 def written(values: Mapping[str, Any], *more: str, **where: str) -> str:
-    """The text of the manifests of a release."""
+    """The manifests of a release as text."""
     return had(lambda: chart.template(values, *more, **where))
 
 
 @functools.cache
 def documents() -> Mapping[Path, str]:
-    """The files that tools.chart makes, as they must be."""
+    """The files that tools.chart generates, with their expected content."""
     return had(chart.documents)
 
 
@@ -49,7 +49,7 @@ def rendered(values: Mapping[str, Any], **where: str) -> list[Manifest]:
 
 
 def refused(values: Mapping[str, Any], **where: str) -> str:
-    """Why helm would write nothing for these values."""
+    """helm's error message for these values."""
     try:
         written(values, **where)
     except HelmFailed as error:
@@ -58,9 +58,9 @@ def refused(values: Mapping[str, Any], **where: str) -> str:
 
 
 def read(text: str) -> list[Manifest]:
-    """Manifests that mean the same in YAML 1.1, which Kubernetes reads, and 1.2, which others do.
+    """Parse manifests, which must mean the same in YAML 1.1, for Kubernetes, and in 1.2, for others.
 
-    In 1.1 a plain y is true, in 1.2 a plain 1e3 is a number; sigs.k8s.io/yaml takes both so.
+    In 1.1 a plain y is true, in 1.2 a plain 1e3 is a number; sigs.k8s.io/yaml accepts both this way.
     """
     readings = []
     for version in ("1.1", "1.2"):
@@ -73,7 +73,7 @@ def read(text: str) -> list[Manifest]:
 
 
 def of_kind(manifests: list[Manifest], kind: str) -> Manifest:
-    """The only one of a kind."""
+    """The only manifest of a kind."""
     [found] = [each for each in manifests if each["kind"] == kind]
     return found
 
@@ -85,7 +85,7 @@ def container(manifests: list[Manifest]) -> Mapping[str, Any]:
 
 
 def pods(manifests: list[Manifest]) -> Iterator[Mapping[str, Any]]:
-    """The specification of every pod that would be made."""
+    """The specification of every pod in the manifests."""
     for each in manifests:
         if each["kind"] == "Pod":
             yield each["spec"]
@@ -94,7 +94,7 @@ def pods(manifests: list[Manifest]) -> Iterator[Mapping[str, Any]]:
 
 
 def problems(manifest: Manifest, kubernetes: str) -> str:
-    """Why a cluster of this version would refuse a manifest; empty where it would not."""
+    """Why a cluster of this version would reject a manifest; empty if it would not."""
     return _problems(json.dumps(manifest, sort_keys=True), kubernetes)
 
 

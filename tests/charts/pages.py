@@ -1,4 +1,4 @@
-"""Pages of the documentation, as GitHub shows them."""
+"""Documentation pages as GitHub renders them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import re
 
 
 def anchors(page: str) -> set[str]:
-    """The anchors of its headings."""
+    """The anchors of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}

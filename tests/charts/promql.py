@@ -1,4 +1,4 @@
-"""Which metrics and labels an expression uses, from the syntax tree that a real Prometheus gives."""
+"""The metrics and labels of an expression, from a real Prometheus' syntax tree."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EXPOSED: Mapping[str, frozenset[str]] = {
 
 
 def labels(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The labels that the series of an expression have.
+    """The labels of an expression's series.
 
     Args:
         tree: What ``Prometheus.parse`` returned for it.
         known: The labels of each metric.
 
     Raises:
-        AssertionError: It uses a metric, or a label of one, that is not there.
+        AssertionError: It uses an unknown metric or label.
     """
     match tree["type"]:
         case "vectorSelector" | "matrixSelector":

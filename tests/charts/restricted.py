@@ -1,6 +1,6 @@
 """The level `restricted` of Kubernetes' Pod Security Standards, control by control.
 
-After the tables of https://kubernetes.io/docs/concepts/security/pod-security-standards/: those of `baseline` too, for
+After the tables of https://kubernetes.io/docs/concepts/security/pod-security-standards/: including `baseline`, for
 Linux pods without user namespaces.
 """
 
@@ -32,7 +32,7 @@ _SYSCTLS = frozenset(
 
 
 def violations(pod: Mapping[str, Any]) -> list[str]:
-    """What the level forbids in the specification of a pod."""
+    """The violations in the specification of a pod."""
     return [*_of_pod(pod), *(found for each in _containers(pod) for found in _of_container(pod, each))]
 
 
@@ -66,7 +66,7 @@ def _of_container(pod: Mapping[str, Any], container: Mapping[str, Any]) -> Itera
 
 
 def _of_its_own(container: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[str]:
-    """What the pod has no say in."""
+    """Exceptions that a pod cannot influence."""
     name, capabilities = container["name"], own.get("capabilities", {})
     if "ALL" not in capabilities.get("drop", ()):
         yield f"{name}: capabilities.drop"

@@ -1,4 +1,4 @@
-"""docs/alerting.md: what it tells people to write works in the real programs."""
+"""The examples in docs/alerting.md work in the real programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(suite: str, package: str, program: str, *arguments: object) -> subproces
     )
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_resolve() -> None:
     for target in re.findall(r"\]\(([^)]+)\)", PAGE):
         path, _, anchor = target.partition("#")
         if not path:
@@ -50,7 +50,7 @@ def test_links_lead_somewhere() -> None:
 
 
 @pytest.mark.parametrize("suite", [promtool.OLDEST, promtool.NEWEST])
-def test_prometheus_takes_the_configuration(suite: str, tmp_path: Path) -> None:
+def test_prometheus_accepts_the_configuration(suite: str, tmp_path: Path) -> None:
     [text] = blocks("prometheus.yml")
     file = tmp_path / "prometheus.yml"
     file.write_text(text)
@@ -59,7 +59,7 @@ def test_prometheus_takes_the_configuration(suite: str, tmp_path: Path) -> None:
 
 
 @each_suite
-def test_alertmanager_takes_the_routes_and_advice_is_a_ticket(suite: str, tmp_path: Path) -> None:
+def test_alertmanager_accepts_the_routes_and_advice_is_a_ticket(suite: str, tmp_path: Path) -> None:
     file = tmp_path / "alertmanager.yml"
     file.write_text(blocks("alertmanager.yml")[0])
 
@@ -78,7 +78,7 @@ def test_alertmanager_takes_the_routes_and_advice_is_a_ticket(suite: str, tmp_pa
 
 
 @each_suite
-def test_what_the_sidecar_tells_itself_is_not_told_again_by_way_of_prometheus(suite: str, tmp_path: Path) -> None:
+def test_findings_sent_by_the_sidecar_are_not_sent_again_by_prometheus(suite: str, tmp_path: Path) -> None:
     advice = {"alertname": "InnoDBAdvice", "rule": "a", "severity": "warning", "instance": "db1.example.com:9747"}
     pushed = {**advice, "schema": "shop", "table": "orders"}
     scraped = {**advice, "job": "innodb", "subject": "shop.orders"}
@@ -102,7 +102,7 @@ def test_what_the_sidecar_tells_itself_is_not_told_again_by_way_of_prometheus(su
         assert inhibited() == [scraped]
 
 
-def test_the_sidecar_takes_the_configuration(tmp_path: Path) -> None:
+def test_the_sidecar_accepts_the_configuration(tmp_path: Path) -> None:
     [text] = blocks("innodb-advisor.yaml")
     file = tmp_path / "innodb-advisor.yaml"
     file.write_text(text)

@@ -1,4 +1,4 @@
-"""The alerts and recording rules, by promtool of the oldest and the newest Prometheus, and by what the code exposes."""
+"""Alerts and recording rules, checked by the oldest and the newest promtool and against the exposed metrics."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
 @each_suite
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.name)
-def test_promtool_has_nothing_to_say(path: Path, suite: str) -> None:
+def test_promtool_finds_no_problem(path: Path, suite: str) -> None:
     assert said(promtool.check_rules, path, suite) == ""
 
 
 @each_suite
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_cases_hold(path: Path, suite: str) -> None:
+def test_the_promtool_cases_pass(path: Path, suite: str) -> None:
     assert said(promtool.run_tests, path, suite) == ""
 
 
 OF_CAPTURES = {
     "mysql-9.7/idle": [],
     "mysql-5.6/idle": [],
-    # performance_schema is off as they come: that is advice, no failure, and said once.
+    # performance_schema is off by default: that is advice, not a failure, and is reported once.
     "mariadb-10.5/idle": ["InnoDBAdvice"],
     "mariadb-10.11/idle": ["InnoDBAdvice"],
     "mariadb-11.8/idle": ["InnoDBAdvice"],
@@ -82,7 +82,7 @@ OF_CAPTURES = {
 
 @pytest.fixture(scope="module")
 def of_captures() -> list[dict[str, str]]:
-    """All that the sidecar exposes of each of them, as promtool takes it: the same for 100 minutes."""
+    """The sidecar's metrics for each capture as promtool input, constant for 100 minutes."""
     book = Rulebook(RULES_FOLDER)
     series = []
     for name in OF_CAPTURES:
@@ -96,7 +96,7 @@ def of_captures() -> list[dict[str, str]]:
 
 
 @each_suite
-def test_what_real_servers_answer_makes_these_alerts_and_no_others(
+def test_captures_of_real_servers_fire_exactly_these_alerts(
     suite: str, of_captures: list[dict[str, str]], tmp_path: Path
 ) -> None:
     fires = [
@@ -112,7 +112,7 @@ def test_what_real_servers_answer_makes_these_alerts_and_no_others(
 
 
 @each_alert
-def test_each_alert_has_a_case_where_it_fires_and_one_where_it_must_not(alert: Any) -> None:
+def test_each_alert_has_a_case_that_fires_and_one_that_does_not(alert: Any) -> None:
     tests = load(CASES / f"{alert['alert']}.yaml")["tests"]
     firing = [each for test in tests for each in test.get("alert_rule_test", ()) if each.get("exp_alerts")]
     assert {each["alertname"] for each in firing} == {alert["alert"]}
@@ -125,10 +125,10 @@ def test_each_record_has_a_case() -> None:
 
 
 @each_alert
-def test_each_alert_waits_and_says_what_it_means_and_where_to_read_on(alert: Any) -> None:
+def test_each_alert_has_a_delay_a_description_and_a_runbook(alert: Any) -> None:
     assert alert["for"]
     severity = alert.get("labels", {}).get("severity")
-    # InnoDBAdvice has that of the rule.
+    # InnoDBAdvice has the rule's severity.
     assert severity in set(Severity) or (severity is None and "severity" in EXPOSED[alert_metric(alert)])
     assert set(alert["annotations"]) == {"summary", "description", "runbook"}
     assert "First: " in alert["annotations"]["description"]
@@ -143,13 +143,13 @@ def alert_metric(alert: Any) -> str:
     return found[0]
 
 
-def test_only_a_server_that_is_down_wakes_somebody() -> None:
+def test_only_a_server_that_is_down_is_critical() -> None:
     critical = [rule["alert"] for rule in rules(ALERTS) if rule.get("labels", {}).get("severity") == "critical"]
     assert critical == ["InnoDBDown"]
 
 
 @each_alert
-def test_each_alert_uses_metrics_and_labels_that_are_exposed(alert: Any, prometheus: Prometheus) -> None:
+def test_each_alert_uses_exposed_metrics_and_labels(alert: Any, prometheus: Prometheus) -> None:
     there = labels(prometheus.parse(alert["expr"]), EXPOSED) | {"alertname", *alert.get("labels", {})}
     assert there >= TARGET
     for text in alert["annotations"].values():
@@ -164,7 +164,7 @@ def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus
     for rule in rules(RECORDED):
         level, metric, operations = rule["record"].split(":")
         there = labels(prometheus.parse(rule["expr"]), known)
-        # instance stands for all labels of the target, which are kept.
+        # instance stands for all labels of the target.
         expected = {label for word in level.split("_") for label in (TARGET if word == "instance" else {word})}
         assert there == expected
         assert operations
@@ -173,7 +173,7 @@ def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus
         known[rule["record"]] = there
 
 
-def test_the_oldest_prometheus_takes_what_is_shipped(tmp_path: Path) -> None:
+def test_the_oldest_prometheus_accepts_the_shipped_rules(tmp_path: Path) -> None:
     with or_give_up(running(tmp_path, [], rules=[ALERTS, RECORDED], suite=OLDEST)) as started:
         loaded = {rule["name"]: rule["health"] for rule in started.rules()}
     assert set(loaded) == {rule.get("alert") or rule["record"] for path in (ALERTS, RECORDED) for rule in rules(path)}

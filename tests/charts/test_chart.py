@@ -1,4 +1,4 @@
-"""The chart as a whole: its version, what it writes by default and with everything, and what it says of itself."""
+"""The chart as a whole: version, manifests by default and with every option, and notes."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ ACCOUNT = "'innodb_advisor'@'{host}'"
 
 
 def notes(**values: Any) -> str:
-    """What people read once it is installed. helm prints it only of a release in a cluster."""
+    """The notes after an installation. helm prints them only for a release in a cluster."""
     template = 'kind: Notes\nsaid: {{ include "innodb-advisor.notes" (index .Subcharts "innodb-advisor") | quote }}'
     return str(of_kind(had(lambda: chart.of_parent(values, template)), "Notes")["said"])
 
 
 def ask(url: str, how: str = "http") -> subprocess.CompletedProcess[str]:
-    """As the pod of `helm test` does."""
+    """Run ask.py as the pod of `helm test` does."""
     command = [sys.executable, "-c", ASK.read_text(encoding="utf-8"), url, how]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
 
 
-def test_the_chart_takes_the_image_of_this_version() -> None:
+def test_the_chart_uses_the_image_of_this_version() -> None:
     about = YAML(typ="safe", pure=True).load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
     assert about["appVersion"] == __version__
     assert container(rendered({"dsn": DSN}))["image"] == f"innodb-advisor:{__version__}"
 
 
-def test_helm_has_nothing_to_say_against_it() -> None:
+def test_helm_lint_finds_no_problem() -> None:
     arguments = ("lint", "--strict", str(chart.CHART), "--kube-version", chart.OLDEST)
     said = had(lambda: helm.run(*arguments, values={"dsn": DSN}))
     assert re.findall(r"^\[(?!INFO).*", said, re.MULTILINE) == []
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in GOLDEN])
-def test_what_is_written_is_what_was_looked_through(path: Path) -> None:
+def test_manifests_equal_the_reviewed_golden_files(path: Path) -> None:
     assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m tools.chart"
 
 
-def test_every_kubernetes_that_it_is_for_has_schemas_and_the_ends_are_tested() -> None:
+def test_every_supported_kubernetes_has_schemas_and_the_oldest_and_newest_are_tested() -> None:
     about = YAML(typ="safe", pure=True).load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
     assert about["kubeVersion"] == f">={chart.OLDEST}-0"
     known = all_versions()
@@ -73,7 +73,7 @@ def test_golden_manifests_are_valid_and_restricted(path: Path, kubernetes: str) 
     assert [found for pod in pods(manifests) for found in violations(pod)] == []
 
 
-def test_every_dashboard_is_a_configmap_that_grafanas_sidecar_finds() -> None:
+def test_every_dashboard_is_a_configmap_for_grafanas_sidecar() -> None:
     wanted = {"dsn": DSN, "dashboards": {"enabled": True, "annotations": {"grafana_folder": "InnoDB"}}}
     found = [each for each in rendered(wanted) if each["kind"] == "ConfigMap"]
     files = sorted((chart.CHART / "dashboards").glob("*.json"))
@@ -88,7 +88,7 @@ def test_every_dashboard_is_a_configmap_that_grafanas_sidecar_finds() -> None:
         assert problems(each, chart.NEWEST) == ""
 
 
-def test_the_packed_chart_has_all_that_it_needs_and_fits_a_release(tmp_path: Path) -> None:
+def test_the_packed_chart_is_complete_and_fits_a_release(tmp_path: Path) -> None:
     had(lambda: helm.run("package", str(chart.CHART), "--destination", str(tmp_path)))
     [packed] = tmp_path.iterdir()
     with tarfile.open(packed) as archive:
@@ -96,11 +96,11 @@ def test_the_packed_chart_has_all_that_it_needs_and_fits_a_release(tmp_path: Pat
     kinds = ("alerts", "dashboards", "files", "templates")
     wanted = [path for kind in kinds for path in (chart.CHART / kind).rglob("*.*")]
     assert {str(path.relative_to(chart.CHART.parent)) for path in wanted} <= names
-    # helm keeps the chart and what it wrote in one Secret, of which a cluster takes a MiB: both, and as base64.
+    # helm stores the chart and its manifests as base64 in one Secret, which may have 1 MiB.
     assert 3 * packed.stat().st_size < MOST_OF_A_CONFIGMAP
 
 
-def test_the_alerts_and_recording_rules_are_those_of_the_files() -> None:
+def test_the_prometheusrule_has_the_alerts_and_recording_rules_of_the_files() -> None:
     files = sorted((chart.CHART / "alerts").glob("*.yaml"))
     groups = [group for path in files for group in YAML(typ="safe").load(path.read_text(encoding="utf-8"))["groups"]]
     found = of_kind(rendered({"dsn": DSN, "prometheusRule": {"enabled": True}}), "PrometheusRule")
@@ -108,7 +108,7 @@ def test_the_alerts_and_recording_rules_are_those_of_the_files() -> None:
     assert problems(found, chart.NEWEST) == ""
 
 
-def test_alerts_can_be_left_out_and_get_labels_of_their_own() -> None:
+def test_alerts_can_be_left_out_and_get_extra_labels() -> None:
     alerts = {"disabled": ["InnoDBDown"], "labels": {"team": "dba", "severity": "page"}}
     wanted = {"enabled": True, "recording": False, "labels": {"release": "prometheus"}, "alerts": alerts}
     found = of_kind(rendered({"dsn": DSN, "prometheusRule": wanted}), "PrometheusRule")
@@ -119,7 +119,7 @@ def test_alerts_can_be_left_out_and_get_labels_of_their_own() -> None:
     assert found["metadata"]["labels"]["release"] == "prometheus"
 
 
-def test_a_finding_that_the_sidecar_sends_to_alertmanager_is_not_told_by_prometheus_too() -> None:
+def test_a_finding_that_the_sidecar_sends_to_alertmanager_is_not_an_alert_of_prometheus_too() -> None:
     told = []
     for urls in ([], ["http://alertmanager:9093"]):
         values = {"dsn": DSN, "prometheusRule": {"enabled": True}, "alertmanager": {"urls": urls}}
@@ -129,7 +129,7 @@ def test_a_finding_that_the_sidecar_sends_to_alertmanager_is_not_told_by_prometh
 
 
 @pytest.mark.parametrize(("deployment", "host"), [(True, "%"), (False, "127.0.0.1")], ids=["Deployment", "sidecars"])
-def test_the_notes_have_the_account_that_the_readme_has(deployment: bool, host: str) -> None:  # noqa: FBT001 - a parameter
+def test_the_notes_create_the_same_account_as_the_readme(deployment: bool, host: str) -> None:  # noqa: FBT001 - a parameter
     said = notes(dsn="mysql://innodb_advisor@db:3306", existingSecret="pw", deployment={"enabled": deployment})
     account = ACCOUNT.format(host=host)
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -138,14 +138,14 @@ def test_the_notes_have_the_account_that_the_readme_has(deployment: bool, host: 
     assert "without a password" not in said
 
 
-def test_the_notes_say_what_is_still_missing() -> None:
+def test_the_notes_name_missing_settings() -> None:
     said = notes(dsn=DSN)
     assert "logs in without a password" in said
     assert "Nothing scrapes it yet" in said
     assert "'advisor'@'%'" in said
 
 
-def test_helm_test_finds_a_sidecar_that_lives(tmp_path: Path) -> None:
+def test_helm_test_accepts_a_healthy_sidecar(tmp_path: Path) -> None:
     sidecar = Sidecar(tmp_path, "--recording", capture(RECORDING))
     try:
         done = ask(sidecar.url)
@@ -157,7 +157,7 @@ def test_helm_test_finds_a_sidecar_that_lives(tmp_path: Path) -> None:
     assert ask(sidecar.url, "tcp").returncode == 1
 
 
-def test_helm_test_takes_a_sidecar_that_asks_for_a_login(tmp_path: Path) -> None:
+def test_helm_test_accepts_a_sidecar_that_requires_a_login(tmp_path: Path) -> None:
     sidecar = Secured(tmp_path, {"basic_auth_users": {"prometheus": hashed("secret")}})
     try:
         assert "requires a login" in ask(sidecar.url).stdout

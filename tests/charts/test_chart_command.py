@@ -1,4 +1,4 @@
-"""What the manifests tell the command, against the command itself: its options, variables and files."""
+"""The manifests' arguments, variables and files, checked against the command itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PASSWORD = "correct-horse-9"
 
 
 def parsed(arguments: list[str]) -> Mapping[str, Any]:
-    """The options of `serve` as click reads them, without serving."""
+    """The options of `serve`, parsed by click without serving."""
     assert arguments[0] == "serve"
     return dict(serve.make_context("serve", arguments[1:]).params)
 
@@ -42,7 +42,7 @@ def everything() -> list[Any]:
     return rendered(values_of(EVERYTHING))
 
 
-def test_the_command_takes_every_argument(everything: list[Any]) -> None:
+def test_the_command_accepts_every_argument(everything: list[Any]) -> None:
     found = parsed(container(everything)["args"])
     assert found["listen"] == ("", 9747)
     assert found["interval"] == 15.0
@@ -52,24 +52,24 @@ def test_the_command_takes_every_argument(everything: list[Any]) -> None:
     assert found["external_url"] == "https://advisor.example.com"
 
 
-def test_the_command_takes_the_arguments_of_a_sidecar() -> None:
+def test_the_command_accepts_a_sidecars_arguments() -> None:
     made = had(lambda: chart.sidecar(values_of(chart.GOLDEN / "sidecar.values.yaml")))
     found = parsed(made.container["args"])
     assert found["state_dir"] == Path("/var/lib/innodb-advisor/state")
     assert found["rules"] == Path(f"{MOUNTED}/rules")
 
 
-def test_an_option_that_is_no_more_would_be_found() -> None:
+def test_a_removed_option_is_detected() -> None:
     with pytest.raises(click.NoSuchOption):
         parsed([*container(rendered({"dsn": DSN, "extraArgs": ["--no-such-option"]}))["args"]])
 
 
-def test_the_variables_are_those_that_the_command_reads(everything: list[Any]) -> None:
+def test_the_command_reads_every_variable(everything: list[Any]) -> None:
     names = [each["name"] for each in container(everything)["env"]]
     assert names == [options.DSN_VARIABLE, "TZ"]
 
 
-def test_the_server_and_its_tls_are_what_was_said(everything: list[Any]) -> None:
+def test_the_dsn_has_the_configured_server_and_tls(everything: list[Any]) -> None:
     [dsn] = [each["value"] for each in container(everything)["env"] if each["name"] == options.DSN_VARIABLE]
     found = target.from_dsn(dsn)
     assert (found.host, found.port, found.user) == ("2001:db8::1", 3307, "innodb_advisor")
@@ -78,24 +78,27 @@ def test_the_server_and_its_tls_are_what_was_said(everything: list[Any]) -> None
 
 
 @pytest.mark.parametrize("dsn", ["mysql://a@db", "mysql://a@db:3306/", "mysql://a@db:3306?ssl-mode=REQUIRED"])
-def test_the_files_of_tls_are_added_to_any_dsn(dsn: str) -> None:
+def test_tls_files_are_added_to_any_dsn(dsn: str) -> None:
     values = {"dsn": dsn, "serverTLS": {"mode": "VERIFY_CA", "caConfigMap": "ca"}}
     found = target.from_dsn(container(rendered(values))["env"][0]["value"])
     assert (found.host, found.mode, found.ssl_ca) == ("db", "VERIFY_CA", f"{MOUNTED}/server-tls/ca.crt")
 
 
-def test_every_file_that_is_named_is_mounted_and_nothing_else_is(everything: list[Any]) -> None:
+def test_exactly_the_named_files_are_mounted(everything: list[Any]) -> None:
     found = container(everything)
     files = [Path(each) for each in found["args"] if each.startswith("/")]
     mounts = {Path(each["mountPath"]) for each in found["volumeMounts"]}
     named = {path.parent for path in files} | set(files)
-    assert mounts - named == {Path("/etc/more"), Path(f"{MOUNTED}/server-tls")}  # extraVolumes, and what the DSN names
+    assert mounts - named == {
+        Path("/etc/more"),
+        Path(f"{MOUNTED}/server-tls"),
+    }  # extraVolumes, and files of the DSN
     assert all(mounts & {path, *path.parents} for path in files)
-    # A file that is mounted by itself would not follow its Secret or ConfigMap.
+    # A file mounted with subPath would not follow its Secret or ConfigMap.
     assert [each for each in found["volumeMounts"] if "subPath" in each] == []
 
 
-def test_the_configuration_and_the_web_configuration_are_ones_that_it_reads(tmp_path: Path) -> None:
+def test_the_command_reads_the_configuration_and_the_web_configuration(tmp_path: Path) -> None:
     values = {
         "dsn": DSN,
         "config": {"server": {"cores": 4, "memory": "16G"}, "suppress": [{"rule": "warmup-disabled", "reason": "no"}]},
@@ -110,7 +113,7 @@ def test_the_configuration_and_the_web_configuration_are_ones_that_it_reads(tmp_
     assert set(web_configuration.load(web).content.users) == {"prometheus"}
 
 
-def test_what_goes_to_alertmanager_is_said_as_the_sidecar_reads_it(everything: list[Any], tmp_path: Path) -> None:
+def test_the_sidecar_reads_the_alertmanager_configuration(everything: list[Any], tmp_path: Path) -> None:
     [secret] = [each for each in everything if each["metadata"]["name"].endswith("-alertmanager")]
     path = tmp_path / "alertmanager.yml"
     path.write_bytes(base64.b64decode(secret["data"]["alertmanager.yml"]))
@@ -122,11 +125,11 @@ def test_the_schema_has_every_key_of_these_files() -> None:
     assert set(keys["alertmanager"]["properties"]["config"]["properties"]) == set(
         http_configuration.HttpConfig.model_fields
     )
-    # Rules of a user's own are mounted by `rules`, which is the one that wins.
+    # `rules` mounts the user's own rules, and takes precedence.
     assert set(keys["config"]["properties"]) == set(configuration.Configuration.model_fields) - {"rules"}
 
 
-def test_secrets_are_in_no_argument_and_no_variable(everything: list[Any]) -> None:
+def test_no_argument_or_variable_holds_a_secret(everything: list[Any]) -> None:
     found = container(everything)
     assert PASSWORD in EVERYTHING.read_text(encoding="utf-8")
     assert PASSWORD not in str(found["args"]) + str(found["env"])

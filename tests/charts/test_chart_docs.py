@@ -1,4 +1,4 @@
-"""docs/kubernetes.md: what it shows is taken, and what it names is there."""
+"""The examples and links of docs/kubernetes.md are valid."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def load(text: str) -> Any:
 
 
 @pytest.mark.parametrize("example", [pytest.param(each, id=each.partition(":")[0]) for each in EXAMPLES])
-def test_the_chart_takes_every_example(example: str) -> None:
+def test_the_chart_accepts_every_example(example: str) -> None:
     manifests = rendered({"dsn": DSN, **load(example)})
     assert [found for each in manifests if (found := problems(each, chart.NEWEST))] == []
 
 
-def test_a_chart_of_ones_own_writes_what_is_shown() -> None:
+def test_the_example_parent_chart_gives_the_shown_manifests() -> None:
     [values] = re.findall(r"```yaml\n# values\.yaml of your chart\n(.*?)```", TEXT, re.DOTALL)
     [pod] = re.findall(r"```yaml\n# the pod template[^\n]*\n(.*?)```", TEXT, re.DOTALL)
     spec = "".join(
@@ -41,7 +41,7 @@ def test_a_chart_of_ones_own_writes_what_is_shown() -> None:
     assert {each["kind"] for each in made} == {"Pod", "PodMonitor"}
 
 
-def test_links_lead_to_a_file_and_a_heading_of_it() -> None:
+def test_links_resolve_to_a_file_and_heading() -> None:
     for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", TEXT):
         page = (PAGE.parent / target) if target else PAGE
         assert page.exists(), target
@@ -49,7 +49,7 @@ def test_links_lead_to_a_file_and_a_heading_of_it() -> None:
     assert docs.links(TEXT)
 
 
-def test_the_account_is_that_of_the_readme() -> None:
+def test_the_account_is_the_readmes() -> None:
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     for statement in re.findall(r"^(?:CREATE USER|GRANT) .*;$", readme, re.MULTILINE)[:4]:
         assert statement.replace("127.0.0.1", "%") in TEXT
@@ -60,7 +60,7 @@ def test_every_snippet_is_linked() -> None:
     assert linked == {path.name for path in chart.SIDECARS.iterdir()}
 
 
-def test_the_versions_are_those_that_are_tested() -> None:
+def test_the_versions_are_the_tested_ones() -> None:
     oldest, native, newest = (each.removesuffix(".0") for each in (chart.OLDEST, chart.OLDEST_NATIVE, chart.NEWEST))
     assert f"Kubernetes {oldest} or later, {native} for native sidecars" in TEXT
     assert f"of {oldest} and {newest}" in TEXT.replace("\n", " ")

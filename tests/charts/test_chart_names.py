@@ -1,4 +1,4 @@
-"""Names that YAML would take for something else, and names as long as they may be."""
+"""Names that YAML could misread, and names of maximum length."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def labels(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def own(manifest: Manifest) -> list[dict[str, Any]]:
-    """Those that name the release."""
+    """The label mappings that name the release."""
     return [each for each in labels(manifest) if "app.kubernetes.io/instance" in each]
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_release_of_any_name_is_itself_everywhere(release: str) -> None:
-    dashboards = {"enabled": release == LONG}  # they take long to read
+def test_a_release_of_any_name_keeps_its_name_everywhere(release: str) -> None:
+    dashboards = {"enabled": release == LONG}  # parsing them takes long
     manifests = rendered({**EVERYTHING, "dashboards": dashboards}, release=release, namespace="on")
     for each in manifests:
         name = each["metadata"]["name"]
@@ -62,23 +62,23 @@ def test_a_release_of_any_name_is_itself_everywhere(release: str) -> None:
     assert re.fullmatch(DNS_1035, service), service
 
 
-def test_two_long_releases_have_names_of_their_own() -> None:
+def test_two_long_release_names_stay_distinct() -> None:
     names = [of_kind(rendered({"dsn": DSN}, release=LONG[:-1] + end), "Deployment")["metadata"]["name"] for end in "ab"]
     assert names[0] != names[1]
 
 
-def test_a_release_that_has_the_charts_name_does_not_have_it_twice() -> None:
+def test_a_release_with_the_charts_name_does_not_repeat_it() -> None:
     assert of_kind(rendered({"dsn": DSN}, release="innodb-advisor"), "Service")["metadata"]["name"] == "innodb-advisor"
 
 
-def test_names_can_be_given() -> None:
+def test_names_can_be_overridden() -> None:
     given = rendered({"dsn": DSN, "fullnameOverride": "shop-advisor", "nameOverride": "advisor"})
     assert of_kind(given, "Service")["metadata"]["name"] == "shop-advisor"
     assert of_kind(given, "Service")["spec"]["selector"]["app.kubernetes.io/name"] == "advisor"
     assert of_kind(rendered({"dsn": DSN, "nameOverride": "advisor"}), "Service")["metadata"]["name"] == "shop-advisor"
 
 
-def test_the_service_leads_to_the_deployments_pod_and_not_to_that_of_helm_test() -> None:
+def test_the_service_selects_the_deployments_pod_and_not_the_helm_test_pod() -> None:
     manifests = rendered(EVERYTHING)
     selected = of_kind(manifests, "Service")["spec"]["selector"].items()
     assert selected <= of_kind(manifests, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
@@ -87,7 +87,7 @@ def test_the_service_leads_to_the_deployments_pod_and_not_to_that_of_helm_test()
     assert of_kind(manifests, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"] == dict(selected)
 
 
-def test_what_a_user_labels_does_not_change_what_is_selected() -> None:
+def test_user_labels_do_not_change_the_selector() -> None:
     labelled = {"dsn": DSN, "podLabels": {"app.kubernetes.io/instance": "another", "team": "dba"}}
     found = of_kind(rendered(labelled), "Deployment")["spec"]
     assert found["selector"]["matchLabels"].items() <= found["template"]["metadata"]["labels"].items()

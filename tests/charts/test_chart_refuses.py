@@ -1,4 +1,4 @@
-"""Values that cannot be meant are refused before anything reaches the cluster, with words that name them."""
+"""The chart rejects invalid values by name, before anything reaches the cluster."""
 
 from __future__ import annotations
 
@@ -110,18 +110,18 @@ def test_a_bad_value_is_named(values: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.parametrize(("values", "words"), named(BY_TEMPLATE))
-def test_values_that_contradict_each_other_are_named(values: dict[str, Any], words: str) -> None:
+def test_contradictory_values_are_named(values: dict[str, Any], words: str) -> None:
     said = refused({"dsn": DSN, **values})
     assert words in said
     assert "hush" not in said
 
 
-def test_a_kubernetes_that_is_too_old_is_refused() -> None:
+def test_a_kubernetes_release_that_is_too_old_is_rejected() -> None:
     assert "which is incompatible with Kubernetes v1.24.0" in refused({"dsn": DSN}, kubernetes="1.24.0")
 
 
 def schemas(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every key that the schema knows, with its own part of it."""
+    """Every key in the schema, with its subschema."""
     for name, each in node.get("properties", {}).items():
         yield f"{path}/{name}", each
         yield from schemas(each, f"{path}/{name}")

@@ -63,24 +63,24 @@ def test_a_restricted_pod_breaches_nothing() -> None:
 
 
 @pytest.mark.parametrize(("control", "of_pod", "of_container"), BREACHES)
-def test_a_breach_is_found(control: str, of_pod: dict[str, Any], of_container: dict[str, Any]) -> None:
+def test_a_breach_is_reported(control: str, of_pod: dict[str, Any], of_container: dict[str, Any]) -> None:
     assert control in str(violations(altered(of_pod, of_container)))
 
 
 @pytest.mark.parametrize(("control", "keys"), OF_CONTAINERS)
-def test_a_breach_of_a_container_is_found_in_any_of_them(control: str, keys: dict[str, Any]) -> None:
+def test_a_breach_is_reported_for_any_container(control: str, keys: dict[str, Any]) -> None:
     for kind in ("containers", "initContainers"):
         pod = copy.deepcopy(POD)
         pod[kind] = [{**POD["containers"][0], **keys}]
         assert control in str(violations(pod))
 
 
-def test_what_is_not_said_is_no_permission() -> None:
+def test_a_missing_setting_is_not_permission() -> None:
     for key in POD["securityContext"]:
         rest = {other: value for other, value in POD["securityContext"].items() if other != key}
         assert violations({**POD, "securityContext": rest}) == [f"a: {key}"]
     assert len(violations({"containers": [{"name": "a"}]})) == 4
 
 
-def test_every_pod_of_the_chart_is_looked_at() -> None:
-    assert len(list(pods(rendered({"dsn": DSN})))) == 2  # the Deployment's, and that of helm test
+def test_every_pod_of_the_chart_is_checked() -> None:
+    assert len(list(pods(rendered({"dsn": DSN})))) == 2  # the Deployment's pod and the helm test pod

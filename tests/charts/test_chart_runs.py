@@ -1,7 +1,7 @@
-"""What the chart writes, run: the real command with the arguments, variables and files of the manifests.
+"""The real command, run with the arguments, variables and files of the manifests.
 
-The kubelet's part is played here: files are laid out as it lays them out, and probes ask as it asks. The server that is
-named is away, which a sidecar lives with.
+The test plays the kubelet: it lays out files and probes in the same way. The named server does not exist; a sidecar
+tolerates that.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOUNTS = r"/(etc|var/lib)/innodb-advisor"
 
 
 class Run(Sidecar):
-    """The Deployment's container, as a process; what it mounts is below ``root``."""
+    """The Deployment's container as a process; its mounts are below ``root``."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Run(Sidecar):
         return re.search(r"serving on (https?://127\.0\.0\.1:\d+)/", self.log()) or self.process.poll() is not None
 
     def lay(self, place: Path, wanted: Mapping[str, bytes]) -> None:
-        """Files as the kubelet lays them: links through ``..data``, which it swaps when something changes."""
+        """Lay out files like the kubelet: links through ``..data``, which it swaps on changes."""
         place.mkdir(parents=True, exist_ok=True)
         version = place / f"..{len(list(place.iterdir()))}"
         version.mkdir()
@@ -87,14 +87,14 @@ class Run(Sidecar):
         return super().get(path, verify=self._trusting, **options)
 
     def probe(self, name: str) -> int:
-        """The status that the kubelet would get."""
+        """The HTTP status that the kubelet would see."""
         ask = self.container[f"{name}Probe"]["httpGet"]
         assert ask["scheme"] == self.url.partition("://")[0].upper()
         return self.get(ask["path"]).status_code
 
 
 def contents(manifests: list[Manifest]) -> dict[str, dict[str, bytes]]:
-    """What Secrets and ConfigMaps hold, by name."""
+    """The content of Secrets and ConfigMaps, by name."""
     found = {}
     for each in manifests:
         if each["kind"] == "Secret":
@@ -139,12 +139,12 @@ def run(tmp_path_factory: pytest.TempPathFactory, authority: Authority, issued: 
         started.stop()
 
 
-def test_the_command_serves_with_all_of_it(run: Run) -> None:
+def test_the_command_serves_with_every_option(run: Run) -> None:
     assert run.process.poll() is None, run.log()
     assert run.url.startswith("https://")
 
 
-def test_probes_find_that_it_lives_and_that_it_does_not_see_its_server(run: Run) -> None:
+def test_probes_report_it_alive_but_not_ready_without_its_server(run: Run) -> None:
     assert run.probe("startup") == run.probe("liveness") == 200
     assert run.probe("readiness") == 503
 
@@ -154,7 +154,7 @@ def test_rules_and_suppressions_come_from_the_configmaps(run: Run) -> None:
     assert found.status_code == 200, found.text
 
 
-def test_the_state_folder_can_be_made_in_the_volume(run: Run) -> None:
+def test_the_state_folder_can_be_created_in_the_volume(run: Run) -> None:
     wait_for((run.root / "var/lib/innodb-advisor/state").is_dir)
 
 
@@ -173,7 +173,7 @@ def test_its_password_is_in_no_argument(run: Run) -> None:
     assert "correct-horse-9" not in str(container(rendered(VALUES)))
 
 
-def test_a_rule_that_is_changed_in_the_configmap_is_in_force_without_a_new_pod(run: Run) -> None:
+def test_a_rule_changed_in_the_configmap_takes_effect_without_a_new_pod(run: Run) -> None:
     changed = {**VALUES, "rules": {**VALUES["rules"], "another.yaml": RULE.read_text().replace(RULE.stem, "another")}}
     [volume] = [
         each

@@ -1,4 +1,4 @@
-"""The sidecar: the named template, and docs/sidecars for what people run MySQL with."""
+"""The sidecar: the named template, and the snippets of docs/sidecars for MySQL operators and charts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WAYS: Mapping[str, tuple[Way, Way]] = {
 
 
 def parts(snippet: Snippet) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Secret, what holds the sidecar, PodMonitor."""
+    """The Secret, the object that holds the sidecar, and the PodMonitor."""
     secret, holder, monitor = read((chart.SIDECARS / f"{snippet.name}.yaml").read_text(encoding="utf-8"))
     return dict(secret), dict(holder), dict(monitor)
 
@@ -46,7 +46,7 @@ def at(node: Any, way: Way) -> Any:
 
 
 def pod(snippet: Snippet) -> dict[str, Any]:
-    """A pod with the sidecar and a server, and with nothing else that could help the sidecar."""
+    """A pod with only the sidecar and a server."""
     holder = parts(snippet)[1]
     sidecar, volumes = (at(holder, way) for way in WAYS[snippet.name])
     server = {"name": "mysqld", "image": "mysql"}
@@ -64,17 +64,17 @@ def sidecar_of(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @each_snippet
-def test_a_snippet_is_as_the_chart_makes_it(snippet: Snippet) -> None:
+def test_a_snippet_equals_the_charts_output(snippet: Snippet) -> None:
     path = chart.SIDECARS / f"{snippet.name}.yaml"
     assert documents()[path] == path.read_text(encoding="utf-8"), "run: .venv/bin/python -m tools.chart"
 
 
-def test_there_is_no_other_file_among_them() -> None:
+def test_docs_sidecars_has_no_other_file() -> None:
     assert {path.stem for path in chart.SIDECARS.iterdir()} == {each.name for each in SNIPPETS} == set(WAYS)
 
 
 @each_snippet
-def test_kubernetes_takes_the_pod(snippet: Snippet) -> None:
+def test_kubernetes_accepts_the_pod(snippet: Snippet) -> None:
     secret, holder, monitor = parts(snippet)
     for kubernetes in (chart.OLDEST_NATIVE if snippet.native else chart.OLDEST, chart.NEWEST):
         assert problems(pod(snippet), kubernetes) == ""
@@ -84,7 +84,7 @@ def test_kubernetes_takes_the_pod(snippet: Snippet) -> None:
         assert problems(holder, chart.NEWEST) == ""
 
 
-def test_before_1_29_an_init_container_could_not_go_on_running() -> None:
+def test_a_native_sidecar_is_rejected_before_kubernetes_1_29() -> None:
     [native] = [each for each in SNIPPETS if each.native]
     assert problems(pod(native), "1.27.0")
     with pytest.raises(HelmFailed, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
@@ -93,14 +93,14 @@ def test_before_1_29_an_init_container_could_not_go_on_running() -> None:
 
 
 @each_snippet
-def test_the_sidecar_is_restricted_whatever_its_pod_is(snippet: Snippet) -> None:
+def test_the_sidecar_is_restricted_in_any_pod(snippet: Snippet) -> None:
     spec = pod(snippet)["spec"]
     assert [found for found in violations(spec) if not found.startswith("mysqld")] == []
     assert violations(spec)  # the server of this test has no security context
 
 
 @each_snippet
-def test_the_sidecar_cannot_turn_clients_away_from_its_server(snippet: Snippet) -> None:
+def test_the_sidecar_does_not_affect_its_pods_readiness(snippet: Snippet) -> None:
     found = sidecar_of(pod(snippet)["spec"])
     assert "readinessProbe" not in found
     assert {"startupProbe", "livenessProbe"} <= set(found)
@@ -108,7 +108,7 @@ def test_the_sidecar_cannot_turn_clients_away_from_its_server(snippet: Snippet) 
 
 
 @each_snippet
-def test_the_command_takes_the_sidecars_arguments(snippet: Snippet) -> None:
+def test_the_command_accepts_the_sidecars_arguments(snippet: Snippet) -> None:
     found = sidecar_of(pod(snippet)["spec"])
     name, *arguments = found["args"]
     assert name == "serve"
@@ -125,7 +125,7 @@ def test_a_snippet_is_complete(snippet: Snippet) -> None:
     assert set(secret["stringData"]) == {item["key"] for each in volumes for item in each["secret"]["items"]}
     found = sidecar_of(pod(snippet)["spec"])
     [endpoint] = monitor["spec"]["podMetricsEndpoints"]
-    assert endpoint["port"] == found["ports"][0]["name"] != "metrics"  # another exporter's, in most of these pods
+    assert endpoint["port"] == found["ports"][0]["name"] != "metrics"  # most of these pods have another exporter's
     assert monitor["spec"]["selector"] == {"matchLabels": dict(snippet.labels)}
     assert [each["targetLabel"] for each in endpoint["relabelings"]] == ["instance"]  # a pod's address changes
     text = (chart.SIDECARS / f"{snippet.name}.yaml").read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_a_snippet_is_complete(snippet: Snippet) -> None:
 
 
 @pytest.mark.parametrize("name", ["percona-server", "oracle-mysql-operator", "moco", "vitess"])
-def test_a_misplaced_sidecar_would_be_found(name: str) -> None:
+def test_a_misplaced_sidecar_is_detected(name: str) -> None:
     [snippet] = [each for each in SNIPPETS if each.name == name]
     holder = parts(snippet)[1]
     schema = jsonschema_rs.validator_for(SCHEMAS[holder["kind"]])
@@ -147,7 +147,7 @@ def test_a_misplaced_sidecar_would_be_found(name: str) -> None:
     assert not schema.is_valid(holder)
 
 
-def test_a_parent_chart_gets_container_volumes_and_what_they_mount() -> None:
+def test_a_parent_chart_gets_the_container_its_volumes_and_their_sources() -> None:
     values = {
         "dsn": "mysql://me@/?socket=/run/mysqld/mysqld.sock",
         "password": "p",

@@ -1,4 +1,4 @@
-"""Whatever is chosen, and with whatever else: manifests that Kubernetes takes, and pods that `restricted` allows."""
+"""Every pair of options gives manifests that Kubernetes accepts and pods that `restricted` allows."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ KUBERNETES = (chart.OLDEST, chart.NEWEST)
 
 
 def pairwise() -> Iterator[dict[str, int]]:
-    """Rows in which every two choices of two names stand together at least once, and not many more."""
+    """A small set of rows that has each pair of choices of two names at least once."""
     names = list(CHOICES)
     missing = {
         ((one, i), (other, j))
@@ -81,7 +81,7 @@ def pairwise() -> Iterator[dict[str, int]]:
         row: dict[str, int] = dict(min(missing))
         for name in names:
             if name not in row:
-                # What meets the most others that it has not met yet.
+                # The choice with the most pairs still missing.
                 row[name] = max(range(len(CHOICES[name])), key=lambda i: len(_pairs({**row, name: i}) & missing))
         missing -= _pairs(row)
         yield row
@@ -93,14 +93,14 @@ def _pairs(row: Mapping[str, int]) -> set[tuple[tuple[str, int], tuple[str, int]
 
 
 def values(row: Mapping[str, int]) -> dict[str, Any]:
-    """What a row chooses, in one."""
+    """The merged values of a row."""
     return {key: value for name, i in row.items() for key, value in CHOICES[name][i].items()}
 
 
 ROWS = list(pairwise())
 
 
-def test_every_two_choices_are_tried_together() -> None:
+def test_every_pair_of_choices_is_tried() -> None:
     keys = [set(each) for choices in CHOICES.values() for each in choices]
     assert len({key for each in keys for key in each}) > 25
     tried = set().union(*(_pairs(row) for row in ROWS))
@@ -117,7 +117,7 @@ def test_every_choice_is_valid_and_restricted(row: Mapping[str, int]) -> None:
 
 
 def _hangs_together(manifests: list[Any], chosen: Mapping[str, Any]) -> None:
-    """Every Secret and ConfigMap that is mounted is the user's or the chart's, and every mount has its volume."""
+    """Check that each mounted Secret and ConfigMap is the user's or the chart's, and that each mount has a volume."""
     own = {(each["kind"], each["metadata"]["name"]) for each in manifests}
     assert len(own) == len(manifests)
     pod = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]
@@ -136,13 +136,13 @@ def _hangs_together(manifests: list[Any], chosen: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kubernetes", KUBERNETES)
-def test_what_is_checked_against_finds_what_is_wrong(kubernetes: str) -> None:
+def test_the_schemas_find_an_invalid_manifest(kubernetes: str) -> None:
     deployment = of_kind(rendered({"dsn": DSN}), "Deployment")
     assert problems({**deployment, "spec": {**deployment["spec"], "replica": 1}}, kubernetes)
     assert problems({**deployment, "spec": {**deployment["spec"], "replicas": "1"}}, kubernetes)
 
 
-def test_a_probe_asks_as_the_web_configuration_answers() -> None:
+def test_probes_use_the_web_configurations_scheme() -> None:
     users = {"basic_auth_users": {"me": "$2y$10$x"}}
     tls = {"tls_server_config": {"cert_file": "tls.crt"}}
     clients = {"tls_server_config": {"cert_file": "tls.crt", "client_auth_type": "RequireAndVerifyClientCert"}}
@@ -172,7 +172,7 @@ def test_a_probe_asks_as_the_web_configuration_answers() -> None:
         ({"existingSecret": "pw", "existingSecretKey": "db"}, "pw", "db"),
     ],
 )
-def test_the_password_is_a_file_whatever_its_key_is(values: dict[str, Any], name: str, key: str) -> None:
+def test_the_password_is_a_file_for_any_key(values: dict[str, Any], name: str, key: str) -> None:
     manifests = rendered({"dsn": DSN, **values})
     [volume] = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]["volumes"]
     assert volume["secret"] == {"secretName": name, "items": [{"key": key, "path": "password"}]}
@@ -193,7 +193,7 @@ def test_the_password_is_a_file_whatever_its_key_is(values: dict[str, Any], name
         ({"dsn": "mysql://a@127.0.0.1", "instance": "db1"}, "db1"),
     ],
 )
-def test_what_is_scraped_names_the_server_as_the_alerts_of_the_sidecar_do(
+def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
     values: dict[str, Any], instance: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
@@ -209,7 +209,7 @@ def test_what_is_scraped_names_the_server_as_the_alerts_of_the_sidecar_do(
         assert ("sourceLabels" in found[0]) == ("$1" in found[0]["replacement"])
 
 
-def test_a_changed_machine_starts_the_pod_anew_and_a_changed_suppression_does_not() -> None:
+def test_a_changed_machine_restarts_the_pod_and_a_changed_suppression_does_not() -> None:
     def annotations(**config: Any) -> Any:
         found = of_kind(rendered({"dsn": DSN, "config": config}), "Deployment")
         return found["spec"]["template"]["metadata"].get("annotations", {})
@@ -223,7 +223,7 @@ def test_a_changed_machine_starts_the_pod_anew_and_a_changed_suppression_does_no
     ("dsn", "port"),
     [(DSN, 3306), ("mysql://a@db", 3306), ("mysql://a@[2001:db8::1]:3307/?ssl-mode=REQUIRED", 3307)],
 )
-def test_the_policy_lets_the_sidecar_reach_what_it_needs_and_nothing_else(dsn: str, port: int) -> None:
+def test_the_policy_allows_only_the_necessary_connections(dsn: str, port: int) -> None:
     alertmanager = {"urls": ["https://alerts.example.com/prefix", "http://a:9093", "http://b:9093", "http://c"]}
     found = of_kind(
         rendered({"dsn": dsn, "networkPolicy": {"enabled": True}, "alertmanager": alertmanager}), "NetworkPolicy"

@@ -1,4 +1,4 @@
-"""The dashboards of the chart: made from their code, whole, and about metrics that the sidecar has."""
+"""The chart's dashboards: up to date with their code, complete, and about exposed metrics."""
 
 import functools
 import json
@@ -55,7 +55,7 @@ def parse(prometheus: Prometheus) -> Parse:
 
 @pytest.fixture(scope="module")
 def known(prometheus: Prometheus) -> Mapping[str, frozenset[str]]:
-    """The labels of each metric that is exposed or recorded."""
+    """The labels of each exposed or recorded metric."""
     found = dict(EXPOSED)
     for rule in rules(RECORDED):
         found[rule["record"]] = labels(prometheus.parse(rule["expr"]), found)
@@ -63,7 +63,7 @@ def known(prometheus: Prometheus) -> Mapping[str, frozenset[str]]:
 
 
 def expressions(uid: str) -> list[str]:
-    """Every expression of a dashboard: of its panels, annotations and variables."""
+    """Every expression in a dashboard's panels, annotations and variables."""
     model = MODELS[uid]
     asked = [target["expr"] for _, target in queries(model)]
     asked += [event["expr"] for event in model["annotations"]["list"]]
@@ -72,7 +72,7 @@ def expressions(uid: str) -> list[str]:
 
 
 def selectors(tree: Any, function: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The selectors of a syntax tree, each with the function that is applied to it."""
+    """The selectors of a syntax tree, each with the function applied to it."""
     if isinstance(tree, list):
         for each in tree:
             yield from selectors(each, function)
@@ -102,27 +102,27 @@ def named(tree: Any) -> Iterator[tuple[set[str], set[str]]]:
             yield from named(each)
 
 
-def test_the_files_of_the_chart_and_their_page_are_as_the_code_makes_them() -> None:
+def test_the_charts_files_and_their_page_equal_the_codes_output() -> None:
     assert everything.stale() == [], "run python -m tools.dashboards"
 
 
-def test_every_dashboard_is_on_the_page_and_its_links_lead_to_files() -> None:
+def test_every_dashboard_is_on_the_page_and_its_links_resolve() -> None:
     page = everything.PAGE.read_text(encoding="utf-8")
     assert [uid for uid in MODELS if f"<!-- {uid}: " not in page] == []
     assert [each for each in links(page) if not (everything.PAGE.parent / each).exists()] == []
 
 
 @each_dashboard
-def test_grafanas_own_model_reads_it_without_losing_anything(uid: str) -> None:
+def test_grafanas_own_model_reads_it_without_loss(uid: str) -> None:
     model = MODELS[uid]
     read = json.loads(json.dumps(Dashboard.from_json(model), cls=JSONEncoder))
     for event in model["annotations"]["list"]:
-        del event["titleFormat"], event["textFormat"]  # the data source's own, which the model does not have
+        del event["titleFormat"], event["textFormat"]  # belongs to the data source; the model lacks it
     assert read == model
 
 
 @each_dashboard
-def test_its_uid_is_one_that_grafana_takes_and_its_panels_have_ids_of_their_own(uid: str) -> None:
+def test_its_uid_is_valid_and_its_panel_ids_are_unique(uid: str) -> None:
     assert re.fullmatch("[a-z-]{8,40}", uid)
     ids = [panel["id"] for panel in MODELS[uid]["panels"]]
     assert len(set(ids)) == len(ids)
@@ -144,7 +144,7 @@ def test_no_panel_overlaps_another_or_leaves_the_grid(uid: str) -> None:
 
 
 @each_dashboard
-def test_every_panel_says_what_it_means_in_which_unit_and_asks_the_chosen_data_source(uid: str) -> None:
+def test_every_panel_has_a_description_a_unit_and_the_chosen_data_source(uid: str) -> None:
     for panel in panels(MODELS[uid]):
         assert len(panel["description"]) > 20, panel["title"]
         if panel["type"] in NO_QUERY:
@@ -155,7 +155,7 @@ def test_every_panel_says_what_it_means_in_which_unit_and_asks_the_chosen_data_s
 
 
 @each_dashboard
-def test_a_time_series_has_a_legend_and_no_panel_has_a_limit_but_the_one_that_a_fact_backs(uid: str) -> None:
+def test_a_time_series_has_a_legend_and_only_one_panel_has_a_threshold(uid: str) -> None:
     for panel in panels(MODELS[uid]):
         if panel["type"] == "timeseries":
             assert all("{{" in target["legendFormat"] for target in panel["targets"]), panel["title"]
@@ -165,7 +165,7 @@ def test_a_time_series_has_a_legend_and_no_panel_has_a_limit_but_the_one_that_a_
 
 
 @each_dashboard
-def test_it_uses_metrics_and_labels_that_there_are(uid: str, parse: Parse, known: Mapping[str, frozenset[str]]) -> None:
+def test_it_uses_exposed_metrics_and_labels(uid: str, parse: Parse, known: Mapping[str, frozenset[str]]) -> None:
     for expression in expressions(uid):
         for names, of in named(parse(expression)):
             assert of <= set(known), expression
@@ -173,14 +173,12 @@ def test_it_uses_metrics_and_labels_that_there_are(uid: str, parse: Parse, known
 
 
 @each_dashboard
-def test_every_series_is_of_the_chosen_jobs_and_instances_and_rates_are_of_counters_over_the_rate_interval(
-    uid: str, parse: Parse
-) -> None:
+def test_series_filter_by_job_and_instance_and_rates_use_counters_and_the_rate_interval(uid: str, parse: Parse) -> None:
     for expression in expressions(uid):
         assert set(re.findall(r"(\w+)\((?:timestamp\()?[^[(]*\[(.*?)\]", expression)) <= WINDOWS
         for function, selector in selectors(parse(expression)):
             name, matched = selector["name"], {each["name"]: each["value"] for each in selector["matchers"]}
-            if expression not in {"innodb_up", 'innodb_up{job=~"$job"}'}:  # what the variables choose from
+            if expression not in {"innodb_up", 'innodb_up{job=~"$job"}'}:  # the variables' own queries
                 assert matched["job"] == ".+", expression
                 assert matched["instance"] == r"(db-1:9747|db-2:9747)", expression
             assert (function == "rate") == (KINDS.get(name) == "counter"), expression
@@ -217,7 +215,7 @@ def test_a_restart_is_marked_when_the_server_is_seen_again(uptime: str, minutes:
 
 
 @each_dashboard
-def test_it_is_chosen_by_data_source_job_and_instance_and_leads_to_the_others(uid: str) -> None:
+def test_it_has_variables_for_data_source_job_and_instance_and_links_to_the_others(uid: str) -> None:
     model = MODELS[uid]
     variables = {each["name"]: each for each in model["templating"]["list"]}
     assert list(variables) == ["datasource", "job", "instance"]
@@ -229,6 +227,6 @@ def test_it_is_chosen_by_data_source_job_and_instance_and_leads_to_the_others(ui
 
 
 @each_dashboard
-def test_no_title_is_on_it_twice(uid: str) -> None:
+def test_titles_are_unique(uid: str) -> None:
     titles = [panel["title"] for panel in panels(MODELS[uid])]
     assert len(set(titles)) == len(titles)

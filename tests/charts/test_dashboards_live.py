@@ -42,14 +42,14 @@ Case = tuple[str, dict[str, Any]]
 
 
 def lacking(target: Mapping[str, Any], series: Sequence[prometheus.Sample]) -> set[str]:
-    """The labels that a legend or the text of a mark names and that none of the series has."""
+    """The labels in a legend or annotation text that no series has."""
     names = re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "") + target.get("textFormat", ""))
     return set(names) - {label for each in series for label in each.labels}
 
 
 @dataclass
 class Watched:
-    """What the queries are put to."""
+    """The Prometheus under query."""
 
     server: prometheus.Prometheus
     chosen: Chosen
@@ -57,7 +57,7 @@ class Watched:
     deadline: float
 
     def answer(self, target: dict[str, Any]) -> Sequence[prometheus.Sample]:
-        """The series that a query has, as soon as they have what its legend names; in the end those that there are."""
+        """The series of a query, once they have the legend's labels; after the timeout, the series found."""
         while True:
             found = self._now(target)
             if (found and not lacking(target, found)) or time.monotonic() > self.deadline:
@@ -65,7 +65,7 @@ class Watched:
             time.sleep(INTERVAL)
 
     def _now(self, target: dict[str, Any]) -> Sequence[prometheus.Sample]:
-        """The series that it has by now, without those that are no numbers."""
+        """The current series of a query, without NaN values."""
         expression, now = self.chosen.query(target["expr"]), time.time()
         if target.get("instant"):
             found = self.server.query(expression, now)
@@ -75,7 +75,7 @@ class Watched:
         return [each for each in found if any(math.isfinite(value) for _, value in each.values)]
 
     def uptimes(self) -> str:
-        """What was seen of each server, to say beside a mark that is missing: seconds of the range, and the uptime."""
+        """What was seen of each server, for the message on a missing annotation: seconds of the range, and uptime."""
         found = self.server.query_range("innodb_server_uptime_seconds", self.began, time.time(), INTERVAL)
         lines = (
             f"{each.labels['instance']}: {[(round(at - self.began), value) for at, value in each.values]}"
@@ -133,14 +133,14 @@ def _build(connection: "pymysql.Connection[Any]") -> None:
 
 def _buffer_and_merge(connection: "pymysql.Connection[Any]") -> None:
     workloads.insert_rows(connection, "lines", 600, indexes=3, read_back=False, seed=None)
-    with connection.cursor() as cursor:  # the pages that are read here take the changes that wait for them
+    with connection.cursor() as cursor:  # reading these pages merges their pending changes
         cursor.execute("SELECT COUNT(*) FROM shop.lines FORCE INDEX (k1) WHERE k1 < 200000000")
         cursor.fetchall()
 
 
 @contextmanager
 def _sidecar(server: Server, folder: Path) -> Iterator[str]:
-    """One that watches a server, with everything on that has metrics of its own; its address."""
+    """A sidecar for a server, with every option that adds metrics; its address."""
     rules, state = folder / "rules", folder / "state"
     for each in (rules, state):
         each.mkdir()
@@ -162,7 +162,7 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
 
 
 def _change_and_restart(mysql: Server, mariadb: Server, asked: prometheus.Prometheus, load: workloads.Load) -> None:
-    """Change a setting of one server, and start the other one anew, when both have been watched for a while."""
+    """After a while, change a setting of one server and restart the other."""
     wait_for(lambda: asked.query("rate(innodb_ibuf_merges_total[1m]) > 0"), PATIENCE)
     wait_for(
         lambda: asked.query(f'innodb_setting{{name="innodb_old_blocks_pct"}} offset {STEP + 2 * INTERVAL:g}s'), PATIENCE
@@ -198,7 +198,7 @@ def _variables() -> Iterator[Case]:
 
 
 @pytest.mark.parametrize("case", [*_targets()], ids=_title)
-def test_a_panels_query_has_data_and_the_labels_that_its_legend_names(watched: Watched, case: Case) -> None:
+def test_a_panels_query_has_data_and_its_legends_labels(watched: Watched, case: Case) -> None:
     title, target = case
     series = watched.answer(target)
     assert series, f"{title}: no data for {watched.chosen.query(target['expr'])}"
@@ -213,7 +213,7 @@ def test_an_annotation_marks_what_happened(watched: Watched, case: Case) -> None
     assert not lacking(event, marked)
 
 
-def test_a_change_of_a_setting_is_marked_with_its_value_and_nothing_else_is(watched: Watched) -> None:
+def test_only_a_change_of_a_setting_is_marked_with_its_value(watched: Watched) -> None:
     event = next(event for title, event in _annotations() if title == "lru/Settings")
     assert {(each.labels["name"], each.labels["value"]) for each in watched.answer(event)} == {
         ("innodb_old_blocks_pct", "40")
@@ -232,13 +232,13 @@ RECORDED_OR_NOT = [case for case in _targets() if re.search(_RECORD, case[1]["ex
 
 
 @pytest.mark.parametrize("case", RECORDED_OR_NOT, ids=_title)
-def test_a_sum_over_instances_is_the_same_without_the_recording_rules(watched: Watched, case: Case) -> None:
+def test_sums_over_instances_equal_the_recording_rules(watched: Watched, case: Case) -> None:
     expression = watched.chosen.query(case[1]["expr"])
 
     def values(of: str) -> dict[frozenset[tuple[str, str]], float]:
         return {frozenset(each.labels.items()): each.value for each in watched.server.query(of)}
 
-    def same() -> bool:  # a finding may come between an evaluation of the rules and a scrape
+    def same() -> bool:  # a finding may appear between a rule evaluation and a scrape
         found = values(expression)
         return bool(found) and found == values(re.sub(_RECORD, "nothing_of_this_name", expression))
 

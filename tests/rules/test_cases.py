@@ -1,4 +1,4 @@
-"""Every rule has its cases and its page, and says in each case what that expects."""
+"""Every rule has cases and a page, and gives the expected result in each case."""
 
 import contextlib
 from pathlib import Path
@@ -17,7 +17,7 @@ EXAMPLES = check.load(REPOSITORY / "docs" / "example-rules")
 
 
 def usable(each: Rule) -> tuple[Case, ...]:
-    """Its cases; none where they cannot be used, which a test of that rule says."""
+    """The rule's cases; none if they cannot be loaded, which another test reports."""
     with contextlib.suppress(FileError):
         return cases.load(each)
     return ()
@@ -28,10 +28,10 @@ CASES = [
 ]
 SHOWN_BY_ALTERED_RECORDINGS = frozenset(
     {
-        "change-buffer-backlog",  # takes a disk as slow as a hard disk
-        "count-ignores-secondary-index",  # takes MySQL 8.0.17 to 8.0.36
-        "parallel-read-threads-over-cores",  # takes MySQL 8.0.14 to 8.0.25
-        "warmup-disabled",  # takes a server that has been up for an hour
+        "change-buffer-backlog",  # needs a hard disk
+        "count-ignores-secondary-index",  # needs MySQL 8.0.17 to 8.0.36
+        "parallel-read-threads-over-cores",  # needs MySQL 8.0.14 to 8.0.25
+        "warmup-disabled",  # needs an hour of uptime
     }
 )
 """Rules that no server at hand can show firing: of versions, or for machines, that are not to be had here."""
@@ -39,7 +39,7 @@ every_rule = pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
 
 
 @pytest.mark.parametrize(("each", "case"), CASES)
-def test_the_rule_says_what_its_case_expects(each: Rule, case: Case) -> None:
+def test_the_rule_gives_the_cases_expected_result(each: Rule, case: Case) -> None:
     assert [str(difference) for difference in execution.run(each, case)] == []
 
 
@@ -54,7 +54,7 @@ def test_the_cases_show_it_firing_and_silent_after_its_own_advice_and_where_folk
 
 
 @every_rule
-def test_a_case_that_is_said_to_be_silent_or_blind_or_to_fire_is(each: Rule) -> None:
+def test_a_case_does_what_its_name_says(each: Rule) -> None:
     for case in cases.load(each):
         first = case.name.split()[0]
         outcome = "fires" if case.expect else "blind" if case.blind else "silent"
@@ -62,7 +62,7 @@ def test_a_case_that_is_said_to_be_silent_or_blind_or_to_fire_is(each: Rule) -> 
 
 
 @every_rule
-def test_it_says_how_it_was_proved_and_has_a_page(each: Rule) -> None:
+def test_it_has_a_proof_and_a_page(each: Rule) -> None:
     assert each.file.proved
     assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), "run: .venv/bin/python -m tools.docs"
 
@@ -74,6 +74,6 @@ def test_no_cases_are_left_without_their_rule() -> None:
     assert files == {each.id for each in RULES}
 
 
-def test_the_rules_that_only_an_altered_recording_shows_are_known() -> None:
+def test_the_rules_that_fire_only_on_altered_recordings_are_listed() -> None:
     shown = {each.id for each in RULES if any(case.expect and not case.alteration for case in usable(each))}
     assert {each.id for each in RULES} - shown == SHOWN_BY_ALTERED_RECORDINGS

@@ -27,7 +27,7 @@ CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 FOLDERS = "advisor|charts|docs|exporter|lab|rules|tests|tools"
 
 
-def test_every_page_is_as_the_code_and_the_rules_make_it() -> None:
+def test_every_page_equals_the_output_of_code_and_rules() -> None:
     assert [str(path.relative_to(docs.ROOT)) for path in docs.stale()] == [], "run: .venv/bin/python -m tools.docs"
 
 
@@ -98,7 +98,7 @@ def test_the_index_has_every_page() -> None:
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(docs.ROOT)))
 def test_every_path_and_module_of_the_repository_that_is_named_is_there(path: Path) -> None:
-    text = re.sub(r"\]\([^)]*\)", "]", path.read_text(encoding="utf-8"))  # links are the business of the test above
+    text = re.sub(r"\]\([^)]*\)", "]", path.read_text(encoding="utf-8"))  # the test above checks links
     named = re.findall(rf"(?<![\w./-])((?:{FOLDERS})/[\w./-]*[\w/])", text)
     missing = [each for each in named if not (docs.ROOT / each).exists()]
     commands = re.findall(rf"-m ((?:{FOLDERS})(?:\.\w+)*)", text)

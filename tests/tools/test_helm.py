@@ -6,9 +6,7 @@ from lab.packages.cache import Unavailable
 from tools import helm
 
 
-def test_without_go_helm_is_unavailable_and_nothing_of_it_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_go_helm_is_unavailable_and_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INNODB_ADVISOR_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unavailable, match="built with Go, which this machine lacks"):
@@ -16,7 +14,7 @@ def test_without_go_helm_is_unavailable_and_nothing_of_it_is_kept(
     assert not list(tmp_path.glob("helm/v*"))
 
 
-def test_a_module_that_cannot_be_had_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_module_gives_a_one_line_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = tmp_path / "bin" / "go"
     go.parent.mkdir()
     go.write_text("#!/bin/sh\necho 'go: downloading a' >&2\necho 'go: no such host' >&2\nexit 1\n", encoding="utf-8")

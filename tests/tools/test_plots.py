@@ -1,4 +1,4 @@
-"""The pictures and the example of docs/lru-model.md are what the model gives now."""
+"""The pictures and the example of docs/lru-model.md match the model's current output."""
 
 from __future__ import annotations
 
