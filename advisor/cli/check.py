@@ -20,4 +20,7 @@ from advisor.cli.options import setup_options, where_options
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @runs("advisor.cli.actions.check.check")
 def check() -> None:
-    """Say which sources can be read, which rules are blind, and which GRANT is missing."""
+    """Say which sources can be read, and which GRANT is missing.
+
+    Names the rules that are blind without a source.
+    """

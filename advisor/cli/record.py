@@ -36,7 +36,9 @@ from advisor.cli.parameters import Duration, Interval
 )
 @runs("advisor.cli.actions.record.record")
 def record() -> None:
-    """Write the result of every query to a file that serve and advise can replay.
+    """Record a server into a file that serve and advise can replay.
+
+    The file holds the result of every query.
 
     --anonymise replaces names by random ones and leaves out what no parser reads. The advice stays the same, except
     for the names.

@@ -13,7 +13,7 @@ from advisor.cli.options import rules_options
 
 @click.group(epilog=epilog("rules list", "rules show scan-exceeds-old-sublist", "rules test ./my-rules"))
 def rules() -> None:
-    """List the rules, explain one, or test them; built-in rules and your own."""
+    """List the rules, explain one, or test them, your own too."""
 
 
 @rules.command("list", epilog=epilog("rules list", "rules list --rules ./my-rules --json"))

@@ -1,4 +1,4 @@
-"""An observed stretch of time: snapshots between which nothing was cut, and what changed over them."""
+"""A window: snapshots without an interruption, and the growth of counters over them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Key = TypeVar("Key")
 Item = TypeVar("Item")
 
 _CLOCK_SLACK = 5.0
-"""Seconds by which the start of the server, Uptime before now, may seem to move without a restart."""
+"""Seconds by which the server's start, computed from Uptime, may seem to move without a restart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Snapshots of one life of a server under the same settings, oldest first; at least one."""
+    """At least one snapshot of a server, oldest first, without a restart or a change of settings."""
 
     snapshots: tuple[Snapshot, ...]
 
     @classmethod
     def of(cls, history: Sequence[Snapshot], longest: float) -> Window:
-        """The newest part of ``history`` without a restart, a gap, a clock set back, or a change of settings in it.
+        """The newest part of ``history`` without a restart, a gap, a clock set back, or a change of settings.
 
         Args:
             history: Snapshots, oldest first; not empty.
-            longest: Seconds at most.
+            longest: Limit, seconds.
         """
         kept = [history[-1]]  # newest first
-        # The oldest of these that know the section: one that lacks it hides neither a restart nor a new setting.
+        # The oldest snapshots that have the section: a snapshot without it hides neither a restart nor a new setting.
         status = variables = history[-1]
         for before in reversed(list(history)[:-1]):
             if not 0 < kept[-1].at - before.at <= LONGEST_GAP or history[-1].at - before.at > longest:
@@ -56,25 +56,24 @@ class Window:
 
     @property
     def seconds(self) -> float:
-        """How long has been watched."""
+        """Length of the window."""
         return self.latest.at - self.snapshots[0].at
 
     def delta(self, value: Callable[[Snapshot], float | None]) -> float | None:
-        """How much a cumulative value grew.
+        """Growth of a cumulative value.
 
-        None when fewer than two snapshots know it, or when it fell: somebody reset it, and what it counted
-        before is unknown.
+        None when fewer than two snapshots have the value. None when it fell: a reset hides what it counted before.
         """
         known = [number for snapshot in self.snapshots if (number := value(snapshot)) is not None]
-        return _grown(known) if len(known) > 1 else None
+        return _growth(known) if len(known) > 1 else None
 
     def growth(
         self, table: Callable[[Snapshot], Mapping[Key, Item] | None], key: Key, value: Callable[[Item], float]
     ) -> float | None:
-        """How much an entry of a table of cumulative values grew; one that was not there yet began at 0.
+        """Growth of an entry in a table of cumulative values. A new entry began at 0.
 
-        None when fewer than two snapshots know the table, when the entry fell or went away, or when it came into a
-        full table of the TOP largest: what it was before is unknown.
+        None when fewer than two snapshots have the table, and when the entry fell or went away. None when it is new
+        in a full table of the TOP largest entries: its earlier value is unknown.
         """
         known = [entries for snapshot in self.snapshots if (entries := table(snapshot)) is not None]
         if len(known) < 2:
@@ -84,20 +83,20 @@ class Window:
         if key not in known[-1] or (key not in known[0] and len(known[0]) >= TOP):
             return None
         values = [value(entries[key]) for entries in known if key in entries]
-        return _grown(values if key in known[0] else [0.0, *values])
+        return _growth(values if key in known[0] else [0.0, *values])
 
     def tail(self, enough: Callable[[Window], bool]) -> Window:
-        """The shortest part at the end for which ``enough`` holds; all of it when none does.
+        """The shortest part at the end for which ``enough`` holds; the whole window when none does.
 
-        What is enough must stay so for longer parts.
+        Where ``enough`` holds for a part, it must hold for every longer part.
         """
         starts = range(len(self.snapshots) - 1)
-        # bisect wants False before True: from the end on, the first start that is enough.
+        # Starts from the last to the first: bisect needs False before True.
         found = bisect.bisect_left(starts, x=True, key=lambda n: enough(Window(self.snapshots[starts[-1 - n] :])))
         return Window(self.snapshots[starts[-1 - found] :]) if found < len(starts) else self
 
 
-def _grown(values: Sequence[float]) -> float | None:
+def _growth(values: Sequence[float]) -> float | None:
     fell = any(after < before for before, after in pairwise(values))
     return None if fell else float(values[-1] - values[0])
 

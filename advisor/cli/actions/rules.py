@@ -14,8 +14,6 @@ from advisor.rules import page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 
-_PAGE_WIDTH = 100
-
 
 def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     """Print a line per rule."""
@@ -23,12 +21,9 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_summary(book, each) for each in book.rules], indent=2, ensure_ascii=False))
         return
-    from advisor.render import terminal  # noqa: PLC0415 - only text needs rich
+    from advisor.cli.actions import rules_text  # noqa: PLC0415 - only text needs rich
 
-    table = terminal.plain_table("rule", "severity", "origin", "title")
-    for each in book.rules:
-        table.add_row(each.id, each.file.severity.value, book.origin(each.id), each.file.title)
-    terminal.console().print(table)
+    rules_text.print_list(book)
 
 
 def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
@@ -45,7 +40,9 @@ def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
         case "yaml":
             click.echo(rule.path.read_text(encoding="utf-8"), nl=False)
         case _:
-            _print_page(markdown)
+            from advisor.cli.actions import rules_text  # noqa: PLC0415 - only text needs rich
+
+            rules_text.print_page(markdown)
 
 
 def find(rules: Sequence[Rule], rule_id: str) -> Rule:
@@ -58,17 +55,6 @@ def find(rules: Sequence[Rule], rule_id: str) -> Rule:
     if rule is None:
         raise Unusable(f"there is no rule {rule_id}; there are {', '.join(each.id for each in rules) or 'none'}")
     return rule
-
-
-def _print_page(markdown: str) -> None:
-    from rich.markdown import Markdown  # noqa: PLC0415 - only text needs rich
-
-    from advisor.render import terminal  # noqa: PLC0415
-
-    out = terminal.console()
-    with out.capture() as captured:
-        out.print(Markdown(markdown), width=min(out.width, _PAGE_WIDTH))
-    click.echo("\n".join(line.rstrip() for line in captured.get().strip("\n").splitlines()))
 
 
 def _summary(book: Rulebook, rule: Rule) -> dict[str, object]:
