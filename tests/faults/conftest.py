@@ -1,4 +1,4 @@
-"""Sidecars that watch real servers while things go wrong, each with an account of its own and under guard."""
+"""Sidecars that watch real servers during faults, each with its own account and a guard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GRANTS = (
 
 @dataclass(frozen=True)
 class Account:
-    """Who the sidecar logs in as: with what the README asks for, and no more."""
+    """The sidecar's account, with exactly the README's privileges."""
 
     user: str
     password: str
@@ -35,7 +35,7 @@ class Account:
 
     @property
     def name(self) -> str:
-        """As it stands in SQL."""
+        """The account in SQL syntax."""
         return f"'{self.user}'@'%'"
 
     def dsn(self, port: int, query: str = "") -> str:
@@ -44,14 +44,14 @@ class Account:
 
 @pytest.fixture(scope="session", params=NAMES)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server with performance_schema, shared by the tests that leave no trace on it."""
+    """A server with performance_schema, shared by the tests that do not change it."""
     with start_or_skip(request.param, {"performance-schema": "ON"}) as started:
         yield started
 
 
 @pytest.fixture
 def account(tmp_path: Path) -> Iterator[Callable[..., Account]]:
-    """Make an account on a server; it is dropped at the end, if its server still answers."""
+    """Create an account on a server; it is dropped at the end if the server still answers."""
     with ExitStack() as stack:
 
         def make(server: Server, requires: str = "") -> Account:
@@ -67,7 +67,7 @@ def account(tmp_path: Path) -> Iterator[Callable[..., Account]]:
 
 
 def create(server: Server, account: Account, requires: str = "") -> None:
-    """Make the account, with the grants it needs."""
+    """Create the account with its grants."""
     ask(
         server,
         f"CREATE USER {account.name} IDENTIFIED BY '{account.password}'",
@@ -85,7 +85,7 @@ def drop(server: Server, account: Account) -> None:
 
 @pytest.fixture
 def guarded(account: Callable[..., Account], tmp_path: Path) -> Iterator[Callable[..., Guard]]:
-    """Start a sidecar for a server and watch over it, as in guarded(server, "--statement-timeout", "1s")."""
+    """Start a sidecar for a server with a guard, as in guarded(server, "--statement-timeout", "1s")."""
     with ExitStack() as stack:
 
         def watch(
@@ -110,6 +110,6 @@ def guarded(account: Callable[..., Account], tmp_path: Path) -> Iterator[Callabl
 
 @pytest.fixture
 def proxied() -> Iterator[Callable[[Server], Proxy]]:
-    """A proxy before a server."""
+    """A proxy in front of a server."""
     with ExitStack() as stack:
         yield lambda server: stack.enter_context(Proxy((server.host, server.port)))

@@ -1,4 +1,4 @@
-"""A sidecar that is watched while things go wrong: what must hold at any time is checked many times a second."""
+"""A sidecar under guard during faults: many times a second the guard checks its invariants."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Scrape:
         return cls(time.monotonic(), values, frozenset(counters))
 
     def get(self, name: str, /, **labels: str) -> float | None:
-        """A sample's value; None when it is not there."""
+        """A sample's value; None if there is no such sample."""
         return self.values.get((name, frozenset(labels.items())))
 
     def by(self, name: str, label: str) -> dict[str, float]:
-        """The samples of a name by one of their labels."""
+        """A metric's samples by one of their labels."""
         return {dict(labels)[label]: value for (other, labels), value in self.values.items() if other == name}
 
     def total(self, name: str) -> float | None:
@@ -97,7 +97,7 @@ class Scrape:
 
 
 def wrong(scrape: Scrape) -> Iterator[str]:
-    """What a scrape says that cannot be true by itself."""
+    """Violations of invariants in a single scrape."""
     if scrape.get("innodb_up") not in (0, 1):
         yield "innodb_up is neither 0 nor 1"
     if not scrape.up:
@@ -119,12 +119,12 @@ def wrong(scrape: Scrape) -> Iterator[str]:
 
 
 def contradictions(before: Scrape, after: Scrape, resets: tuple[str, ...] = ()) -> Iterator[str]:
-    """What two scrapes in a row say that cannot both be true of a server that lived on.
+    """Violations of invariants between two successive scrapes of a server that did not restart.
 
     Args:
         before: The earlier one.
         after: The later one.
-        resets: How counters begin that somebody reset.
+        resets: Name prefixes of counters that were reset.
     """
     if not before.up or not after.up or restarted(before, after):
         return
@@ -137,19 +137,19 @@ def contradictions(before: Scrape, after: Scrape, resets: tuple[str, ...] = ()) 
 
 
 def restarted(before: Scrape, after: Scrape) -> bool:
-    """Whether there is another server, or another life of it, in the later of two scrapes."""
+    """Whether the later of two scrapes has another server, or the same one after a restart."""
     uptime = "innodb_server_uptime_seconds"
     return before.version != after.version or (after.get(uptime) or 0) < (before.get(uptime) or 0)
 
 
 @dataclass
 class Guard:
-    """Polls a sidecar until it is left; then the test fails with the first thing that did not hold.
+    """Polls a sidecar until the context ends; then the test fails with the first violation.
 
     Attributes:
-        port: The server's, or the proxy's before it: at most two connections to it are open at any time.
-        resets: How counters begin that the test itself resets.
-        scrapes: All of them.
+        port: The server's, or that of the proxy in front of it; at most two connections to it are open at any time.
+        resets: Name prefixes of counters that the test itself resets.
+        scrapes: All scrapes.
     """
 
     sidecar: Sidecar
@@ -212,7 +212,7 @@ class Guard:
         return self.scrapes[-1]
 
     def until(self, what: Callable[[Scrape], Any], seconds: float = INTERVAL + SLACK) -> Scrape:
-        """The first scrape from now on of which ``what`` holds."""
+        """The first scrape from now on that satisfies ``what``."""
         seen = len(self.scrapes)
 
         def found() -> Scrape | None:
@@ -230,11 +230,11 @@ class Guard:
         return scrape
 
     def well(self, seconds: float = INTERVAL + SLACK) -> Scrape:
-        """The first scrape from now on that has the server up and every collector well."""
+        """The first scrape from now on with the server up and every collector successful."""
         return self.until(lambda scrape: scrape.up and not scrape.failing, seconds)
 
     def sessions(self) -> set[int]:
-        """The ids of the account's connections, as the server has them."""
+        """The ids of the account's connections, from the server."""
         with admin(self.server) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = %s", (self.account,))
             return {int(row[0]) for row in cursor.fetchall()}
@@ -259,7 +259,7 @@ class Guard:
 
 
 def admin(server: Server) -> pymysql.Connection[Any]:
-    """A connection as root, which gets in where nobody without TLS does."""
+    """A root connection, which works even if the server requires TLS."""
     return server.connect(charset="utf8mb4", ssl={"ssl": True} if server.name == "mysql-9.7" else None)
 
 
@@ -274,7 +274,7 @@ def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
 
 
 def kill(server: Server, sessions: Iterable[int]) -> None:
-    """End sessions. One may have ended meanwhile: where one breaks, the sidecar closes the other."""
+    """Kill sessions. One may be gone already: if one breaks, the sidecar closes the other."""
     for session in sessions:
         try:
             ask(server, f"KILL {session}")
@@ -284,7 +284,7 @@ def kill(server: Server, sessions: Iterable[int]) -> None:
 
 
 def own_counters(server: Server) -> dict[str, float]:
-    """What the server itself counts, by the metric that it is served as."""
+    """The server's own counters, by metric."""
     [(read, created, written, gets)] = ask(
         server,
         "SELECT SUM(NUMBER_PAGES_READ), SUM(NUMBER_PAGES_CREATED), SUM(NUMBER_PAGES_WRITTEN), SUM(NUMBER_PAGES_GET)"
@@ -301,12 +301,12 @@ def own_counters(server: Server) -> dict[str, float]:
 
 
 def connected_to(pid: int, port: int) -> int:
-    """How many connections a process has to a port of the loopback address."""
+    """The number of connections of a process to a loopback port."""
     inodes = set()
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(OSError):
             inodes |= set(re.findall(r"^socket:\[(\d+)\]", str(entry.readlink())))
-    found = set()  # the kernel gives the table in pieces, and a line of it twice when others change it meanwhile
+    found = set()  # the kernel returns the table in pieces, and may repeat a line if it changes meanwhile
     for line in _TCP.read_text().splitlines()[1:]:
         fields = line.split()
         remote, state, inode = int(fields[2].partition(":")[2], 16), fields[3], fields[9]

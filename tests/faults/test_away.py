@@ -1,4 +1,4 @@
-"""The server is not there: not yet, no more, for a while, or another one."""
+"""The server is missing: not started yet, gone, paused, or replaced by another one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Start = Callable[..., Server]
 Guarded = Callable[..., Guard]
 
 
-def test_a_server_that_is_not_up_yet_is_waited_for(
+def test_the_sidecar_waits_for_a_server_that_is_not_up_yet(
     start_server: Start, account: Callable[..., Account], guarded: Guarded
 ) -> None:
     server = start_server("mysql-9.7", innodb_flush_log_at_trx_commit=1)
@@ -37,9 +37,7 @@ def test_a_server_that_is_not_up_yet_is_waited_for(
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7", pytest.param("mariadb-10.11", marks=pytest.mark.long)])
-def test_a_server_that_is_killed_and_comes_back_begins_a_new_window(
-    name: str, start_server: Start, guarded: Guarded
-) -> None:
+def test_a_killed_and_restarted_server_begins_a_new_window(name: str, start_server: Start, guarded: Guarded) -> None:
     server = start_server(name, performance_schema="ON")
     guard = guarded(server)
     guard.well()
@@ -58,9 +56,7 @@ def test_a_server_that_is_killed_and_comes_back_begins_a_new_window(
     assert len(guard.kept()) == 2
 
 
-def test_a_server_that_is_stopped_for_a_minute_is_down_and_its_sessions_are_taken_up_again(
-    start_server: Start, guarded: Guarded
-) -> None:
+def test_a_server_paused_for_a_minute_is_down_and_its_sessions_resume(start_server: Start, guarded: Guarded) -> None:
     server = start_server("mariadb-10.11", performance_schema="ON")
     guard = guarded(server, "--statement-timeout", "1s")
     guard.well()
@@ -79,7 +75,7 @@ def test_a_server_that_is_stopped_for_a_minute_is_down_and_its_sessions_are_take
     assert len(guard.kept()) == 2
 
 
-def test_another_server_at_the_same_address_is_known_by_its_own_numbers_only(
+def test_another_server_at_the_same_address_has_only_its_own_numbers(
     server_pair: tuple[Server, Server],
     account: Callable[..., Account],
     guarded: Guarded,

@@ -1,4 +1,4 @@
-"""The clock of the sidecar's machine is set, forward or back, while it watches."""
+"""The clock of the sidecar's machine is set forward or back while it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOUR = 3600.0
 
 
 class Clock:
-    """Goes with the machine's own, but for what it was set by."""
+    """The machine's clock with an offset."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -28,7 +28,7 @@ class Clock:
 
 
 def served(sampler: Sampler) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """What /metrics would tell."""
+    """The content of /metrics."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in metrics.families(sampler.latest)
@@ -38,7 +38,7 @@ def served(sampler: Sampler) -> dict[tuple[str, tuple[tuple[str, str], ...]], fl
 
 @pytest.mark.parametrize("server", ["mysql-9.7", pytest.param("mariadb-10.11", marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR, 20.0, -2.0], ids=["an hour on", "an hour back", "20 s on", "2 s back"])
-async def test_a_clock_that_is_set_spoils_no_number(server: Server, ahead: float) -> None:
+async def test_setting_the_clock_makes_no_number_wrong(server: Server, ahead: float) -> None:
     clock = Clock()
     sampler = Sampler(from_dsn(server.dsn), interval=0.1, clock=clock)
     try:
@@ -48,7 +48,7 @@ async def test_a_clock_that_is_set_spoils_no_number(server: Server, ahead: float
         clock.ahead = ahead
         for _ in range(3):
             snapshot = await sampler.collect(max_age=0.05)
-            assert abs(snapshot.at - clock()) < HOUR / 2  # not one of the other time
+            assert abs(snapshot.at - clock()) < HOUR / 2  # no time from the other clock
             glance = await sampler.glance(max_age=0.05)
             assert all(glance.at - at <= HOUR / 2 for at in glance.read_at.values())
         after = served(sampler)
@@ -67,7 +67,7 @@ async def test_a_clock_that_is_set_spoils_no_number(server: Server, ahead: float
         await sampler.close()
 
 
-async def test_a_clock_that_goes_back_does_not_stop_the_collections(start_server: Callable[..., Server]) -> None:
+async def test_setting_the_clock_back_does_not_stop_collections(start_server: Callable[..., Server]) -> None:
     server = start_server("mariadb-10.11")
     clock = Clock()
     sampler = Sampler(from_dsn(server.dsn), interval=0.1, clock=clock)

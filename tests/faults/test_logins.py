@@ -1,4 +1,4 @@
-"""Passwords that change, privileges that go, and TLS that is asked for."""
+"""Changed passwords, revoked privileges, and required TLS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Accounts = Callable[..., Account]
 
 
 def set_password(server: Server, account: Account, password: str) -> None:
-    """As an administrator who rotates it; sessions that are open stay open."""
+    """Rotate the password as an administrator; open sessions stay open."""
     new = f"PASSWORD('{password}')" if server.name == "mysql-5.6" else f"'{password}'"
     ask(
         server,
@@ -34,9 +34,7 @@ def set_password(server: Server, account: Account, password: str) -> None:
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_a_password_that_is_rotated_is_read_again_from_its_file(
-    server: Server, account: Accounts, guarded: Guarded
-) -> None:
+def test_a_rotated_password_is_read_again_from_its_file(server: Server, account: Accounts, guarded: Guarded) -> None:
     who = account(server)
     guard = guarded(server, login=who)
     guard.well()
@@ -44,7 +42,7 @@ def test_a_password_that_is_rotated_is_read_again_from_its_file(
     set_password(server, who, "the-second-one")
     time.sleep(2 * INTERVAL)
     assert guard.now.up
-    assert guard.kept() == kept  # a session that is open needs no password
+    assert guard.kept() == kept  # an open session needs no password
     kill(server, guard.sessions())
     guard.until(lambda scrape: not scrape.up)
     refused = guard.sidecar.get("/readyz").text
@@ -57,7 +55,7 @@ def test_a_password_that_is_rotated_is_read_again_from_its_file(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_password_that_is_rotated_is_read_again_from_a_defaults_file(
+def test_a_rotated_password_is_read_again_from_a_defaults_file(
     server: Server, account: Accounts, tmp_path: Path, guarded: Guarded
 ) -> None:
     who = account(server)
@@ -80,7 +78,7 @@ def test_a_password_that_is_rotated_is_read_again_from_a_defaults_file(
 
 
 @pytest.mark.parametrize("server", SOME[:2], indirect=True)
-def test_a_privilege_that_is_revoked_shuts_its_sources_and_no_others(
+def test_a_revoked_privilege_makes_only_its_sources_unreadable(
     server: Server, account: Accounts, guarded: Guarded
 ) -> None:
     who = account(server)
@@ -102,9 +100,7 @@ def test_a_privilege_that_is_revoked_shuts_its_sources_and_no_others(
 
 
 @pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
-def test_an_account_that_is_dropped_and_made_again_is_down_and_up(
-    server: Server, account: Accounts, guarded: Guarded
-) -> None:
+def test_a_dropped_and_recreated_account_is_down_and_up(server: Server, account: Accounts, guarded: Guarded) -> None:
     who = account(server)
     guard = guarded(server, login=who)
     guard.well()
@@ -120,7 +116,7 @@ def test_an_account_that_is_dropped_and_made_again_is_down_and_up(
 
 @dataclass(frozen=True)
 class Certificates:
-    """Of an authority, and of the server and a client that it vouches for; and of another authority."""
+    """Certificates: an authority, the server and client that it signed, and another authority."""
 
     folder: Path
 
@@ -151,7 +147,7 @@ class Certificates:
         }
 
     def query(self, mode: str = "", ca: str = "", client: str = "") -> str:
-        """What follows the DSN's question mark."""
+        """The DSN's query string."""
         said = [("ssl-mode", mode), ("ssl-ca", ca and self.folder / f"{ca}.pem")]
         if client:
             said += [("ssl-cert", self.folder / f"{client}.pem"), ("ssl-key", self.folder / f"{client}-key.pem")]
@@ -165,7 +161,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module", params=["mysql-9.7", pytest.param("mariadb-10.5", marks=pytest.mark.long)])
 def secured(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[Server]:
-    """A server that lets nobody in without TLS, with a certificate for 127.0.0.1."""
+    """A server that requires TLS, with a certificate for 127.0.0.1."""
     with start_or_skip(
         request.param,
         {name: str(value) for name, value in certificates.options("server").items()} | {"performance-schema": "ON"},
@@ -176,7 +172,7 @@ def secured(request: pytest.FixtureRequest, certificates: Certificates) -> Itera
 
 @pytest.mark.server
 @pytest.mark.parametrize("requires", ["SSL", "X509"])
-def test_a_server_that_requires_tls_is_watched_over_it(
+def test_a_server_that_requires_tls_is_watched_over_tls(
     secured: Server, certificates: Certificates, account: Accounts, guarded: Guarded, requires: str
 ) -> None:
     who = account(secured, requires)
@@ -190,7 +186,7 @@ def test_a_server_that_requires_tls_is_watched_over_it(
 
 @dataclass(frozen=True)
 class Shut:
-    """A login that the server or its certificate does not allow, and what is said of it."""
+    """A login that must fail, and the reason that the sidecar gives."""
 
     reason: str
     requires: str = ""
@@ -210,7 +206,7 @@ class Shut:
     ],
     ids=["another authority", "tls off", "no certificate", "a stranger's certificate"],
 )
-def test_a_wrong_certificate_or_none_is_down_and_says_why(
+def test_a_wrong_or_missing_certificate_is_down_with_the_reason(
     secured: Server, certificates: Certificates, account: Accounts, guarded: Guarded, shut: Shut
 ) -> None:
     who = account(secured, shut.requires)
@@ -223,7 +219,7 @@ def test_a_wrong_certificate_or_none_is_down_and_says_why(
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7"])
-def test_a_certificate_for_another_host_fails_the_check_of_the_host_alone(
+def test_a_certificate_for_another_host_fails_only_verify_identity(
     name: str, start_server: Start, certificates: Certificates, account: Accounts, guarded: Guarded
 ) -> None:
     server = start_server(name, **certificates.options("elsewhere"))
@@ -233,10 +229,10 @@ def test_a_certificate_for_another_host_fails_the_check_of_the_host_alone(
     assert "IP address mismatch" in guard.sidecar.get("/readyz").text
 
 
-def test_a_certificate_that_is_renewed_is_read_again(
+def test_a_renewed_certificate_is_read_again(
     start_server: Start, certificates: Certificates, guarded: Guarded, tmp_path: Path
 ) -> None:
-    """The authority's file is replaced while the sidecar runs, as cert-manager does it."""
+    """The authority's file is replaced while the sidecar runs, as cert-manager does."""
     server = start_server("mysql-9.7", **certificates.options("server"))
     authority = tmp_path / "authority.pem"
     authority.write_bytes((certificates.folder / "other-ca.pem").read_bytes())

@@ -1,4 +1,4 @@
-"""Names of schemas, tables and indexes that are hard to write."""
+"""Schemas, tables and indexes with difficult names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def quoted(name: str) -> str:
 
 @pytest.fixture
 def named(server: Server) -> set[str]:
-    """The names of the tables that the server let us make, each of which was read from disk and scanned."""
+    """The names of the tables that the server accepted; each was read from disk and scanned."""
     made: set[str] = set()
     ask(server, f"DROP DATABASE IF EXISTS {quoted(SCHEMA)}", f"CREATE DATABASE {quoted(SCHEMA)}")
     for name in (*TABLES, MORE_THAN_BMP):
@@ -64,7 +64,7 @@ def named(server: Server) -> set[str]:
 
 
 def tables_of(scrape: Scrape, metric: str) -> set[str]:
-    """The tables of the schema that a metric tells of."""
+    """The schema's tables in a metric."""
     found = (dict(labels) for name, labels in scrape.values if name == metric)
     return {labels["table"] for labels in found if labels.get("schema") == SCHEMA}
 
@@ -78,7 +78,7 @@ def tables_of(scrape: Scrape, metric: str) -> set[str]:
     ],
     indirect=True,
 )
-def test_names_are_served_as_they_are(server: Server, named: set[str], guarded: Guarded) -> None:
+def test_names_are_served_unchanged(server: Server, named: set[str], guarded: Guarded) -> None:
     guard = guarded(server)
     scrape = guard.well()
     assert tables_of(scrape, "innodb_index_pages") == named
@@ -96,8 +96,8 @@ def test_names_are_served_as_they_are(server: Server, named: set[str], guarded: 
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_statements_with_bytes_that_are_no_text_do_not_spoil_what_is_served(server: Server, guarded: Guarded) -> None:
-    """Identifiers are UTF-8, but the text of a running statement, which INNODB STATUS shows, may be anything."""
+def test_statements_with_invalid_utf_8_do_not_break_metrics(server: Server, guarded: Guarded) -> None:
+    """Identifiers are UTF-8, but INNODB STATUS shows running statements, whose text may have any bytes."""
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS bytes",

@@ -1,4 +1,4 @@
-"""The way to the server breaks, stalls or is slow, and a server that answers too late."""
+"""The network breaks, stalls or is slow, and the server answers too late."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.faults.guard import SLACK, Guard, ask
 Guarded = Callable[..., Guard]
 Proxied = Callable[[Server], Proxy]
 SOME = ["mysql-9.7", pytest.param("mariadb-10.11", marks=pytest.mark.long)]
-PLAIN = "ssl-mode=DISABLED"  # so that the proxy can read what is asked
+PLAIN = "ssl-mode=DISABLED"  # so that the proxy can read the statements
 
 
 CUTS = {"in the query": 0, "at the answer's begin": 5, "in the answer": 60}
@@ -24,7 +24,7 @@ CUTS = {"in the query": 0, "at the answer's begin": 5, "in the answer": 60}
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_a_connection_that_breaks_is_opened_again_and_costs_one_collection(
+def test_a_broken_connection_is_reopened_and_costs_one_collection(
     server: Server, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
@@ -46,7 +46,7 @@ def _reached(proxy: Proxy, goal: int) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_who_refuses_new_connections_is_asked_again_until_it_takes_them(
+def test_the_sidecar_retries_while_new_connections_are_refused(
     server: Server, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
@@ -66,7 +66,7 @@ def test_who_refuses_new_connections_is_asked_again_until_it_takes_them(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_way_that_stalls_is_down_after_the_deadline_and_up_again_when_it_flows(
+def test_a_stalled_network_is_down_after_the_deadline_and_up_when_it_recovers(
     server: Server, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
@@ -81,7 +81,7 @@ def test_a_way_that_stalls_is_down_after_the_deadline_and_up_again_when_it_flows
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_way_that_is_slow_within_the_deadlines_delays_and_loses_nothing(
+def test_a_network_slow_within_the_deadlines_delays_but_loses_nothing(
     server: Server, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
@@ -100,8 +100,8 @@ def test_a_way_that_is_slow_within_the_deadlines_delays_and_loses_nothing(
 @pytest.mark.parametrize(
     "server", ["mariadb-10.11", pytest.param("mariadb-11.8", marks=pytest.mark.long)], indirect=True
 )
-def test_a_statement_that_the_server_takes_too_long_for_fails_alone_and_rests(server: Server, guarded: Guarded) -> None:
-    """A lock on its statistics makes the server wait within the statement, longer than it may take."""
+def test_a_statement_over_its_timeout_fails_alone_and_pauses(server: Server, guarded: Guarded) -> None:
+    """A lock on the statistics table makes the statement exceed its timeout."""
     with server.connect() as holder, holder.cursor() as cursor:
         cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
         guard = guarded(server, "--statement-timeout", "1s")
@@ -116,5 +116,5 @@ def test_a_statement_that_the_server_takes_too_long_for_fails_alone_and_rests(se
         began = outcome["at"]
         guard.agrees()
     again = guard.sidecar.get("/snapshot").json()["outcomes"]["index_sizes"]
-    assert again["at"] == began  # it rests, whatever is scraped meanwhile
+    assert again["at"] == began  # it pauses, even if scraped
     assert ask(server, "SELECT COUNT(*) FROM mysql.innodb_index_stats")

@@ -1,4 +1,4 @@
-"""Counters that wrapped below 0, or that somebody reset while they were watched."""
+"""Counters that wrapped below 0, or were reset while the sidecar ran."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CAPTURES = ("mysql-9.7/repeated-scan", "mariadb-10.11/change-buffer-merges")
 
 
 def altered(recording: Path, value: Any, into: Path) -> Path:
-    """The recording with every whole number that a server returned in place of ``value``."""
+    """The recording, with each integer that the server returned replaced by ``value``."""
 
     def line(text: str) -> Any:
         read = json.loads(text)
@@ -46,7 +46,7 @@ def _whole(cell: object) -> bool:
 
 @pytest.mark.parametrize("capture", CAPTURES)
 @pytest.mark.parametrize("value", WRAPPED.values(), ids=WRAPPED)
-def test_a_number_that_wrapped_below_0_is_not_served(capture: str, value: Any, tmp_path: Path) -> None:
+def test_a_wrapped_negative_number_is_not_served(capture: str, value: Any, tmp_path: Path) -> None:
     recording = REPOSITORY / "tests" / "captures" / capture / "recording.jsonl.gz"
     snapshots = list(replay(altered(recording, value, tmp_path / "altered.jsonl.gz")))
     assert snapshots
@@ -59,7 +59,7 @@ def test_a_number_that_wrapped_below_0_is_not_served(capture: str, value: Any, t
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", pytest.param("mariadb-10.11", marks=pytest.mark.long)], indirect=True)
-def test_summaries_that_somebody_truncates_make_no_negative_rate(server: Server, guarded: Guarded) -> None:
+def test_truncated_summaries_give_no_negative_rate(server: Server, guarded: Guarded) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS counted",

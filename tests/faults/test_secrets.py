@@ -1,4 +1,4 @@
-"""A password is nowhere but where it was put: it is looked for in all that the sidecar writes, says and shows."""
+"""A password never leaks: the tests search everything that the sidecar writes, logs and serves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATHS = ("/", "/metrics", "/snapshot", "/advise", "/rules", "/healthz", "/readyz
 
 
 def forms(secret: str) -> set[bytes]:
-    """The secret as it may be written down."""
+    """The secret in all its encodings."""
     raw = secret.encode()
     encoded = [base64.b64encode(b" " * shift + raw)[shift + 1 : -4] for shift in range(3)]
     texts = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret), quote_plus(secret), raw.hex()}
@@ -41,7 +41,7 @@ def leaks(content: bytes, secret: str = PASSWORD) -> set[bytes]:
     return {form for form in forms(secret) if form in content}
 
 
-def test_the_search_finds_what_is_there() -> None:
+def test_the_search_finds_a_leaked_secret() -> None:
     for written in (PASSWORD, quote(PASSWORD), json.dumps({"p": PASSWORD}), repr({"p": PASSWORD})):
         assert leaks(f"before {written} after".encode())
     for shift in range(3):
@@ -62,7 +62,7 @@ Way = tuple[list[object], Mapping[str, str]]
 
 
 def ways(folder: Path, who: Account, port: int, password: str = PASSWORD) -> dict[str, Way]:
-    """Options and environment, for each way in which the sidecar is given a password."""
+    """Options and environment for each way to give the sidecar a password."""
     secret_file, defaults = folder / "pw", folder / "my.cnf"
     secret_file.write_text(password + "\n", encoding="utf-8")
     quoted = password.replace("\\", "\\\\")
@@ -90,7 +90,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Sidecar]]:
 
 
 def everything(sidecar: Sidecar) -> dict[str, bytes]:
-    """What a sidecar shows to those who ask, to those who look at its process, and in its log."""
+    """A sidecar's responses, its process as others see it, and its log."""
     shown = {}
     for path in PATHS:
         for accept in ("application/json", "text/plain", "text/html"):
@@ -105,7 +105,7 @@ def everything(sidecar: Sidecar) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 @pytest.mark.parametrize("way", ["password file", "environment", "defaults file"])
-def test_a_password_is_in_nothing_that_a_sidecar_shows_or_writes(
+def test_a_sidecar_shows_and_writes_no_password(
     server: Server, login: Account, way: str, tmp_path: Path, start: Callable[..., Sidecar]
 ) -> None:
     state = tmp_path / "state"
@@ -144,7 +144,7 @@ def test_a_wrong_password_is_not_repeated_by_a_sidecar(
 @pytest.mark.parametrize(
     "way", ["defaults file", *(pytest.param(way, marks=pytest.mark.long) for way in ("password file", "environment"))]
 )
-def test_a_password_is_in_no_recording_and_in_nothing_that_a_command_prints(
+def test_no_recording_and_no_command_output_has_a_password(
     server: Server, login: Account, way: str, tmp_path: Path
 ) -> None:
     output = tmp_path / "recording.jsonl"
@@ -164,7 +164,7 @@ def test_a_password_is_in_no_recording_and_in_nothing_that_a_command_prints(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_a_password_is_in_no_error_no_repr_and_no_log_record(
+async def test_no_error_repr_or_log_record_has_a_password(
     server: Server, login: Account, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -179,7 +179,7 @@ async def test_a_password_is_in_no_error_no_repr_and_no_log_record(
         Target(port=1, user=login.user, password=PASSWORD),
         Target(host="no-such-host.invalid", user=login.user, password=PASSWORD),
     ):
-        with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever it is, it holds no password
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - any error, but without the password
             await Session.open(broken, statement_seconds=5, connect_seconds=5)
         error: BaseException | None = raised.value
         shown += traceback.format_exception(raised.value)

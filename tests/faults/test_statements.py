@@ -1,4 +1,4 @@
-"""What is sent to a server is constant text: no name, value or text of the server's, or of anybody else's, is in it."""
+"""The statements sent to a server are constant texts, without any name, value or text from the server or a user."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def statements(server: Server) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("variables", VERSIONS, ids=lambda variables: "-".join(variables.values())[:24])
 @pytest.mark.parametrize("performance_schema", ["ON", "OFF"])
-def test_what_a_server_says_of_itself_changes_which_statements_are_sent_and_nothing_in_them(
+def test_the_server_decides_which_statements_are_sent_but_not_their_text(
     variables: dict[str, str], performance_schema: str
 ) -> None:
     server = identify({**variables, "performance_schema": performance_schema})
@@ -65,7 +65,7 @@ def test_what_a_server_says_of_itself_changes_which_statements_are_sent_and_noth
 
 
 def test_the_statements_are_few() -> None:
-    """Of constants: so many servers, and still the same few dozen texts."""
+    """They are constants: many servers, but only a few dozen texts."""
     seen = {
         sql
         for variables in VERSIONS
@@ -76,13 +76,13 @@ def test_the_statements_are_few() -> None:
 
 
 def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
-    """The calls of methods of these names."""
+    """The calls of methods with these names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names:
             yield node
 
 
-def test_one_module_sends_and_it_sends_only_what_it_was_given() -> None:
+def test_one_module_sends_statements_and_adds_nothing_to_them() -> None:
     sending: dict[str, list[ast.Call]] = {}
     for path in sorted(p for package in ("exporter", "advisor") for p in (REPOSITORY / package).rglob("*.py")):
         found = list(calls(ast.parse(path.read_text(encoding="utf-8")), "execute", "executemany", "callproc"))
@@ -95,7 +95,7 @@ def test_one_module_sends_and_it_sends_only_what_it_was_given() -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_what_a_server_received_is_those_statements_and_no_others(
+def test_a_server_receives_exactly_these_statements(
     server: RealServer, account: Callable[..., Account], guarded: Callable[..., Guard], tmp_path: Path
 ) -> None:
     who = account(server)
@@ -123,6 +123,6 @@ def _identity(server: RealServer) -> Server:
 
 
 def _queries(log: str, sessions: set[int]) -> set[str]:
-    """The statements that a general log has of these sessions."""
+    """The statements of these sessions in a general log."""
     found = re.findall(r"^\S+Z\s+(\d+) Query\t(.*)$", log, re.MULTILINE)
     return {" ".join(sql.split()) for session, sql in found if int(session) in sessions}

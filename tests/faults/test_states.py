@@ -1,4 +1,4 @@
-"""States that a server is in: full, locked, read-only, without performance_schema, with tables that come and go."""
+"""States of a server: full, locked, read-only, without performance_schema, with tables that come and go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Guarded = Callable[..., Guard]
 
 
 @pytest.mark.parametrize("name", SOME[:2])
-def test_a_server_that_has_no_connection_to_spare_is_watched_over_those_that_are_kept(
+def test_a_server_without_free_connections_is_watched_over_the_open_ones(
     name: str, start_server: Start, account: Callable[..., Account], guarded: Guarded
 ) -> None:
     server = start_server(name, performance_schema="ON", max_connections=10)
@@ -39,7 +39,7 @@ def test_a_server_that_has_no_connection_to_spare_is_watched_over_those_that_are
 
 
 @pytest.mark.parametrize("name", ["mariadb-10.11", pytest.param("mysql-9.7", marks=pytest.mark.long)])
-def test_a_server_that_had_no_connection_to_spare_is_watched_when_it_has(
+def test_a_server_without_free_connections_is_watched_once_one_is_free(
     name: str, start_server: Start, account: Callable[..., Account], guarded: Guarded
 ) -> None:
     server = start_server(name, performance_schema="ON", max_connections=10)
@@ -54,7 +54,7 @@ def test_a_server_that_had_no_connection_to_spare_is_watched_when_it_has(
 
 @contextmanager
 def taken(server: Server, account: Account) -> Iterator[None]:
-    """All connections that are left to accounts without privileges over connections."""
+    """Take all connections available to ordinary accounts."""
     with ExitStack() as stack:
         try:
             while True:
@@ -83,7 +83,7 @@ def test_without_performance_schema_its_sources_are_disabled_and_the_rest_is_rig
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_a_server_that_is_read_only_is_watched_as_any_other(server: Server, guarded: Guarded) -> None:
+def test_a_read_only_server_is_watched_like_any_other(server: Server, guarded: Guarded) -> None:
     setting = "super_read_only" if server.name == "mysql-9.7" else "read_only"
     guard = guarded(server)
     guard.well()
@@ -108,7 +108,7 @@ LOCKS = {
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
 @pytest.mark.parametrize("lock", LOCKS)
-def test_locks_of_others_hold_up_no_scrape(
+def test_locks_of_others_delay_no_scrape(
     server: Server, lock: str, account: Callable[..., Account], guarded: Guarded
 ) -> None:
     who = account(server)
@@ -129,8 +129,8 @@ def test_locks_of_others_hold_up_no_scrape(
                     stack.callback(_in_background(server, statement[1:]))
                 else:
                     cursor.execute(statement)
-        stack.callback(holder.rollback)  # before the one that waits is joined
-        again = guarded(server, login=who)  # one that has seen nothing of it without the lock
+        stack.callback(holder.rollback)  # before joining the waiting thread
+        again = guarded(server, login=who)  # a scrape that has not seen it without the lock
         blind = WAITING_FOR_ALTER if lock == "alter that waits" and server.name == "mysql-9.7" else set()
         told = again.until(lambda scrape: scrape.up and scrape.failing == blind)
         if blind:
@@ -148,7 +148,7 @@ WAITING_FOR_ALTER = {"cached_indexes", "indexes"}
 
 
 def _in_background(server: Server, statement: str) -> Callable[[], None]:
-    """Run a statement that waits; what is returned waits for its end."""
+    """Run a statement that waits; the returned function waits for its end."""
     thread = threading.Thread(target=ask, args=(server, statement), daemon=True)
     thread.start()
     time.sleep(0.5)
@@ -156,7 +156,7 @@ def _in_background(server: Server, statement: str) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_tables_that_come_and_go_while_it_collects_fail_nothing(server: Server, guarded: Guarded) -> None:
+def test_tables_that_come_and_go_during_a_collection_fail_nothing(server: Server, guarded: Guarded) -> None:
     ask(server, "DROP DATABASE IF EXISTS coming", "CREATE DATABASE coming")
     guard = guarded(server)
     guard.well()

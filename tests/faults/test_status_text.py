@@ -1,4 +1,4 @@
-"""SHOW ENGINE INNODB STATUS of more than 1 MiB, of which the server leaves out the middle."""
+"""SHOW ENGINE INNODB STATUS over 1 MiB, whose middle the server leaves out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = 40
 @pytest.mark.parametrize(
     "name", ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
 )
-def test_a_status_of_a_mebibyte_is_read_for_what_is_left_in_it(
+def test_a_truncated_status_gives_the_remaining_values(
     name: str, start_server: Callable[..., Server], guarded: Callable[..., Guard]
 ) -> None:
     server = start_server(name, performance_schema="ON", innodb_status_output_locks="ON")

@@ -1,4 +1,4 @@
-"""The image, built once with buildah on a base made here, and containers of it."""
+"""The image, built once with buildah on a locally built base, and its containers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Containers = Callable[..., Container]
 
 @dataclass(frozen=True)
 class Built:
-    """The image under test and what it was built on, which both buildah and podman have."""
+    """The image under test and its base, in the storage of both buildah and podman."""
 
     buildah: Builder
     podman: Builder
@@ -43,7 +43,7 @@ class Built:
 
 @pytest.fixture(scope="session")
 def built() -> Iterator[Built]:
-    with cache.lock(cache.folder() / "images" / ".tests.lock"):  # one session at a time, so that it can tidy up
+    with cache.lock(cache.folder() / "images" / ".tests.lock"):  # one session at a time, so that cleaning up is safe
         try:
             buildah, podman = builders.private("buildah"), builders.private("podman")
             builders.tidy()

@@ -1,4 +1,4 @@
-"""Containers of the image under test, run by a real podman and runc, as tightly confined as a cluster can."""
+"""Containers of the image under test, run by a real podman and runc, confined as in a cluster."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CONFINED = (
     f"--memory={LIMIT}",
     f"--memory-swap={LIMIT}",
 )
-_AT_MOST = 600  # seconds; its runtime kills it then, should this process have died
+_AT_MOST = 600  # seconds; then the runtime kills it, even if this process has died
 
 
 def cgroup(pid: int, v1: str, v2: str) -> str:
-    """A file of a process's control group: `controller/file` of version 1, or `file` of version 2."""
+    """A file of a process's control group: `controller/file` in version 1, `file` in version 2."""
     controller, _, name = v1.partition("/")
     groups = [line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()]
     for _, controllers, path in groups:
@@ -36,10 +36,10 @@ def cgroup(pid: int, v1: str, v2: str) -> str:
 
 
 class Container:
-    """One that runs or has ended.
+    """A running or ended container.
 
     Attributes:
-        pid: Its first process, as this machine counts.
+        pid: Its first process, in the host's numbering.
     """
 
     def __init__(self, podman: Builder, folder: Path, image: str, options: list[str], arguments: list[str]) -> None:
@@ -52,12 +52,12 @@ class Container:
         self.pid = int(self._pid_file.read_text())
 
     def said(self, *streams: str) -> str:
-        """What it wrote so far, to `stdout`, `stderr` or both."""
+        """Its output so far, from `stdout`, `stderr` or both."""
         lines = (line.split(" ", 3) for line in self._log.read_text().splitlines())
         return "\n".join(line[3] for line in lines if not streams or line[1] in streams)
 
     def url(self) -> str:
-        """Where it serves, once it does."""
+        """Its URL, once it serves."""
         found = wait_for(lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", self.said()) or self.ended(), 60)
         assert isinstance(found, re.Match), self.said()
         return str(found[1])
@@ -74,14 +74,14 @@ class Container:
         return int(cgroup(self.pid, "", "cpu.stat").split()[1]) / 1e6
 
     def run(self, *command: str) -> str:
-        """What a command in it prints."""
+        """The output of a command in it."""
         return self._podman.run("exec", self._id, *command).stdout
 
     def send(self, number: signal.Signals) -> None:
         self._podman.run("kill", f"--signal={number}", self._id)
 
     def status(self) -> int:
-        """Its exit status, once it ended; 137 where the kernel killed it for its memory."""
+        """Its exit status after its end; 137 if the kernel killed it for its memory."""
         wait_for(self.ended, 60)
         return int(wait_for(self._end, 60)["ExitCode"])
 

@@ -1,4 +1,4 @@
-"""What is in the image, and what is not."""
+"""The image's content."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from lab.packages import debian
 from lab.packages.cache import REPOSITORY
 from tests.image.conftest import INDEX_MARK, Built
 
-pytestmark = pytest.mark.timeout(1200)  # the first test of all builds the image, perhaps with its base
+pytestmark = pytest.mark.timeout(1200)  # the first test builds the image, perhaps with its base
 MEGABYTES = 150
 
 
 @pytest.fixture(scope="module")
 def files(trees: tuple[Path, Path]) -> tuple[Mapping[str, os.stat_result], Mapping[str, os.stat_result]]:
-    """All that is in the image and in its base: path to what lstat says."""
+    """Every file in the image and in its base: path to lstat result."""
 
     def of(root: Path) -> Mapping[str, os.stat_result]:
         paths = (Path(folder, name) for folder, names, more in os.walk(root) for name in (*names, *more))
@@ -34,7 +34,7 @@ def files(trees: tuple[Path, Path]) -> tuple[Mapping[str, os.stat_result], Mappi
 
 @pytest.fixture(scope="module")
 def added(files: tuple[Mapping[str, os.stat_result], Mapping[str, os.stat_result]]) -> Mapping[str, os.stat_result]:
-    """What is not in the base, or not so."""
+    """The files that differ from the base."""
     image, base = files
 
     def alike(one: os.stat_result, other: os.stat_result | None) -> bool:
@@ -50,7 +50,7 @@ def test_it_adds_at_most_150_mb_to_its_base(built: Built) -> None:
     assert 0 < size <= MEGABYTES * 10**6
 
 
-def test_it_runs_as_nobody_in_particular_and_serves_at_9747_unless_told_otherwise(built: Built) -> None:
+def test_it_runs_unprivileged_and_serves_at_9747_by_default(built: Built) -> None:
     config = built.inspected(built.tag)["Config"]
     assert config["User"] == "65532:65532"
     assert config["Entrypoint"] == ["innodb-advisor"]
@@ -58,7 +58,7 @@ def test_it_runs_as_nobody_in_particular_and_serves_at_9747_unless_told_otherwis
     assert set(config["ExposedPorts"]) == {"9747/tcp"}
 
 
-def test_its_labels_say_what_it_is_which_version_and_under_which_license(built: Built) -> None:
+def test_its_labels_have_title_version_and_license(built: Built) -> None:
     labels = built.inspected(built.tag)["Config"]["Labels"]
     own = {name.removeprefix("org.opencontainers.image."): text for name, text in labels.items() if "oci" not in name}
     assert own["title"] == "innodb-advisor"
@@ -67,8 +67,8 @@ def test_its_labels_say_what_it_is_which_version_and_under_which_license(built: 
     assert f'description = "{own["description"]}"' in (REPOSITORY / "pyproject.toml").read_text()
 
 
-def test_probes_say_whether_it_is_well_and_no_healthcheck(built: Built) -> None:
-    assert "HEALTHCHECK" not in (REPOSITORY / "Dockerfile").read_text()  # which images of OCI's format leave out
+def test_it_has_no_healthcheck_because_probes_check_health(built: Built) -> None:
+    assert "HEALTHCHECK" not in (REPOSITORY / "Dockerfile").read_text()  # OCI images cannot have one
     assert "Healthcheck" not in built.inspected(built.tag)["Config"]
 
 
@@ -99,7 +99,7 @@ def test_it_holds_the_license(trees: tuple[Path, Path]) -> None:
     assert path.read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
 
 
-def test_all_that_is_there_to_import_has_byte_code(files: tuple[Mapping[str, os.stat_result], object]) -> None:
+def test_every_importable_module_has_byte_code(files: tuple[Mapping[str, os.stat_result], object]) -> None:
     not_imported = re.compile(r"/(test|tests|idlelib|tkinter|turtledemo|lib2to3|dist-packages)/")
     found = [path for path in files[0] if "/lib/python3" in path and not not_imported.search(path)]
     sources = {path for path in found if path.endswith(".py")}
@@ -109,7 +109,7 @@ def test_all_that_is_there_to_import_has_byte_code(files: tuple[Mapping[str, os.
     assert not sources - compiled
 
 
-def test_nothing_of_it_is_setuid_or_anybodys_to_write(added: Mapping[str, os.stat_result]) -> None:
+def test_no_file_is_setuid_or_world_writable(added: Mapping[str, os.stat_result]) -> None:
     odd = [
         path
         for path, found in added.items()
@@ -119,7 +119,7 @@ def test_nothing_of_it_is_setuid_or_anybodys_to_write(added: Mapping[str, os.sta
     assert not odd
 
 
-def test_how_it_was_built_is_not_in_it(
+def test_it_has_no_trace_of_the_build(
     built: Built, trees: tuple[Path, Path], added: Mapping[str, os.stat_result]
 ) -> None:
     assert not [path for path in added if re.search(r"(^|/)pip\.conf$|(^|/)run/secrets/|\.(crt|key)$", path)]
@@ -134,7 +134,7 @@ def test_how_it_was_built_is_not_in_it(
     assert not [path for path in regular if any(mark in (trees[0] / path).read_bytes() for mark in marks)]
 
 
-def test_a_base_made_here_says_nothing_of_this_machine(trees: tuple[Path, Path]) -> None:
+def test_a_local_base_has_no_trace_of_this_machine(trees: tuple[Path, Path]) -> None:
     etc = trees[1] / "etc"
     assert not [
         path for path in (etc / "apt").rglob("*") if path.is_file() and "://" in path.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""`make image`: what it builds with, and what the build is told of this machine."""
+"""`make image`: its builders, and the settings of this machine that the build receives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.image import build as image
 INDEX = "https://somebody:secret@index.invalid/simple"
 
 
-def test_without_a_builder_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_a_builder_it_names_what_to_install(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "tools.image", "--builder", "docker"],
         cwd=REPOSITORY,
@@ -32,7 +32,7 @@ def test_without_a_builder_it_says_what_to_install(tmp_path: Path) -> None:
     assert ended.stderr == "Error: docker is not installed; to install one of them: sudo apt-get install buildah\n"
 
 
-def test_how_pip_reaches_its_index_comes_from_its_own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_comes_from_pips_own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", INDEX)
     monkeypatch.setenv("PIP_NO_COLOR", "1")
     settings = image.pip_settings()
@@ -48,19 +48,19 @@ def test_only_the_build_sees_the_index_and_the_certificates(tmp_path: Path) -> N
     assert secrets["pip.conf"] == f"[global]\nindex-url = {INDEX}\ncert = /run/secrets/ca.pem\n\n"
 
 
-def test_certificates_that_only_a_variable_names_are_seen_too(tmp_path: Path) -> None:
+def test_certificates_named_only_by_a_variable_are_found_too(tmp_path: Path) -> None:
     bundle = tmp_path / "bundle.crt"
     bundle.write_text("a certificate\n")
     secrets = image.secrets({}, {"REQUESTS_CA_BUNDLE": str(bundle)})
     assert secrets == {"pip.conf": "[global]\ncert = /run/secrets/ca.pem\n\n", "ca.pem": "a certificate\n"}
 
 
-def test_where_pip_needs_to_be_told_nothing_the_build_is_told_nothing() -> None:
+def test_without_pip_settings_the_build_receives_none() -> None:
     assert image.secrets({}, {"REQUESTS_CA_BUNDLE": "/nowhere"}) == {}
 
 
 @pytest.mark.timeout(1200)  # may build the image
-def test_an_image_can_be_had_as_a_file(built: Built, tmp_path: Path) -> None:
+def test_an_image_can_be_saved_as_a_file(built: Built, tmp_path: Path) -> None:
     buildah = built.buildah
     container = buildah.run("from", "scratch").stdout.strip()
     buildah.run("commit", "--quiet", "--rm", container, "innodb-advisor:empty")

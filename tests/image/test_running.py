@@ -1,6 +1,6 @@
-"""The image at work beside a real server: as 65532, read-only, without capabilities, within 64 MiB.
+"""The image with a real server: as user 65532, read-only, without capabilities, within 64 MiB.
 
-The memory is limited by the control group that runc makes, and the kernel would kill what needs more.
+runc's control group limits the memory; the kernel kills a process that needs more.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tests.advisor.sidecar import values, wait_for, write_rule
 from tests.image.conftest import Built, Containers
 from tests.image.containers import LIMIT, Container, cgroup
 
-pytestmark = pytest.mark.timeout(1200)  # the first test of all builds the image, perhaps with its base
+pytestmark = pytest.mark.timeout(1200)  # the first test builds the image, perhaps with its base
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-START_SECONDS = 6  # it was 1.0 on the machine that this was written on
+START_SECONDS = 6  # 1.0 on the author's machine
 NOTHING = frozenset[tuple[str, str]]()
 
 
 @dataclass(frozen=True)
 class Serving:
-    """One that watches the server, with a rule of a user's own.
+    """A container that watches the server, with a user's own rule.
 
     Attributes:
-        start_seconds: The processor's time until it answered.
+        start_seconds: CPU time until it answered.
     """
 
     container: Container
@@ -54,7 +54,7 @@ def serving(built: Built, server: Server, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def container(serving: Serving) -> Container:
-    """The one that watches the server."""
+    """The container that watches the server."""
     return serving.container
 
 
@@ -65,7 +65,7 @@ def test_it_watches_a_real_server(container: Container) -> None:
 
 
 @one
-def test_it_may_do_nothing_that_it_does_not_need(container: Container) -> None:
+def test_it_has_no_needless_permissions(container: Container) -> None:
     status = dict(re.findall(r"^(\w+):\s*(.*)$", Path(f"/proc/{container.pid}/status").read_text(), re.MULTILINE))
     assert status["Uid"].split() == status["Gid"].split() == ["65532"] * 4
     assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
@@ -78,7 +78,7 @@ def test_it_may_do_nothing_that_it_does_not_need(container: Container) -> None:
 
 
 @one
-def test_what_it_does_for_its_users_fits_64_mib(container: Container) -> None:
+def test_all_its_functions_fit_64_mib(container: Container) -> None:
     assert int(cgroup(container.pid, "memory/memory.limit_in_bytes", "memory.max")) == LIMIT
     for _ in range(5):
         for path in ("/metrics", "/advise", "/snapshot", "/rules", "/openapi.json", "/"):
@@ -87,7 +87,7 @@ def test_what_it_does_for_its_users_fits_64_mib(container: Container) -> None:
 
 
 @one
-def test_what_its_pages_load_is_in_it(container: Container) -> None:
+def test_it_contains_everything_its_pages_load(container: Container) -> None:
     page = container.get("/docs").text
     loaded = re.findall(r'(?:src|href)="(?!data:)([^"]+\.(?:js|css))"', page)
     assert len(loaded) >= 3
@@ -96,7 +96,7 @@ def test_what_its_pages_load_is_in_it(container: Container) -> None:
 
 
 @one
-def test_it_has_the_rules_of_a_mounted_folder_beside_its_own(container: Container) -> None:
+def test_it_loads_a_mounted_folders_rules_in_addition_to_its_own(container: Container) -> None:
     ids = {rule["id"] for rule in container.get("/rules").json()["rules"]}
     assert "of-a-user" in ids
     assert len(ids) > 10
@@ -108,14 +108,14 @@ def test_it_starts_quickly(serving: Serving) -> None:
 
 
 @one
-def test_by_default_it_serves_at_9747_and_told_to_end_keeps_its_history_and_ends_well(
+def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits_cleanly(
     server: Server, containers: Containers, tmp_path: Path
 ) -> None:
     state = tmp_path / "state"
     state.mkdir()
     state.chmod(0o777)
     dsn, kept = "INNODB_ADVISOR_DSN=mysql://root@/?socket=/mysqld.sock", "INNODB_ADVISOR_STATE_DIR=/state"
-    # A network of its own, with nothing but a loopback address: the server is reached by its socket.
+    # Its own network with only a loopback address: it reaches the server by socket.
     places = [f"--volume={server.socket}:/mysqld.sock", f"--volume={state}:/state"]
     told = [f"--env={text}" for text in (dsn, kept, "PYTHONVERBOSE=1")]
     container = containers(options=["--network=none", *places, *told])
@@ -125,7 +125,9 @@ def test_by_default_it_serves_at_9747_and_told_to_end_keeps_its_history_and_ends
     assert float(up[1]) == 1
     loaded = re.findall(r"^# code object from '([^']+)'", container.said(), re.MULTILINE)
     assert len(loaded) > 200
-    assert not [path for path in loaded if not path.endswith(".pyc")]  # byte code that nothing could keep otherwise
+    assert not [
+        path for path in loaded if not path.endswith(".pyc")
+    ]  # byte code, which a read-only file system cannot cache
     container.send(signal.SIGTERM)
     assert container.status() == 0
     files = [path for path in state.rglob("*") if path.is_file()]
@@ -134,7 +136,7 @@ def test_by_default_it_serves_at_9747_and_told_to_end_keeps_its_history_and_ends
 
 
 @one
-def test_check_says_in_a_container_what_it_says_elsewhere(server: Server, containers: Containers) -> None:
+def test_check_prints_the_same_in_a_container(server: Server, containers: Containers) -> None:
     checked = containers("check", "--dsn", server.dsn)
     assert checked.status() == 0, checked.said()
     assert server.version in checked.said("stdout")

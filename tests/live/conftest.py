@@ -1,4 +1,4 @@
-"""What the rules say of a real server that is watched while it works."""
+"""Advice of the rules on a real server under load."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ Watch = Callable[[Server, Callable[[], None], int], Advice]
 
 @pytest.fixture
 def watch() -> Watch:
-    """Do a piece of work so many times, collecting before and after each; what the rules say of it."""
+    """Repeat a piece of work, collect before and after each round, and return the advice."""
     return lambda server, work, times: evaluation.advise(rules(), observed_window(server, work, times))

@@ -1,4 +1,4 @@
-"""The model of the LRU list is right to the page: what it says of lab/scenarios, and what real servers then do."""
+"""The LRU model against real servers, page by page, on the scenarios of lab/scenarios."""
 
 from __future__ import annotations
 
@@ -90,20 +90,20 @@ def plays(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> l
 
 
 def misses_beside(played: PlayedScenario, predicted: Sequence[Pass]) -> float:
-    """Pages that the model reads too much or too little, pass by pass, as a share of the pages really read."""
+    """The model's error in pages read, pass by pass, as a share of the pages really read."""
     off = sum(abs(said.pages_read - was.pages_read) for said, was in zip(predicted, played.passes, strict=True))
     return off / sum(was.pages_read for was in played.passes)
 
 
 def old_beside(played: PlayedScenario, predicted: Sequence[Pass]) -> float:
-    """The most that the old sublists are off after a pass, as a share of the pool."""
+    """The largest error of the old sublists' lengths after a pass, as a share of the pool."""
     pairs = zip(predicted, played.passes, strict=True)
     return max(abs(said.old_pages - was.old_pages) for said, was in pairs) / played.scenario.pool.pages
 
 
 @each_model
 @of(SCANS)
-def test_scans_read_what_the_model_says(played: PlayedScenario, model: Model) -> None:
+def test_scans_read_as_many_pages_as_the_model(played: PlayedScenario, model: Model) -> None:
     predicted = model(played.scenario)[1:]
     assert misses_beside(played, predicted) < 0.005
     assert old_beside(played, predicted) < 0.005
@@ -111,12 +111,12 @@ def test_scans_read_what_the_model_says(played: PlayedScenario, model: Model) ->
 
 @each_model
 @of(PARALLEL, "plays")
-def test_parallel_scans_read_what_the_model_says(plays: list[PlayedScenario], model: Model) -> None:
+def test_parallel_scans_read_as_many_pages_as_the_model(plays: list[PlayedScenario], model: Model) -> None:
     """
-    Within 2 %: the threads share the table as they please, and so leave other pages of it behind each time.
+    Within 2 %: the threads share the table differently each time, and so leave different pages of it in the pool.
 
-    Where all cores are busy one of them may be held up for most of a pass, which then reads up to 7 % less; one play in
-    thirty was over 2 %.
+    If all cores are busy, one thread may be delayed for most of a pass, which then reads up to 7 % less; one run in
+    thirty exceeded 2 %.
     """
     pairs = [(played, model(played.scenario)[1:]) for played in plays]
     assert statistics.median(misses_beside(*pair) for pair in pairs) < 0.02
@@ -125,7 +125,7 @@ def test_parallel_scans_read_what_the_model_says(plays: list[PlayedScenario], mo
 
 @each_model
 @of(INSTANCES)
-def test_scans_of_several_instances_read_what_the_model_says(played: PlayedScenario, model: Model) -> None:
+def test_scans_of_several_instances_read_as_many_pages_as_the_model(played: PlayedScenario, model: Model) -> None:
     predicted = model(played.scenario)[1:]
     assert misses_beside(played, predicted) < 0.02
     assert old_beside(played, predicted) < 0.02
@@ -147,14 +147,14 @@ def test_a_free_list_carries_a_table_into_the_pool_step_by_step(played: PlayedSc
 
 @dataclass(frozen=True)
 class Round:
-    """A scan and the lookups after it: whether the scan finds its table in the pool, and what both read."""
+    """A scan and the lookups after it: whether the scan finds its table in the pool, and the pages that both read."""
 
     cached: bool
     pages_read: float
 
 
 def rounds(scenario: Scenario, passes: Sequence[Pass]) -> list[Round]:
-    """The rounds of a scan of ``a`` and lookups of ``h`` after it, but the first, whose scan finds free pages."""
+    """The rounds of a scan of ``a`` and lookups of ``h``, except the first, whose scan finds free pages."""
     pages = scenario.sizes()["a"]
     scans = [each.pages_read for each in passes if each.object == "a"][1:]
     lookups = [each.pages_read for each in passes if each.object == "h"][1:]
@@ -168,9 +168,7 @@ def regimes(of: Sequence[Round]) -> list[bool]:
 
 @each_model
 @of(POINTS)
-def test_lookups_between_scans_lead_from_regime_to_regime_as_the_model_says(
-    played: PlayedScenario, model: Model
-) -> None:
+def test_lookups_between_scans_change_regimes_as_in_the_model(played: PlayedScenario, model: Model) -> None:
     was = rounds(played.scenario, played.passes)
     said = rounds(played.scenario, model(played.scenario)[1:])
     assert regimes(said) == regimes(was)
@@ -180,5 +178,5 @@ def test_lookups_between_scans_lead_from_regime_to_regime_as_the_model_says(
         if one == other:
             pages = sum(each.pages_read for each in measured)
             assert sum(each.pages_read for each in predicted) == pytest.approx(pages, rel=0.05)
-        else:  # the table comes into the pool, or leaves it, a round before or after
+        else:  # the table may enter or leave the pool one round earlier or later
             assert len(measured) == 1

@@ -1,4 +1,4 @@
-"""What the proofs in lab/proofs do not show of the change buffer's rules: where else they must be silent."""
+"""Cases in which the change buffer rules must be silent and that lab/proofs does not cover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules about counts and index builds rest on, on a real server; lab/proofs proves the rules themselves."""
+"""The server behaviour behind the rules on counts and index builds; lab/proofs proves the rules themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model predicts of a change is what the server then reads."""
+"""After a change the server reads as many pages as the model predicted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 
 PAGES, HOT_PAGES = 2_719, 1_000
 """One page more in fact, which are 32 single pages and 42 whole extents: no unused page is there to be read ahead."""
-OLD_BLOCKS_TIME, PAUSE = "300", 0.35  # ms, and a little more in seconds: scaled down with the tables
+OLD_BLOCKS_TIME, PAUSE = "300", 0.35  # ms, and slightly longer in seconds: scaled down with the tables
 Start = Callable[..., Server]
 
 pytestmark = pytest.mark.timeout(240)
@@ -61,13 +61,13 @@ class Load:
         self.read.append((scanned - before, self._pages_read() - scanned))
 
     def rounds(self, times: int) -> list[tuple[int, int]]:
-        """So many more; the pages that the scan and the lookups of each read."""
+        """Run more rounds; return the pages that the scan and the lookups of each read."""
         for _ in range(times):
             self.round()
         return self.read[-times:]
 
     def watched(self, times: int) -> Window:
-        """So many more, as the sidecar sees them."""
+        """Run more rounds under the sidecar's collection."""
         return observed_window(self.server, self.round, times)
 
     def set(self, **settings: int) -> None:
@@ -95,7 +95,9 @@ def filled(start_server: Start, name: str, *, hot: bool = False) -> Server:
         for table, pages in (("orders", PAGES), ("archive", 5_000), *([("items", HOT_PAGES)] if hot else [])):
             make_table(connection, table, pages)
         with connection.cursor() as cursor:
-            cursor.execute("SET GLOBAL innodb_fast_shutdown = 0")  # else MariaDB purges, and so reads, when it is up
+            cursor.execute(
+                "SET GLOBAL innodb_fast_shutdown = 0"
+            )  # otherwise MariaDB purges, and so reads, after the start
     server.restart()
     with server.connect() as connection:
         scan(connection, "archive")
@@ -113,12 +115,12 @@ def predicted(window: Window, pct: int) -> float:
 
 @pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
 def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Start, name: str) -> None:
-    """A pass of a server that nothing is changed on now and then finds 23 pages more, or fewer, than the one before."""
+    """Even without a change a pass sometimes reads 23 pages more or fewer than the one before."""
     load = Load(filled(start_server, name))
     load.rounds(3)
     window = load.watched(3)
-    # A smaller old sublist leaves what was in it to the young one; a larger one that does not hold the table is in
-    # vain; one that does holds it from the second pass on.
+    # A smaller old sublist leaves its pages to the young one; a larger one that does not hold the table gains
+    # nothing; one that does holds it from the second pass on.
     expected = {pct: predicted(window, pct) for pct in (20, 50, 80)}
     assert 0.5 * PAGES < expected[20] < 0.95 * PAGES
     assert expected[50] > 0.95 * PAGES
@@ -132,7 +134,7 @@ def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Star
 
 
 def following(model: Calibration, pct: int, rounds: int) -> list[float]:
-    """Pages that the first rounds after the change read, by the model."""
+    """The model's prediction of pages read in the first rounds after the change."""
     found = scenario(model.fit.workload, model.pool, then=(Settings(old_blocks_pct=pct), model.fit.workload))
     passes = [each for each in simulation.simulate(found).passes if each.object in ("shop.orders", HOT)][-2 * ROUNDS :]
     return [a.pages_read + b.pages_read for a, b in zip(passes[::2], passes[1::2], strict=True)][:rounds]
@@ -148,7 +150,7 @@ def following(model: Calibration, pct: int, rounds: int) -> list[float]:
 def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
     start_server: Start, name: str, *, even: bool
 ) -> None:
-    """In both regimes: where the old sublist still does not hold the table, and where it does."""
+    """In both regimes: the old sublist still does not hold the table, and it does."""
     load = Load(filled(start_server, name, hot=True), lookups=800 if even else 1_500, even=even)
     load.rounds(6)
     window = load.watched(4)
@@ -161,7 +163,7 @@ def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
     assert sum(read) / 5 == pytest.approx(sum(following(model, 60, 5)) / 5, abs=0.05 * today)
 
     load.set(innodb_old_blocks_pct=95)
-    load.rounds(12)  # the table and the hot set come to terms; the round in which they do depends on what was there
+    load.rounds(12)  # table and hot set settle; in which round depends on the pool's content
     read = [sum(each) for each in load.rounds(3)]
     assert sum(read) / 3 == pytest.approx(following(model, 95, ROUNDS)[-1], abs=0.05 * today)
 

@@ -1,7 +1,7 @@
 """The whole way: a server under load, the sidecar, Prometheus, its alert, Alertmanager, a webhook; and back.
 
-All of it is real, and as docs/alerting.md has it; only the waits of the shipped alert are made short. With -s it
-says when what happened.
+All parts are real and configured as in docs/alerting.md; only the shipped alert's delays are shortened. With -s it
+prints when each step happened.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PATIENCE = 120.0
 
 @dataclass
 class Way:
-    """The parts, and when things were first seen to happen: seconds since the load began."""
+    """The parts, and the times of the steps in seconds since the load began."""
 
     server: Server
     sidecar: Sidecar
@@ -55,7 +55,7 @@ class Way:
     times: dict[str, float] = field(default_factory=dict)
 
     def reach(self, steps: Mapping[str, Callable[[], object]]) -> None:
-        """Wait until each of them is true."""
+        """Wait until every condition is true."""
         missing = dict(steps)
 
         def look() -> bool:
@@ -67,14 +67,14 @@ class Way:
         wait_for(look, PATIENCE)
 
     def advice(self) -> list[Any] | None:
-        """What the rule says of the scanned table; None while the sidecar cannot say."""
+        """The rule's finding on the scanned table; None while there is none."""
         answer = self.sidecar.get("/advise", params={"rule": RULE})
         if not answer.is_success:
             return None
         return [each for each in answer.json()["recommendations"] if each["subject"] == SUBJECT]
 
     def told(self, receiver: str, status: str | None = None) -> list[Any]:
-        """Alerts of the advice that came to the webhook by one of Alertmanager's receivers, oldest first."""
+        """Advice alerts that reached the webhook through one of Alertmanager's receivers, oldest first."""
         return [
             alert
             for notification in list(self.webhook.notifications)
@@ -90,7 +90,7 @@ class Way:
 
 
 def hurried(folder: Path) -> Path:
-    """The shipped alerts, with the waits of this one made short; nothing else is changed."""
+    """The shipped alerts, with this one's delays shortened; otherwise unchanged."""
     content = YAML(typ="safe", pure=True).load((ALERTS / "innodb-advisor.rules.yaml").read_text(encoding="utf-8"))
     [rule] = [each for group in content["groups"] for each in group["rules"] if each["alert"] == ALERT]
     rule |= {"for": "4s", "keep_firing_for": "6s"}
@@ -100,7 +100,7 @@ def hurried(folder: Path) -> Path:
 
 
 def routed(webhook: Webhook) -> str:
-    """One receiver gets what comes by way of Prometheus, which adds the label `job`, another what the sidecar sends."""
+    """One receiver gets Prometheus' alerts, which have the label `job`; another gets the sidecar's."""
     at_once = {"group_by": ["..."], "group_wait": "0s", "group_interval": "1s", "repeat_interval": "1h"}
     by_prometheus = {"receiver": "prometheus", "matchers": ['job=~".+"']}
     receivers = [{"name": name, "webhook_configs": [{"url": webhook.url, "send_resolved": True}]} for name in WAYS]
@@ -184,7 +184,7 @@ def test_a_finding_reaches_the_webhook_and_is_resolved_once_its_sql_is_applied(w
     passed = f'innodb_table_scan_rows_total{{schema="{SCHEMA}",table="{SCANNED}"}}'
     read = f'innodb_table_file_read_bytes_total{{schema="{SCHEMA}",table="{SCANNED}"}}'
     rows, before = way.value(passed), way.value(read)
-    # Two passes more, of eight rows a page: they read nothing, so that the advice stays away.
+    # Two more passes, of eight rows a page: they read nothing, so the advice does not return.
     way.reach({"scanned twice more": lambda: way.value(passed) >= rows + 16 * PAGES})
     assert way.value(read) - before < 0.02 * PAGES * 16384
     assert way.advice() == []
