@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
 from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
+from lab.measurement import leaf_pages
 from lab.servers import Server, interrupt_on_signals, start
 from lab.workloads import SCHEMA, Draws, Load, count, look_up_pages, make_table, scan, scan_slowly
 
@@ -164,7 +165,7 @@ class _Play:
             _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
         for table in tables.values():  # what opening it reads is no part of a scan
             _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
-        self.leaves = {name: self._leaf_pages(table) for name, table in tables.items()}
+        self.leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
         self._settle()
 
     def played(self) -> PlayedScenario:
@@ -247,14 +248,6 @@ class _Play:
     def _statistics(self) -> Statistics:
         [row] = _rows(self.connection, STATISTICS)
         return Statistics(*map(int, row))
-
-    def _leaf_pages(self, table: str) -> int:
-        [[pages]] = _rows(
-            self.connection,
-            f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{SCHEMA}'"
-            f" AND table_name = '{table}' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
-        )
-        return int(pages)
 
 
 def tick(connection: pymysql.Connection[Any]) -> None:

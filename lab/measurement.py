@@ -20,6 +20,17 @@ def pages_read(server: Server) -> int:
     return int(pool_statistic(server, "NUMBER_PAGES_READ"))
 
 
+def leaf_pages(server: Server, schema: str, table: str) -> int:
+    """Leaf pages of a table's clustered index, from InnoDB's persistent statistics."""
+    return int(
+        query_number(
+            server,
+            f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{schema}'"
+            f" AND table_name = '{table}' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
+        )
+    )
+
+
 def reads(server: Server, work: Callable[[], None], times: int = 1) -> float:
     """Pages that one run of the work reads, on average."""
     before = pages_read(server)

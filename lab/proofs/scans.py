@@ -14,7 +14,7 @@ from lab.campaign.part import Data
 from lab.captures.scenarios.base import Step, emptied
 from lab.captures.scenarios.counts import make_scattered_table
 from lab.captures.scenarios.scans import time_zero_keeps, time_zero_pollutes
-from lab.measurement import pool_statistic
+from lab.measurement import leaf_pages, pool_statistic
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
@@ -30,7 +30,7 @@ from lab.proofs.work_cost import (
     repeat,
 )
 from lab.servers import Server
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import execute
 from lab.workloads import SCHEMA, count, look_up, look_up_pages, scan
 
 SCANNED, OTHER, HOT = "orders", "archive", "items"
@@ -52,10 +52,6 @@ ZERO = {"innodb-old-blocks-time": "0"}
 THREADS = {"innodb-parallel-read-threads": "4"}
 SEED_2 = "seed 002, which measured it on a table that the old sublist then held"
 
-LEAF_PAGES = (
-    "SELECT stat_value FROM mysql.innodb_index_stats"
-    " WHERE index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages' AND table_name = '{}'"
-)
 Read = Callable[["pymysql.Connection[Any]", str], None]
 
 
@@ -109,7 +105,7 @@ def time_zero(trial: Trial) -> Data:
         young = pool_statistic(server, "PAGES_MADE_YOUNG") - young
         trial.fires(window, schema=SCHEMA, table=OTHER)
         one_pass = measure(server, with_connection(server, partial(scan, table=OTHER)), times=1)
-        hot = query_number(server, LEAF_PAGES.format(HOT))
+        hot = leaf_pages(server, SCHEMA, HOT)
         after = followed(trial, one_round, partial(repeat, one_round, 2, pause=0.0), WATCHED, pause=0.0)
     return trial.proved(
         condition=(

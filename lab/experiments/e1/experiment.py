@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from lab.campaign.part import Data, Part
+from lab.measurement import leaf_pages
 from lab.processes.usage import cpu_seconds
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
@@ -67,15 +68,6 @@ def copy_in_order(server: Server) -> None:
         f"CREATE TABLE {SCHEMA}.{ORDERED} LIKE {SCHEMA}.{GROWN}",
         f"INSERT INTO {SCHEMA}.{ORDERED} SELECT * FROM {SCHEMA}.{GROWN} ORDER BY id",
         f"ANALYZE TABLE {SCHEMA}.{ORDERED}",
-    )
-
-
-def leaf_pages(server: Server, table: str) -> float:
-    """Of its clustered index."""
-    return query_number(
-        server,
-        f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{SCHEMA}'"
-        f" AND table_name = '{table}' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
     )
 
 
@@ -152,7 +144,7 @@ def measure(server: Server, say: Say, tables: Sequence[str], threads: Sequence[i
         "cores": len(os.sched_getaffinity(0)),
         "tables": {
             table: {
-                "leaf_pages": leaf_pages(server, table),
+                "leaf_pages": leaf_pages(server, SCHEMA, table),
                 "subtrees": subtrees(server, table),
                 "counts": counts[table],
             }

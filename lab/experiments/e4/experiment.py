@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lab.campaign.part import Data, Part
-from lab.measurement import pages_read
+from lab.measurement import leaf_pages, pages_read
 from lab.programs import sysbench
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
@@ -123,16 +123,11 @@ def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data
         for name, variables in settings.items():
             say(f"round {number} of {ROUNDS}, {name}")
             builds[name].append(built(server, variables))
-    return {"leaf_pages": _leaf_pages(server), "entry_bytes": _entry_bytes(server), "builds": builds}
-
-
-def _leaf_pages(server: Server) -> float:
-    """Of the table's clustered index."""
-    return query_number(
-        server,
-        f"SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = '{sysbench.SCHEMA}'"
-        " AND table_name = 'sbtest1' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'",
-    )
+    return {
+        "leaf_pages": leaf_pages(server, sysbench.SCHEMA, "sbtest1"),
+        "entry_bytes": _entry_bytes(server),
+        "builds": builds,
+    }
 
 
 def _entry_bytes(server: Server) -> float:
