@@ -6,7 +6,7 @@ import time
 import click
 
 from lab.captures import Capture, golden, kept
-from lab.captures.checks import NotShown
+from lab.captures.checks.base import CaptureRejected
 from lab.captures.record import record
 from lab.captures.redaction import Leak
 from lab.captures.scenarios import CATALOG
@@ -61,7 +61,7 @@ def _make(capture: Capture) -> int:
     except Unavailable as error:
         click.echo(f"not recorded: the server is unavailable here: {error}")
         return 2
-    except (NotShown, Leak, StartError) as error:
+    except (CaptureRejected, Leak, StartError) as error:
         click.echo(f"FAILED: {error}")
         return 1
     numbers = ", ".join(f"{name} {value}" for name, value in shown.items())

@@ -16,7 +16,7 @@ from exporter.recording.file import replay
 from exporter.sampling.sampler import Sampler
 from lab import servers
 from lab.captures import Capture, golden, redaction
-from lab.captures.checks import NotShown, Numbers
+from lab.captures.checks.base import CaptureRejected, Numbers
 from lab.captures.scenarios import SCENARIOS, CaptureScenario, Step
 from lab.servers import Server
 
@@ -33,14 +33,14 @@ def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
     Raises:
         Unavailable: The server is unavailable here.
         StartError: The server did not start.
-        NotShown: The capture does not show its scenario.
+        CaptureRejected: The capture does not show its scenario.
         Leak: The capture names something of this machine.
     """
     attempts = SCENARIOS[capture.scenario].attempts
     for attempt in range(1, attempts + 1):
         try:
             return _attempt(capture, attempt)
-        except NotShown as error:
+        except CaptureRejected as error:
             if attempt == attempts:
                 raise
             say(f"attempt {attempt}: {error}")

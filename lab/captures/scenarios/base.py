@@ -9,7 +9,7 @@ from typing import Any
 
 import pymysql
 
-from lab.captures.checks import Check
+from lab.captures.checks.base import CaptureCheck
 from lab.servers import NAMES, Server
 from lab.workloads import make_table
 
@@ -44,14 +44,14 @@ class CaptureScenario:
     name: str
     options: Mapping[str, Mapping[str, str]]
     work: Callable[[Server], AbstractContextManager[Step]]
-    check: Check
+    check: CaptureCheck
     collections: int = 7
     period: float = 1.0
     user: str = "root"
-    check_of: Mapping[str, Check] = field(default_factory=dict)
+    check_of: Mapping[str, CaptureCheck] = field(default_factory=dict)
     attempts: int = 1
 
-    def checked_by(self, server: str) -> Check:
+    def checked_by(self, server: str) -> CaptureCheck:
         """The check for one of its servers."""
         return self.check_of.get(server, self.check)
 

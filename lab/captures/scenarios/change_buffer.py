@@ -11,7 +11,7 @@ from typing import Any
 
 import pymysql
 
-from lab.captures import checks, checks_change_buffer
+from lab.captures.checks import change_buffer
 from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, MYSQL, CaptureScenario, Step, execute_on, nothing
 from lab.servers import Server
 from lab.workloads import SCHEMA, Load, insert_rows, make_indexed_table
@@ -137,33 +137,31 @@ SCENARIOS = (
         "change-buffer-merges",
         dict.fromkeys(MYSQL, LITTLE) | dict.fromkeys(("mariadb-10.11", "mariadb-10.5"), BUFFERED),
         insertion,
-        partial(checks.merges, least=2.0),
+        partial(change_buffer.merges, least=2.0),
     ),
-    CaptureScenario("change-buffer-small", {"mysql-9.7": LITTLE}, settled_insertion, partial(checks.merges, most=9.0)),
+    CaptureScenario(
+        "change-buffer-small", {"mysql-9.7": LITTLE}, settled_insertion, partial(change_buffer.merges, most=9.0)
+    ),
     CaptureScenario(
         "change-buffer-larger",
         {"mysql-9.7": LITTLE | {"innodb-change-buffer-max-size": "25"}},
         settled_insertion,
-        partial(checks.merges, least=4.0),
+        partial(change_buffer.merges, least=4.0),
     ),
     CaptureScenario(
         "change-buffer-single-merges",
         dict.fromkeys(MYSQL, LITTLE) | {"mariadb-10.11": BUFFERED},
         insertion_read_back,
-        partial(checks.merges, most=1.2),
+        partial(change_buffer.merges, most=1.2),
     ),
-    CaptureScenario("change-buffer-off", dict.fromkeys(MYSQL, OFF), insertion, checks.no_merges),
+    CaptureScenario("change-buffer-off", dict.fromkeys(MYSQL, OFF), insertion, change_buffer.no_merges),
     CaptureScenario(
         "change-buffer-off-resident",
         {"mysql-9.7": DEFAULT_POOL | {"innodb-change-buffering": "none"}},
         insertion,
-        checks_change_buffer.resident,
+        change_buffer.resident,
     ),
-    CaptureScenario(
-        "change-buffer-off-unique", {"mysql-9.7": OFF}, insertion_of_unique, checks_change_buffer.read_for_unique
-    ),
-    CaptureScenario("change-buffer-off-lookups", dict.fromkeys(MYSQL, OFF), lookups, checks_change_buffer.looked_up),
-    CaptureScenario(
-        "change-buffer-growing", {"mysql-9.7": SLOWLY_MERGED}, paced_insertion, checks_change_buffer.growing
-    ),
+    CaptureScenario("change-buffer-off-unique", {"mysql-9.7": OFF}, insertion_of_unique, change_buffer.read_for_unique),
+    CaptureScenario("change-buffer-off-lookups", dict.fromkeys(MYSQL, OFF), lookups, change_buffer.looked_up),
+    CaptureScenario("change-buffer-growing", {"mysql-9.7": SLOWLY_MERGED}, paced_insertion, change_buffer.growing),
 )

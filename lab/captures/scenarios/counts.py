@@ -11,7 +11,7 @@ from typing import Any
 import pymysql
 
 from exporter.snapshot import Table
-from lab.captures import checks, checks_parallel
+from lab.captures.checks import counts, scans
 from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, OBSERVABLE, CaptureScenario, Step, cold, execute_on
 from lab.captures.scenarios.scans import LARGER_POOL, OTHER, OTHER_PAGES, PASS_SECONDS, SCANNED, SCANNED_PAGES
 from lab.servers import Server
@@ -117,35 +117,35 @@ SCENARIOS = (
         "counted-without-index",
         {"mysql-9.7": DEFAULT_POOL, "mysql-5.6": DEFAULT_POOL, "mariadb-10.11": OBSERVABLE},
         counting_without_index,
-        partial(checks_parallel.counted, table=COUNTED),
+        partial(counts.counted, table=COUNTED),
         collections=5,
     ),
     CaptureScenario(
         "counted-small-table",
         {"mysql-9.7": DEFAULT_POOL},
         counting_small_table,
-        partial(checks_parallel.counted, table=COUNTED),
+        partial(counts.counted, table=COUNTED),
         collections=5,
     ),
     CaptureScenario(
         "counted-by-index",
         {"mysql-9.7": DEFAULT_POOL},
         counting_by_index,
-        partial(checks_parallel.counted, table=COUNTED, secondary="count_rows"),
+        partial(counts.counted, table=COUNTED, secondary="count_rows"),
         collections=5,
     ),
     CaptureScenario(
         "counted-beside-index",
         {"mysql-9.7": DEFAULT_POOL},
         counting_beside_index,
-        partial(checks_parallel.counted, table=COUNTED, secondary="k1", forced=True),
+        partial(counts.counted, table=COUNTED, secondary="k1", forced=True),
         collections=5,
     ),
     CaptureScenario(
         "parallel-count-followed",
         {"mysql-9.7": LARGER_POOL | {"innodb-parallel-read-threads": "4"}},
         parallel_count_followed,
-        partial(checks.held, table=Table(SCHEMA, SCANNED)),
+        partial(scans.held, table=Table(SCHEMA, SCANNED)),
         collections=6,
         period=PASS_SECONDS,
     ),
@@ -153,7 +153,7 @@ SCENARIOS = (
         "cold-counts-in-no-order",
         {"mysql-9.7": LITTLE | {"innodb-parallel-read-threads": "1"}},
         counting_in_no_order,
-        partial(checks_parallel.cold_counts, table=SCATTERED, least=0.65),
+        partial(counts.cold_counts, table=SCATTERED, least=0.65),
         collections=8,
         period=1.6,  # more than the ten seconds between two looks at the machine
         attempts=3,
@@ -162,7 +162,7 @@ SCENARIOS = (
         "cold-counts-in-order",
         {"mysql-9.7": {"innodb-buffer-pool-size": "64M", "innodb-parallel-read-threads": "1"}},
         counting_in_order,
-        partial(checks_parallel.cold_counts, table=COUNTED, most=0.5),
+        partial(counts.cold_counts, table=COUNTED, most=0.5),
         collections=8,
         period=1.6,
         attempts=3,

@@ -12,7 +12,7 @@ from typing import Any
 import pymysql
 
 from exporter.snapshot import Index
-from lab.captures import checks, checks_parallel
+from lab.captures.checks.index_builds import building, built
 from lab.captures.scenarios.base import DEFAULT_POOL, CaptureScenario, Step, execute_on, nothing
 from lab.servers import Server
 from lab.workloads import SCHEMA, make_indexed_table
@@ -104,10 +104,10 @@ def index_build(server: Server) -> Iterator[Step]:
 
 
 _FOUR = DEFAULT_POOL | {"innodb-parallel-read-threads": "4", "innodb-ddl-threads": "4"}
-_BUILT = partial(checks_parallel.built, index=BY_TEXT, least_pages=2_500)
+_BUILT = partial(built, index=BY_TEXT, least_pages=2_500)
 
 SCENARIOS = (
-    CaptureScenario("index-build", {"mysql-9.7": {}}, index_build, checks.building, period=0.8),
+    CaptureScenario("index-build", {"mysql-9.7": {}}, index_build, building, period=0.8),
     CaptureScenario("index-builds", {"mysql-9.7": _FOUR}, index_builds, _BUILT, collections=5),
     CaptureScenario(
         "index-builds-followed",
@@ -127,7 +127,7 @@ SCENARIOS = (
         "small-index-builds",
         {"mysql-9.7": _FOUR},
         small_index_builds,
-        partial(checks_parallel.built, index=BY_TEXT, least_pages=100, most_pages=500),
+        partial(built, index=BY_TEXT, least_pages=100, most_pages=500),
         collections=5,
     ),
 )

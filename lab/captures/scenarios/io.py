@@ -11,7 +11,7 @@ from typing import Any
 
 import pymysql
 
-from lab.captures import checks_io
+from lab.captures.checks import io
 from lab.captures.scenarios.base import LITTLE, CaptureScenario, Step, execute_on
 from lab.servers import Server
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
@@ -181,7 +181,7 @@ SCENARIOS = (
         {"mysql-9.7": WARM_POOL, "mariadb-11.8": WARM_POOL}
         | {"mysql-5.6": WARM_POOL | {"innodb-buffer-pool-dump-at-shutdown": "OFF"}},
         warm_pool,
-        checks_io.warm,
+        io.warm,
         collections=6,
     ),
     CaptureScenario(
@@ -190,29 +190,29 @@ SCENARIOS = (
             ("mysql-9.7", "mysql-5.6", "mariadb-10.5", "mariadb-10.11"), LITTLE | {"innodb-read-ahead-threshold": "32"}
         ),
         short_ranges,
-        checks_io.wasted,
+        io.wasted,
         collections=6,
-        check_of={"mariadb-10.11": partial(checks_io.wasted, counted=False)},
+        check_of={"mariadb-10.11": partial(io.wasted, counted=False)},
     ),
     CaptureScenario(
         "write-pressure",
         {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
         write_pressure,
-        checks_io.flushing,
+        io.flushing,
         collections=8,
     ),
     CaptureScenario(
         "write-pressure-followed",
         {"mariadb-10.11": WRITTEN_POOL | LOGS["mariadb-10.11"]},
         write_pressure_followed,
-        checks_io.flushing,
+        io.flushing,
         collections=6,
     ),
     CaptureScenario(
         "little-written",
         {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
         little_written,
-        checks_io.flushing,
+        io.flushing,
         collections=8,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from lab.captures import checks
+from lab.captures.checks import quiet
 from lab.captures.scenarios.base import CaptureScenario, Step, execute_on, nothing
 from lab.servers import NAMES, Server
 
@@ -38,12 +38,12 @@ def _own_defaults(server: str) -> Mapping[str, str]:
 
 
 SCENARIOS = (
-    CaptureScenario("idle", {name: _own_defaults(name) for name in NAMES}, idle, checks.idle, collections=6),
+    CaptureScenario("idle", {name: _own_defaults(name) for name in NAMES}, idle, quiet.idle, collections=6),
     CaptureScenario(
         "unprivileged",
         {"mysql-9.7": {}, "mariadb-10.11": {"performance-schema": "ON"}},
         unprivileged,
-        checks.refused,
+        quiet.refused,
         collections=6,
         user=UNPRIVILEGED,
     ),

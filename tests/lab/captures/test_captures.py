@@ -18,7 +18,9 @@ from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
 from lab.captures import Capture, kept, redaction
 from lab.captures.__main__ import main
-from lab.captures.checks import NotShown, merges, read_each_pass
+from lab.captures.checks.base import CaptureRejected
+from lab.captures.checks.change_buffer import merges
+from lab.captures.checks.scans import read_each_pass
 from lab.captures.scenarios import CATALOG, SCENARIOS
 from lab.captures.scenarios.scans import SCANNED_TABLE
 from lab.servers import Server
@@ -116,10 +118,10 @@ def test_a_name_that_got_through_is_found(server: Server, tmp_path: Path) -> Non
 
 def test_a_capture_that_does_not_show_its_phenomenon_is_refused() -> None:
     followed = list(replay(Capture("mysql-9.7", "repeated-scan-followed").recording))
-    with pytest.raises(NotShown, match="pages in a pool of"):
+    with pytest.raises(CaptureRejected, match="pages in a pool of"):
         read_each_pass(followed, SCANNED_TABLE)
     single = list(replay(Capture("mysql-9.7", "change-buffer-single-merges").recording))
-    with pytest.raises(NotShown, match=r"1\.\d\d operations a merge"):
+    with pytest.raises(CaptureRejected, match=r"1\.\d\d operations a merge"):
         merges(single, least=2.0)
 
 

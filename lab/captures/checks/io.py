@@ -1,4 +1,4 @@
-"""Whether a capture shows what its scenario of reads and writes is for: warm pools, read-ahead, flushing."""
+"""Checks of captures of reads and writes: warm pools, read-ahead, flushing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from advisor.facts.io import checkpoint_age
 from exporter.collectors.pools import POOLS, BufferPool
 from exporter.snapshot import Snapshot
-from lab.captures.checks import Numbers, Snapshots, pages_read, require
+from lab.captures.checks.base import Numbers, Snapshots, pages_read, require
 
 
 def warm(snapshots: Snapshots) -> Numbers:
-    """The pool is full, its young pages are asked for, and next to nothing is read."""
+    """The pool is full, its young pages are in use, and hardly any page is read."""
     last = snapshots[-1]
     young = _sum(last, lambda pool: pool.database_pages - pool.old_pages)
     free, gets, read = _sum(last, lambda pool: pool.free_pages), _growth(snapshots, "gets"), pages_read(snapshots)
@@ -23,7 +23,7 @@ def warm(snapshots: Snapshots) -> Numbers:
 
 
 def wasted(snapshots: Snapshots, *, counted: bool = True) -> Numbers:
-    """Much is read ahead, and where the server counts it, most of that is evicted without an access."""
+    """Many pages are read ahead; if the server counts it, most of them are evicted without an access."""
     ahead, evicted = _growth(snapshots, "read_ahead"), _growth(snapshots, "read_ahead_evicted")
     read = sum(pages_read(snapshots))
     require(ahead >= 500, f"{ahead} pages were read ahead")
@@ -32,7 +32,7 @@ def wasted(snapshots: Snapshots, *, counted: bool = True) -> Numbers:
 
 
 def flushing(snapshots: Snapshots) -> Numbers:
-    """Pages are written all the time, and the checkpoint has an age."""
+    """Pages are written throughout, and the checkpoint age is known."""
     written = _growth(snapshots, "pages_written")
     known = [age for snapshot in snapshots if (age := checkpoint_age(snapshot)) is not None]
     require(written >= 200, f"{written} pages were written")

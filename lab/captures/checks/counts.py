@@ -1,22 +1,21 @@
-"""Whether a capture of counts or index builds shows what its scenario is for."""
+"""Checks of captures of COUNT(*)."""
 
 from __future__ import annotations
 
 from advisor.facts.machine import machine
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS
-from exporter.collectors.ddl import DDL
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.snapshot import Index, Table
-from lab.captures.checks import MOST, Numbers, Snapshots, require, table_pages
+from lab.captures.checks.base import MOST, Numbers, Snapshots, require, table_pages
 
 BUSY = 0.7
-"""The share of the cores' time above which a capture says nothing about waiting: others were at work here."""
+"""The share of the cores' time above which a capture shows nothing about waits: other work disturbed it."""
 
 
 def counted(snapshots: Snapshots, table: Table, *, secondary: str = "", forced: bool = False) -> Numbers:
-    """The table is counted between all collections, and has the one secondary index that it should have."""
+    """The table is counted between all collections, and has the expected secondary index or none."""
     statements = [(each[COUNT_STATEMENTS] or {}).get(table) for each in (snapshots[0], snapshots[-1])]
     executions = [0 if each is None else each.executions for each in statements]
     named = [0 if each is None else each.forced_primary for each in statements]
@@ -30,7 +29,7 @@ def counted(snapshots: Snapshots, table: Table, *, secondary: str = "", forced: 
 
 
 def cold_counts(snapshots: Snapshots, table: Table, *, least: float = 0.0, most: float = 1.0) -> Numbers:
-    """Each count reads the table from disk; its reader threads wait for so much of their time, and cores are idle."""
+    """Each count reads the table from disk; threads wait for ``least`` to ``most`` of their time; cores are idle."""
     busy = machine(Window(tuple(snapshots))).cpu_busy
     require(busy is not None and busy < BUSY, f"{busy} of the cores' time was busy")
     numbers = counted(snapshots, table)
@@ -50,23 +49,6 @@ def cold_counts(snapshots: Snapshots, table: Table, *, least: float = 0.0, most:
         "seconds_per_count": round((seconds[1] - seconds[0]) / counts, 3),
         "wait_share": round(share, 2),
     }
-
-
-def built(snapshots: Snapshots, index: Index, *, least_pages: int, most_pages: int = 1 << 32) -> Numbers:
-    """Statements that build indexes ended between collections, and the table has one of the wanted size."""
-    first, last = snapshots[0][DDL], snapshots[-1][DDL]
-    require(first is not None and last is not None, "no index builds are known")
-    assert first is not None  # noqa: S101 - for the type checker
-    assert last is not None  # noqa: S101
-    builds = (last.builds or 0) - (first.builds or 0)
-    require(builds >= len(snapshots) - 1, f"{builds} ALTER TABLE and CREATE INDEX")
-    sizes = snapshots[-1][INDEX_SIZES]
-    size = None if sizes is None else sizes.sizes.get(index)
-    require(size is not None, f"no statistics of {index.index}")
-    assert size is not None  # noqa: S101
-    require(least_pages <= size.leaf_pages <= most_pages, f"{size.leaf_pages} leaf pages")
-    seconds = (last.build_seconds or 0.0) - (first.build_seconds or 0.0)
-    return {"statements": builds, "statement_seconds": round(seconds, 1), "leaf_pages": size.leaf_pages}
 
 
 def _of(index: Index, table: Table) -> bool:

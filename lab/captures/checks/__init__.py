@@ -1,0 +1,1 @@
+"""Checks that a capture shows its scenario, by subject."""
