@@ -1,4 +1,4 @@
-"""A change of a setting as the server at hand takes it: the statements, or the place where it is made instead."""
+"""A change of a setting on the server at hand: its statements, or the place where the change is made instead."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GLOBAL = re.compile(r"\s*SET\s+(@@)?(GLOBAL|PERSIST|PERSIST_ONLY)\b", re.IGNORE
 
 
 def refuses(server: Server, setting: str, value: SettingValue) -> str | None:
-    """Why a setting cannot be given that value on that server, as one sentence without its full stop; None if it can.
+    """Why a server does not accept a value for a setting, as a sentence without its full stop; None if it does.
 
     Raises:
         KeyError: The setting is not in knowledge.toml.
@@ -43,14 +43,14 @@ def refuses(server: Server, setting: str, value: SettingValue) -> str | None:
 def change_on(server: Server, setting: str, before: SettingValue | None, after: SettingValue) -> Change:
     """A change of a setting, with the statements that apply it, undo it and keep it over a restart.
 
-    A cloud service takes no SET GLOBAL or SET PERSIST from its customers, so that there are none; ``via`` names the
-    place. Where only a restart applies it, SET PERSIST_ONLY keeps it for the next one.
+    Customers of a cloud service cannot use SET GLOBAL and SET PERSIST: there are no statements then, and ``via`` names
+    the place. Where only a restart applies the change, SET PERSIST_ONLY keeps it for the next one.
 
     Args:
-        server: Where it is to be made.
-        setting: A name of knowledge.toml; `refuses` had nothing against it.
-        before: The value found, which the rollback restores; None if it is not known.
-        after: The value to be.
+        server: The server to change.
+        setting: A name of knowledge.toml for which `refuses` returns None.
+        before: The present value, which the rollback restores; None if it is not known.
+        after: The new value.
 
     Raises:
         KeyError: The setting is not in knowledge.toml.
@@ -80,9 +80,9 @@ def change_on(server: Server, setting: str, before: SettingValue | None, after: 
 
 
 def change_at(latest: Snapshot, setting: str, before: SettingValue | None, after: SettingValue) -> Change:
-    """A change on the server of a snapshot, as `change_on`.
+    """A change on the server of a snapshot, like `change_on`.
 
-    Newer releases of MariaDB grow the pool beyond innodb_buffer_pool_size_max by a restart only.
+    Newer releases of MariaDB need a restart to grow the pool beyond innodb_buffer_pool_size_max.
     """
     found = change_on(latest.server, setting, before, after)
     largest = number(latest.setting("innodb_buffer_pool_size_max"))
@@ -92,17 +92,17 @@ def change_at(latest: Snapshot, setting: str, before: SettingValue | None, after
 
 
 def at_restart(change: Change) -> Change:
-    """The same change where SET GLOBAL takes others, but this value only a restart."""
+    """The same change, where SET GLOBAL accepts other values but this one needs a restart."""
     via = BY_RESTART if change.via == BY_SQL else change.via
     return change.model_copy(update={"dynamic": False, "apply": (), "rollback": (), "persist": (), "via": via})
 
 
 def action_on(server: Server, action: Action) -> Action:
-    """The same action; where a cloud service takes no SET GLOBAL and its like, with the place that they stand for."""
+    """The same action; where a cloud service refuses its SET statements, with the place to set them instead."""
     refused = [statement for statement in action.apply if _GLOBAL.match(statement)]
     if server.managed is None or not refused:
         return action
-    place = f"{action.do}. The service takes no {'; '.join(refused)}: set it in the {BY_SERVICE[server.managed]}"
+    place = f"{action.do}. The service does not accept {'; '.join(refused)}: set it in the {BY_SERVICE[server.managed]}"
     apply, rollback = (
         tuple(statement for statement in statements if not _GLOBAL.match(statement))
         for statements in (action.apply, action.rollback)
@@ -113,7 +113,7 @@ def action_on(server: Server, action: Action) -> Action:
 def _notes(server: Server, setting: str, *, dynamic: bool) -> list[str]:
     notes = []
     if dynamic and SETTINGS[setting].known.scope == "session":
-        notes.append("Sessions that are open keep their own value: only new ones get it.")
+        notes.append("Open sessions keep their value; only new sessions get this one.")
     if not dynamic and server.managed is not None:
         notes.append("It takes effect when the instance is restarted.")
     if not dynamic and server.group_replication:
@@ -122,7 +122,7 @@ def _notes(server: Server, setting: str, *, dynamic: bool) -> list[str]:
 
 
 def _literal(value: SettingValue) -> str:
-    """A value in SQL."""
+    """The value as SQL writes it."""
     if value in ("ON", "OFF"):
         return str(value)
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(tidy(value))

@@ -1,4 +1,4 @@
-"""The settings that rules may read and advise: their type and what a server accepts, from exporter/knowledge.toml."""
+"""The settings that rules may read and advise: their types and accepted values, from exporter/knowledge.toml."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SWITCHED = {"0": "OFF", "FALSE": "OFF", "1": "ON", "TRUE": "ON"}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A global variable. What is asked without a server is answered for all versions together.
+    """A global variable. Without a server, its methods answer for all versions together.
 
     Attributes:
-        name: As in SHOW GLOBAL VARIABLES.
+        name: Its name in SHOW GLOBAL VARIABLES.
         known: Its entry in the knowledge file.
     """
 
@@ -29,16 +29,16 @@ class Setting:
 
     @property
     def kind(self) -> Literal["number", "text"]:
-        """``number`` (whole numbers in ``unit``, as the server has them) or ``text`` (words; ON and OFF among them)."""
+        """``number``, for whole numbers in ``unit``, or ``text``, for words such as ON and OFF."""
         return self.known.kind
 
     @property
     def unit(self) -> knowledge.Unit:
-        """What a number counts; empty for a text or where it counts nothing."""
+        """The unit of a number; empty for a text or a number without one."""
         return self.known.unit
 
     def exists_on(self, server: Server) -> bool:
-        """Whether that server has it."""
+        """Whether the server has it."""
         return self.known.exists.on(server.family, server.version)
 
     def dynamic_on(self, server: Server) -> bool:
@@ -46,17 +46,17 @@ class Setting:
         return self.known.dynamic.on(server.family, server.version) is True
 
     def minimum_on(self, server: Server | None) -> int | None:
-        """The smallest number taken; None where nothing is known."""
+        """The smallest accepted number; None where not known."""
         known = self.known.minimum
         return min(known.values(), default=None) if server is None else known.on(server.family, server.version)
 
     def maximum_on(self, server: Server | None) -> int | None:
-        """The largest number taken; None where nothing is known."""
+        """The largest accepted number; None where not known."""
         known = self.known.maximum
         return max(known.values(), default=None) if server is None else known.on(server.family, server.version)
 
     def words_on(self, server: Server | None) -> tuple[str, ...]:
-        """What a text may be; empty for numbers."""
+        """The accepted words of a text; empty for numbers."""
         known = self.known
         if server is not None and server.windows and known.windows_words is not None:
             return known.windows_words
@@ -65,13 +65,14 @@ class Setting:
         return tuple(dict.fromkeys(word for words in known.words.values() for word in words))
 
     def parse(self, written: SettingValue, server: Server | None = None) -> SettingValue:
-        """The value that a person wrote, as the server prints it.
+        """The value that a person wrote, in the form that the server prints.
 
-        Numbers may have one of the suffixes K, M, G and T, as in option files; switches may be 1, 0, TRUE and FALSE
-        too, and words may be in any case.
+        Numbers may have a suffix K, M, G or T, as in option files. Switches may also be 1, 0, TRUE or FALSE. Words may
+        be in any case.
 
         Raises:
-            ValueError: It is no whole number where one is needed, or out of range; the text says what is taken.
+            ValueError: It is not a whole number where one is needed, or out of range. The text names the accepted
+                values.
         """
         value = self._number(written) if self.kind == "number" else self._word(written, self.words_on(server))
         if not self.accepts(value, server):
@@ -80,7 +81,7 @@ class Setting:
         return value
 
     def range_on(self, server: Server | None) -> str:
-        """What it takes, in words."""
+        """The accepted values, in words."""
         if self.kind == "text":
             words = self.words_on(server)
             return f"one of {', '.join(words)}" if words else "a text"
@@ -88,7 +89,7 @@ class Setting:
         return f"a whole number from {minimum} " + ("on" if maximum is None else f"to {maximum}")
 
     def read(self, printed: str | None) -> SettingValue | None:
-        """The value from what the server prints; None where there is none or it is no number."""
+        """The value of what the server prints; None where it is missing, or is not a number where one is needed."""
         if printed is None or self.kind == "text":
             return printed
         try:
@@ -97,7 +98,7 @@ class Setting:
             return None
 
     def accepts(self, value: SettingValue, server: Server | None = None) -> bool:
-        """Whether a server that has the setting takes ``value``."""
+        """Whether a server that has the setting accepts ``value``."""
         if isinstance(value, str):
             words = self.words_on(server)
             return self.kind == "text" and (not words or value in words)

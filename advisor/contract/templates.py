@@ -1,4 +1,4 @@
-"""A rule's templates, its one-line summary among them: the names in one, and values as people read them."""
+"""The templates of a rule, such as its summary: their names, and values as people read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FactValue = float | str | bool
 
 
 def placeholders(template: str) -> list[tuple[str, str]]:
-    """Names and formats in a summary such as ``{scan.table} ({scan.bytes:bytes})``, the colon with the format.
+    """Names and formats of a template such as ``{scan.table} ({scan.bytes:bytes})``; the format includes the colon.
 
     Raises:
         ValueError: A brace has no counterpart.
@@ -25,7 +25,7 @@ def placeholders(template: str) -> list[tuple[str, str]]:
 
 
 def fill(template: str, values: Mapping[str, FactValue | None]) -> str:
-    """A summary with its values put in; one that is not known becomes ``?``."""
+    """A template with its values; a value that is not known becomes ``?``."""
     parts = []
     for literal, name, spec, _ in string.Formatter().parse(template):
         parts.append(literal)
@@ -69,7 +69,7 @@ FORMATS: dict[str, Callable[[FactValue], str]] = {
     ":integer": _integer,
     ":number": _rounded,
 }
-"""How a template may show a value: as it is, bytes in binary units, seconds as time, a number for people, a
-name as SQL quotes it, or a whole number as SQL takes it."""
+"""How a template shows a value: as it is, bytes in binary units, seconds as time, a name as SQL quotes it, a whole
+number as SQL takes it, or a number for people."""
 TEXT_FORMATS = frozenset({":identifier"})
-"""Those of them that take a text."""
+"""The formats that take a text."""

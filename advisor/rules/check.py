@@ -1,4 +1,4 @@
-"""Rule files: read, checked whole, and refused with file, line and column when anything is wrong."""
+"""The check of rule files: each is read and checked as a whole; errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ class Rule:
 
     @property
     def id(self) -> str:
-        """Also the name of its file, its cases, its page and its label in metrics and alerts."""
+        """The name of its file, its cases and its page, and its label in metrics and alerts."""
         return self.file.id
 
 
 def load(directory: Path) -> tuple[Rule, ...]:
-    """Every rule of a directory, by id.
+    """The rules of a directory, by id.
 
     Raises:
-        FileError: The directory cannot be read or is empty of rules, or one of its rules is wrong.
+        FileError: The directory cannot be read, has no rules, or has an invalid rule.
     """
     rules = tuple(map(load_file, files(directory)))
     if not rules:
@@ -106,13 +106,13 @@ def load_file(path: Path) -> Rule:
     """One rule.
 
     Raises:
-        FileError: It cannot be read, or anything in it is wrong.
+        FileError: The file cannot be read or is invalid.
     """
     return _Checker(yaml_file.read(path, RuleFile, "a rule file is a mapping with id, title, when, …")).rule()
 
 
 class _Checker:
-    """Checks what the shape alone cannot: names, types, settings, sections."""
+    """The checks beyond the shape: names, types, settings and sections."""
 
     def __init__(self, source: Source[RuleFile]) -> None:
         self._source = source
@@ -152,7 +152,7 @@ class _Checker:
         )
 
     def _check_head(self) -> None:
-        """What can be told without any expression."""
+        """Everything that needs no expression."""
         file = self._file
         if self._path.name != file.id + SUFFIX:
             self._refuse(("id",), f"the file of this rule must be named {file.id}{SUFFIX}")
@@ -193,7 +193,7 @@ class _Checker:
         if setting is None:
             self._refuse(("change", number, "setting"), f"unknown setting {item.setting}")
         value = self._expression(("change", number, "value"), item.value, (float if setting.kind == "number" else str,))
-        with contextlib.suppress(Missing, EvaluationError):  # a constant can be told now
+        with contextlib.suppress(Missing, EvaluationError):  # a constant has its value now
             if not setting.accepts(value({})):
                 self._refuse(("change", number, "value"), f"{item.setting} takes {setting.range_on(None)}")
         return CheckedChange(

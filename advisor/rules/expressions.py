@@ -1,8 +1,8 @@
-"""CEL expressions: checked against the known names and types when a rule is loaded, evaluated without I/O.
+"""CEL expressions, checked against the known names and types when a rule is loaded, and evaluated without I/O.
 
-The library is Google's C++ implementation, cel-expr-python: of those tried it is the one that rejects a misspelt name
-and a wrong type before anything is evaluated, with line and column, and it evaluates in some 3 µs. cel-python 0.5
-compiles both without a word and takes 190 µs; common-expression-language 0.10 has no types to declare.
+The library is Google's C++ implementation, cel-expr-python. It rejects a misspelt name or a wrong type before anything
+is evaluated, with line and column, and evaluates in about 3 µs. cel-python 0.5 compiles both without an error and takes
+190 µs; common-expression-language 0.10 cannot declare types.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TYPES = {float: cel.Type.DOUBLE, str: cel.Type.STRING, bool: cel.Type.BOOL}
 _PYTHON: dict[str, type] = {"DOUBLE": float, "STRING": str, "BOOL": bool}
 
 _LIBRARY = "extensions: [{name: math}]"
-"""math.greatest and the like, as the library has it; its module ext_math is the same once more, 3 MB of it."""
+"""math.greatest and similar functions, built into the library. Its module ext_math is a copy of 3 MB."""
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?$", re.MULTILINE)
 _MISSING = re.compile(r'No value with name "([^"]+)"')
@@ -31,10 +31,10 @@ _OPERATORS = {"_&&_": "&&", "_||_": "||", "_?_:_": "? :", "!_": "!", "-_": "-", 
 
 
 class ExpressionError(ValueError):
-    """The expression cannot be used.
+    """An expression that cannot be used.
 
     Attributes:
-        line, column: Where in the expression, both from 1.
+        line, column: Position in the expression, both from 1.
     """
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
@@ -44,7 +44,7 @@ class ExpressionError(ValueError):
 
 
 class Missing(Exception):
-    """The value needs a fact that is not known; ``name`` says which."""
+    """The value depends on a fact that is not known: ``name``."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -52,7 +52,7 @@ class Missing(Exception):
 
 
 class EvaluationError(Exception):
-    """Evaluation failed for another reason than a missing fact."""
+    """The evaluation failed, and not because a fact is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ class Expression:
         for name, kind in self._names.items():
             value = values.get(name)
             if value is not None:
-                yield name, kind(value)  # Python takes an int for a float; to CEL they are of two types
+                yield name, kind(value)  # Python accepts an int as a float; CEL does not
 
 
 class Vocabulary:
-    """The names an expression may use, and their types."""
+    """The names that expressions may use, with their types."""
 
     def __init__(self, names: Mapping[str, type]) -> None:
         self.names = dict(names)
@@ -121,7 +121,7 @@ class Vocabulary:
             names = " or ".join(_word(each) for each in wanted)
             raise ExpressionError(f"this is {_article(program.return_type().name())}; {names} is needed")
         checked = program.serialize()
-        # The names of the program are somewhere in its text: these are all of them, and perhaps a few more.
+        # A cheap test that misses no name of the program, but may find one too many.
         bound = {name: kind for name, kind in self.names.items() if name.encode() in checked}
         used = tuple(dict.fromkeys(name for name in names_in(text) if name in self.names))
         return Expression(text, kind, used, bound, _runtime().deserialize(checked))
@@ -165,15 +165,15 @@ def _library() -> cel.EnvConfig:
 
 @functools.cache
 def _runtime() -> cel.Env:
-    """The environment in which all expressions run, whatever names they were checked against.
+    """The environment that all expressions run in, whatever names they were checked against.
 
-    A program keeps the environment alive that it was compiled in, and the types of each take 0.3 MB.
+    A program keeps the environment alive that compiled it, and each environment takes 0.3 MB.
     """
     return cel.NewEnv(config=_library())
 
 
 def _start(expression: str, line: int, column: int, name: str) -> int:
-    """Where a name begins. CEL points at the last dot of a qualified one."""
+    """The column where a name begins. CEL points at the last dot of a qualified name."""
     found = expression.split("\n")[line - 1].rfind(name, 0, column - 1 + len(name))
     return column if found < 0 else found + 1
 

@@ -32,15 +32,15 @@ def _known_behaviour(name: str) -> str:
 Text = Annotated[str, Field(min_length=1)]
 VersionText = Annotated[Text, AfterValidator(_checked_version)]
 Cel = Annotated[Text, BeforeValidator(_number_as_text)]
-"""An expression; a bare number in the file is one too."""
+"""An expression, or a plain number."""
 
 
-class _Part(BaseModel):
+class _Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class VersionBounds(_Part):
-    """Versions a rule applies to: ``from`` included, ``below`` not."""
+class VersionBounds(_Shape):
+    """Versions that a rule applies to: ``from`` is included, ``below`` is not."""
 
     from_: VersionText | None = Field(None, alias="from")
     below: VersionText | None = None
@@ -51,11 +51,11 @@ class VersionBounds(_Part):
         )
 
 
-Somewhere = Literal["percona", "aurora", "rds", "azure", "cloudsql"]
+Place = Literal["percona", "aurora", "rds", "azure", "cloudsql"]
 
 
-class Applies(_Part):
-    """Which servers. A family that is not named is left out, unless neither is.
+class Applies(_Shape):
+    """Servers that a rule applies to. A family is excluded if only the other one is named.
 
     Percona Server and Aurora count as MySQL; ``has`` names behaviours of exporter/knowledge.toml, all of which the
     server must have.
@@ -64,7 +64,7 @@ class Applies(_Part):
     mysql: VersionBounds | None = None
     mariadb: VersionBounds | None = None
     has: tuple[Annotated[str, AfterValidator(_known_behaviour)], ...] = Field((), strict=False)
-    not_on: tuple[Somewhere, ...] = Field((), strict=False)
+    not_on: tuple[Place, ...] = Field((), strict=False)
 
     def __contains__(self, server: Server) -> bool:
         if self.mysql or self.mariadb:
@@ -74,7 +74,7 @@ class Applies(_Part):
         return all(map(server.has, self.has)) and not {server.flavour, server.managed} & {*self.not_on}
 
 
-class EvidenceItem(_Part):
+class EvidenceItem(_Shape):
     """A named value and where it comes from."""
 
     name: Text
@@ -83,7 +83,7 @@ class EvidenceItem(_Part):
     source: Text
 
 
-class ChangeItem(_Part):
+class ChangeItem(_Shape):
     """A setting and the expression for its new value; left out unless ``if`` holds."""
 
     setting: Text
@@ -91,8 +91,8 @@ class ChangeItem(_Part):
     only_if: Cel | None = Field(None, alias="if")
 
 
-class ActionItem(_Part):
-    """Something else to do, as templates like the summary; left out unless ``if`` holds."""
+class ActionItem(_Shape):
+    """An action other than a change of a setting, as templates like the summary; left out unless ``if`` holds."""
 
     do: Text
     only_if: Cel | None = Field(None, alias="if")
@@ -100,8 +100,8 @@ class ActionItem(_Part):
     rollback: tuple[Text, ...] = Field((), strict=False)
 
 
-class EffectItem(_Part):
-    """A quantity, what it is now, and what it becomes; left out unless ``if`` holds."""
+class EffectItem(_Shape):
+    """A quantity now and after the change; left out unless ``if`` holds."""
 
     quantity: Text
     only_if: Cel | None = Field(None, alias="if")
@@ -113,10 +113,10 @@ class EffectItem(_Part):
     read_bytes_saved_per_second: Cel | None = None
 
 
-class Choose(_Part):
-    """A setting whose value a model chooses, once ``when`` holds: ``choice.value`` and what comes of it.
+class Choose(_Shape):
+    """A setting whose value a model chooses once ``when`` holds. ``choice`` has the value and its effect.
 
-    ``at_most`` bounds the value. Where it is not known nothing is chosen, and ``choice`` is not known either.
+    ``at_most`` bounds the value. Where it is not known, ``choice`` is not known either.
     """
 
     model: Chooser
@@ -124,11 +124,11 @@ class Choose(_Part):
     at_most: Cel | None = None
 
 
-class Lasting(_Part):
-    """For how much of the window a condition must hold, so that advice does not flap.
+class Lasting(_Shape):
+    """Hysteresis, so that advice does not flap.
 
-    The window is cut into slices. A finding needs ``condition`` in ``share`` of those that know it, and then stays
-    until it holds in less than ``until`` of them.
+    The window is cut into slices. A finding needs ``condition`` in ``share`` of the slices where it is known. The
+    finding clears when it holds in less than ``until`` of them.
     """
 
     condition: Cel
@@ -136,8 +136,8 @@ class Lasting(_Part):
     until: float = Field(0.3, gt=0, le=1)
 
 
-class RuleFile(_Part):
-    """The file's shape; the texts of ``let``, ``when``, ``unless`` and all values are CEL."""
+class RuleFile(_Shape):
+    """A rule file; ``let``, ``when``, ``unless`` and all values are CEL."""
 
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
     title: Text

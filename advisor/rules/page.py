@@ -1,4 +1,4 @@
-"""A rule's page in markdown: what it says, when it fires, why, the evidence, how to fix it, and how that was proved."""
+"""A rule's page in markdown: when it fires, why, its evidence, its fixes and its proofs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def markdown(rule: Rule, origin: str = "", proofs: Sequence[str] = ()) -> str:
 
     Args:
         rule: A rule that was loaded.
-        origin: Where it comes from, in words.
-        proofs: What its cases show, one line each.
+        origin: Where the rule comes from, in words.
+        proofs: What its cases show, one line for each.
     """
     file = rule.file
     about = [f"`{rule.id}`", file.severity.value, f"confidence {file.confidence:g}", origin]
@@ -39,7 +39,7 @@ def markdown(rule: Rule, origin: str = "", proofs: Sequence[str] = ()) -> str:
         f"For {applies(rule)}.",
         "## When it fires",
         *_conditions(rule),
-        f"It needs {_names(file.needs)}, and says that it is blind where one of them cannot be read.",
+        f"It needs {_names(file.needs)}. Where one of them cannot be read, the rule is blind.",
         "## Why",
         file.why.strip(),
         "## Evidence",
@@ -48,7 +48,7 @@ def markdown(rule: Rule, origin: str = "", proofs: Sequence[str] = ()) -> str:
         *_fixes(rule),
         *(["## How it was proved"] if file.proved or proofs else []),
         *([_list(file.proved)] if file.proved else []),
-        *(["Its cases, which `innodb-advisor rules test` replays:", _list(proofs)] if proofs else []),
+        *(["`innodb-advisor rules test` replays its cases:", _list(proofs)] if proofs else []),
         "## References",
         _list([f"<{each}>" if each.startswith("http") else each for each in file.references]),
     ]
@@ -56,7 +56,7 @@ def markdown(rule: Rule, origin: str = "", proofs: Sequence[str] = ()) -> str:
 
 
 def applies(rule: Rule) -> str:
-    """The servers that a rule is for, in words."""
+    """The servers that a rule applies to, in words."""
     found = rule.file.applies
     ranges = [
         f"{_FAMILIES[family]}{_versions(versions)}"
@@ -66,7 +66,7 @@ def applies(rule: Rule) -> str:
     text = " and ".join(ranges) or "MySQL and MariaDB"
     for name in found.has:
         what = knowledge.BEHAVIOURS[name].what.rstrip(".")
-        text += f", where this is so: {what} (`{name}`)"
+        text += f", where this holds: {what} (`{name}`)"
     if found.not_on:
         text += f"; not on {', '.join(_PLACES[each] for each in found.not_on)}"
     return text
@@ -88,27 +88,27 @@ def _conditions(rule: Rule) -> Iterator[str]:
     file, words = rule.file, _words(rule)
     if file.for_each is not None:
         group = next(each for each in glossary.groups() if each.for_each == file.for_each)
-        yield f"Looked at: every one of `{file.for_each}`. {group.about}"
-    yield "All of these hold:"
+        yield f"It looks at each of `{file.for_each}`. {group.about}"
+    yield "All of these must hold:"
     yield _list([_condition(text, words.get(("when", n))) for n, text in enumerate(file.when)])
     if file.unless:
-        yield "and none of these:"
+        yield "None of these may hold:"
         yield _list([_condition(text, words.get(("unless", n))) for n, text in enumerate(file.unless)])
     if file.lasting is not None:
         yield (
-            f"And for long enough: `{_line(file.lasting.condition)}` holds in {file.lasting.share:.0%} of the slices"
-            f" of the window. The finding then stays until that is so in less than {file.lasting.until:.0%}."
+            f"It must last: `{_line(file.lasting.condition)}` holds in at least {file.lasting.share:.0%} of the slices"
+            f" of the window. The finding clears when it holds in less than {file.lasting.until:.0%}."
         )
     if file.choose is not None:
-        bound = f", `{_line(file.choose.at_most)}` at most" if file.choose.at_most else ""
+        bound = f", at most `{_line(file.choose.at_most)}`" if file.choose.at_most else ""
         yield (
-            f"The value of `{file.choose.setting}` is chosen by the model of the LRU list (docs/lru-model.md){bound}:"
-            " `choice.value`, and what comes of it."
+            f"The LRU model (docs/lru-model.md) chooses a value for `{file.choose.setting}`{bound}."
+            " The names in `choice` are that value and its effect."
         )
     if file.let:
-        yield "In this:"
+        yield "Where:"
         yield _list([_condition(f"{name} = {text}", words.get(("let", name))) for name, text in file.let.items()])
-    yield "The names in these:"
+    yield "Names:"
     yield glossary.table(glossary.used(rule, _expressions(rule)))
 
 
@@ -164,7 +164,7 @@ def _condition(text: str, words: str | None) -> str:
 
 
 def _words(rule: Rule) -> dict[tuple[str, int | str], str]:
-    """The comments beside or right above the conditions in the rule's file."""
+    """The comments beside the conditions in the rule's file, or right above them."""
     keys: list[tuple[str, int | str]] = [("when", n) for n in range(len(rule.file.when))]
     keys += [("unless", n) for n in range(len(rule.file.unless))]
     keys += [("let", name) for name in rule.file.let]
@@ -173,7 +173,7 @@ def _words(rule: Rule) -> dict[tuple[str, int | str], str]:
         if yaml_file.read(rule.path, RuleFile, "").content != rule.file:
             return {}
     except (OSError, FileError):
-        return {}  # a user's file is another one since it was loaded, or gone
+        return {}  # a user's file has changed since it was loaded, or is gone
     places, lines = Places(text), text.splitlines()
     comments = {key: _comment(lines, places.key(key)[0] - 1) for key in keys}
     return {key: comment for key, comment in comments.items() if comment}

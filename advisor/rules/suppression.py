@@ -1,4 +1,4 @@
-"""Findings that the configuration does not want."""
+"""The suppression of findings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from advisor.contract.recommendation import Recommendation
 
 
 class Suppression(BaseModel):
-    """Findings that are not wanted: all of a rule, or one by its fingerprint.
+    """Unwanted findings: all of a rule, or one by its fingerprint.
 
     Attributes:
-        until: The last day that it counts.
+        until: The last day of the suppression.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,14 +31,14 @@ class Suppression(BaseModel):
         return self
 
     def covers(self, found: Recommendation, today: date) -> bool:
-        """Whether it is about this finding, today."""
+        """Whether it suppresses this finding today."""
         if self.until is not None and today > self.until:
             return False
         return self.rule == found.rule or self.fingerprint == found.fingerprint
 
     @property
     def said(self) -> str:
-        """Why, in words."""
+        """The reason in words."""
         named = f"the rule {self.rule}" if self.rule else f"the fingerprint {self.fingerprint}"
         until = f" until {self.until}" if self.until else ""
         return f"{named} is suppressed{until}" + (f": {self.reason}" if self.reason else "")

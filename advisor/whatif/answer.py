@@ -23,7 +23,7 @@ class Amount(Frozen):
 
 
 class TableOutcome(Frozen):
-    """What the scans of a table read."""
+    """Reads by the scans of a table."""
 
     subject: Mapping[str, str]
     pages: Number

@@ -1,7 +1,7 @@
-"""A workload fitted to what was measured: the model at today's settings then reads what the server reads.
+"""The fit of a workload to measured rates: at today's settings the model then reads what the server reads.
 
-The scans are known. The point accesses beside them are not: how many pages they fall on, how evenly and how fast is
-searched for, on a grid and then around its best point. The model is deterministic, so the search is too.
+The scans are known. The point accesses beside them are not. Their number of pages, their skew and their rate are
+searched on a grid, and then around its best point. The model is deterministic, and so is the search.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from advisor.models.lru.workload import HOT, OTHER, ROUNDS, UNSEEN, Background, 
 
 ACCEPTED_ERROR = 0.15
 NEGLIGIBLE = 0.02
-"""Other reads that are so small a part of the scanned pages are left out: nothing could be learnt from them."""
+"""Share of the scanned pages: fewer other reads are ignored, for nothing can be learnt from them."""
 _SIZES = 5
 _SKEWS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 _SPREADS = (1.0, 0.25)
 _SLOW = 20
-"""Rounds that last so many times innodb_old_blocks_time: how the accesses in them are spread makes no difference, nor
-does it where there are no scans to leave pauses."""
+"""Multiple of innodb_old_blocks_time: in longer rounds, and in those without scans, the spread of accesses makes no
+difference."""
 _FEW = 2
-"""Tables; between the scans of more of them there is hardly a pause for a burst to leave."""
+"""Tables: with more of them there are hardly any pauses between scans, so that bursts make no difference."""
 _REFINED = 2
 _REFINEMENTS = (0.5, 0.25, 0.12)
-"""Steps of the skew, and as many halvings of the step from one size to the next."""
+"""Steps of the skew; each comes with a halving of the step from one size to the next."""
 _STEPS_TO_RATE = 2
 _SHARES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1)
 _ONE = 1.0
-"""Page a second: fewer other reads are none, and deviations are relative to it where next to nothing is read."""
+"""Pages per second: fewer other reads count as none, and the least that deviations are relative to."""
 _UNSURE = 0.2
 _RARELY, _FASTEST = 1e-3, 1e7
 _YOUNG_WEIGHT, _ACCESS_WEIGHT = 0.2, 0.05
 _DRIFT_WEIGHT = 0.5
 _SKEW_WEIGHT, _COLD_WEIGHT = 0.002, 0.005
-"""What decides between fits that read the same: a server has been running for long, so that its hot set reads as much
-today as before; and what has most to lose by a smaller young sublist comes first."""
+"""Weights that decide between fits with the same reads. Reads that drift are unlikely on a server that has run for
+long. A fit that loses more by a smaller young sublist is preferred."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the server did, per second unless said otherwise; None is not known.
+    """Measured rates of the server, per second unless said otherwise; None is not known.
 
     Attributes:
         per_pass: Pages read per pass, by table.
         other: Pages read by anything but the scans.
         made_young: Pages made young.
-        accesses: Accesses to single pages, roughly, and so many at least.
+        accesses: Accesses to single pages: an estimate, and a lower bound.
         other_pages: Pages that the other reads may fall on.
     """
 
@@ -63,11 +63,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A workload, what the model makes of it, and how far that is from what was measured.
+    """A workload, its rates in the model, and their deviation from the measured ones.
 
     Attributes:
         error: Sum of the deviations of all scans and of the other reads, relative to all reads.
-        loss: The same, and what it was chosen by beside it.
+        loss: The error with the weights that decide between equal fits.
     """
 
     workload: Workload
@@ -76,18 +76,18 @@ class Fit:
     loss: float
 
     def background(self, name: str) -> Background | None:
-        """HOT: what other reads were fitted by; UNSEEN: the most that could be there without being read."""
+        """A background by its name: HOT explains the other reads, UNSEEN is the largest set that is never read."""
         return next((each for each in self.workload.backgrounds if each.name == name), None)
 
     @property
     def confidence(self) -> float:
-        """1 within the accepted error, less and less beyond it."""
+        """1 within the accepted error, and less beyond it."""
         return min(1.0, ACCEPTED_ERROR / self.error) if self.error else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a fit is for: today's settings, what was measured under them, and who says that time is over."""
+    """The input of a fit: today's settings, the measured rates, and the check of the time."""
 
     pool: Pool
     measured: Measured
@@ -95,13 +95,13 @@ class _Case:
 
 
 def fit(workload: Workload, pool: Pool, measured: Measured, check_time: Callable[[], None] = lambda: None) -> Fit:
-    """Find the background that goes with these scans.
+    """Find the background beside these scans.
 
     Args:
-        workload: The scans, with what the pool may keep of them; without a background.
+        workload: The scans, with the share of each table that the pool may keep; without a background.
         pool: Today's settings.
-        measured: Under these.
-        check_time: Called between two simulations; what it raises ends the fit.
+        measured: Rates under these settings.
+        check_time: Called between two simulations; an exception from it ends the fit.
     """
     negligible = measured.other <= max(NEGLIGIBLE * _scanned(workload), _ONE)
     if negligible:
@@ -115,10 +115,10 @@ def fit(workload: Workload, pool: Pool, measured: Measured, check_time: Callable
 
 
 def _with_unseen(best: Fit, case: _Case) -> Fit:
-    """With the largest hot set, evenly used, that the young sublist can hold so that it is never read.
+    """Add the largest hot set, evenly accessed, that the young sublist can hold without reads.
 
-    There is one where more pages are asked for than by the scans and by what is read. How large it is cannot be told:
-    that a smaller one would lose less is left out, so that nothing harms what was not seen.
+    It exists where scans and reads do not explain all accesses. Its size cannot be measured. The largest possible one
+    is the safe assumption: it has the most to lose.
     """
     workload, hot = best.workload, best.background(HOT)
     least = case.measured.accesses[1] if case.measured.accesses else 0.0
@@ -137,13 +137,13 @@ def _with_unseen(best: Fit, case: _Case) -> Fit:
 
 
 def _searched(best: Fit, case: _Case) -> Fit:
-    """With the background that goes best with what was case.measured."""
+    """Add the background that explains the measured rates best."""
     workload = best.workload
     largest = float(case.measured.other_pages or 16 * case.pool.pages)
     smallest = max(1.0, min(case.pool.pages, largest) / 16)
     step = (largest / smallest) ** (1 / (_SIZES - 1))
     sizes = [(round(smallest * step**n), skew) for n in range(_SIZES - 1) for skew in (0.0, 1.0)]
-    sizes += [(round(largest), skew) for skew in _SKEWS]  # the pages that were read are most likely pages of all of it
+    sizes += [(round(largest), skew) for skew in _SKEWS]  # reads most likely fall on all of the pages
     slow = not workload.scans or workload.round_seconds >= _SLOW * case.pool.old_blocks_time_ms / 1000
     spreads = _SPREADS[:1] if slow or len(workload.scans) > _FEW else _SPREADS
     rate = case.measured.accesses[0] if case.measured.accesses else case.measured.other
@@ -155,7 +155,7 @@ def _searched(best: Fit, case: _Case) -> Fit:
 
 
 def _refined(best: Fit, step: float, largest: float, case: _Case) -> Fit:
-    """The best one around, in smaller and smaller steps."""
+    """The best fit nearby, in ever smaller steps."""
     for more in _REFINEMENTS:
         step = math.sqrt(step)
         if (hot := best.background(HOT)) is None:
@@ -175,11 +175,11 @@ def _loss(found: Fit) -> float:
 
 
 def _with_rate(workload: Workload, case: _Case, hot: Background, steps: int) -> Fit:
-    """The fit with this background, at the rate where the misses come out right if one can be found."""
+    """The fit with this background, at the rate that explains the misses, if there is one."""
     fits = []
     for _ in range(1 + steps):
         fits.append(_judged(replace(workload, backgrounds=(hot,)), case))
-        missed = fits[-1].rates.other / hot.per_second  # a part of the accesses
+        missed = fits[-1].rates.other / hot.per_second  # share of the accesses
         rate = case.measured.other / missed if missed > _RARELY else 8 * hot.per_second
         hot = replace(hot, per_second=min(max(rate, case.measured.other), _FASTEST))
     return _best(fits[0], fits[1:])

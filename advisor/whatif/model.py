@@ -55,7 +55,7 @@ class LruModel:
 
     @property
     def most_bytes(self) -> float | None:
-        """The largest pool that there is memory for; None where that is not known."""
+        """The largest pool that the machine has memory for, in bytes; None where not known."""
         return self._known.pool.most_bytes
 
     @property
@@ -123,7 +123,7 @@ def _predict(today: Calibration, changes: Mapping[str, float], growth: float) ->
     settings = {**today.settings, **changes}
     workload, pool = _grown(today.fit.workload, growth), today.pool
     then_workload, then_pool = _grown(today.workload_with(settings), growth), today.pool_with(settings)
-    if then_pool.pages != pool.pages:  # what it was before does not go on in a pool of another size
+    if then_pool.pages != pool.pages:  # a pool of another size starts empty
         began, steps = None, scenario(then_workload, then_pool)
     else:
         steps = scenario(workload, pool)
@@ -131,7 +131,7 @@ def _predict(today: Calibration, changes: Mapping[str, float], growth: float) ->
         if changes:
             steps = scenario(workload, pool, then=(_settings(then_pool), then_workload))
     found = simulation.simulate(steps)
-    if began is None:  # what fills the pool is no pass
+    if began is None:  # the steps that fill the pool do not count
         began = len(found.passes) - passes_of(then_workload)
     others = [found.resident[name] for name in (HOT, UNSEEN, OTHER) if name in found.resident]
     return Prediction(
@@ -146,7 +146,7 @@ def _predict(today: Calibration, changes: Mapping[str, float], growth: float) ->
 
 
 def _grown(workload: Workload, growth: float) -> Workload:
-    """With larger tables, of which no part is left from before: a restart would lose it."""
+    """The workload with larger tables, and no part of them kept from before: a restart would lose it."""
     scans = (replace(scan, pages=math.ceil(scan.pages * growth), kept=float(scan.kept == 1)) for scan in workload.scans)
     return workload if growth == 1.0 else replace(workload, scans=tuple(scans))
 

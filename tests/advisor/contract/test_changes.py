@@ -94,7 +94,7 @@ def test_a_managed_server_names_the_place_and_gets_no_statement(of: Server, via:
 
 def test_a_setting_of_sessions_says_whom_it_reaches() -> None:
     changed = change_on(MYSQL, "innodb_ddl_threads", 4.0, 8.0)
-    assert changed.note == "Sessions that are open keep their own value: only new ones get it."
+    assert changed.note == "Open sessions keep their value; only new sessions get this one."
 
 
 def test_a_group_is_restarted_one_member_at_a_time() -> None:
@@ -162,7 +162,7 @@ def test_an_action_on_a_service_names_the_place_of_the_statements_that_it_does_n
     assert action_on(MYSQL, action) is action
     there = action_on(RDS, action)
     assert there.do == (
-        "stop buffering. The service takes no SET GLOBAL innodb_change_buffering = 'none': "
+        "stop buffering. The service does not accept SET GLOBAL innodb_change_buffering = 'none': "
         "set it in the DB parameter group (Amazon RDS)"
     )
     assert (there.apply, there.rollback) == (("ANALYZE TABLE t",), ())

@@ -51,7 +51,7 @@ def test_the_page_has_everything_in_its_order(make_rule: MakeRule) -> None:
     assert section(shown, "How it was proved").splitlines() == [
         "- On a server.",
         "",
-        "Its cases, which `innodb-advisor rules test` replays:",
+        "`innodb-advisor rules test` replays its cases:",
         "",
         "- fires: a capture",
     ]
@@ -60,16 +60,16 @@ def test_the_page_has_everything_in_its_order(make_rule: MakeRule) -> None:
 
 def test_conditions_are_shown_as_written_and_their_names_explained(make_rule: MakeRule) -> None:
     text = section(page.markdown(make_rule(**WHOLE)), "When it fires")
-    assert text.startswith("Looked at: every one of `scans`. ")
-    assert "All of these hold:\n\n- `scan.passes >= 2.0`\n- `share > 0.5 || scan.counts > 9.0`\n" in text
-    assert "and none of these:\n\n- `pool.free_pages > 1000.0`\n" in text
-    assert "`scan.passes > 0.0` holds in 70% of the slices of the window" in text
-    assert "until that is so in less than 20%" in text
+    assert text.startswith("It looks at each of `scans`. ")
+    assert "All of these must hold:\n\n- `scan.passes >= 2.0`\n- `share > 0.5 || scan.counts > 9.0`\n" in text
+    assert "None of these may hold:\n\n- `pool.free_pages > 1000.0`\n" in text
+    assert "`scan.passes > 0.0` holds in at least 70% of the slices of the window" in text
+    assert "clears when it holds in less than 20%" in text
     assert "- `share = scan.pages / pool.pages`" in text
     assert "| `scan.passes` | number (scans) | Scans in the window" in text
     assert "| `share`" not in text
     assert text.endswith(
-        "It needs `pools`, `variables` and `table_scans`, and says that it is blind where one of them cannot be read."
+        "It needs `pools`, `variables` and `table_scans`. Where one of them cannot be read, the rule is blind."
     )
 
 
@@ -101,7 +101,7 @@ def test_servers_are_said_in_words(make_rule: MakeRule, applies: dict[str, Any],
 
 def test_a_behaviour_is_said_in_words(make_rule: MakeRule) -> None:
     said = page.applies(make_rule(applies={"has": ["parallel_read"]}))
-    assert said.startswith("MySQL and MariaDB, where this is so: ")
+    assert said.startswith("MySQL and MariaDB, where this holds: ")
     assert said.endswith(" (`parallel_read`)")
 
 
@@ -128,5 +128,5 @@ def test_a_page_is_that_of_the_rule_in_force_whatever_became_of_its_file(make_ru
 
 def test_keys_that_may_be_left_out_leave_nothing_behind(make_rule: MakeRule) -> None:
     shown = page.markdown(make_rule())
-    for words in ("and none of these", "for long enough", "In this:", "Cost:", "How it was proved", "Looked at"):
+    for words in ("None of these", "It must last", "Where:", "Cost:", "How it was proved", "It looks at"):
         assert words not in shown
