@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from pathlib import Path
 
@@ -42,8 +41,7 @@ def window(case: Case) -> Window:
 
 def trace(rule: Rule, seen: Window) -> tuple[Evaluation, ...]:
     """The rule's evaluations, with a budget that makes no case depend on how busy the machine is."""
-    unhurried = dataclasses.replace(rule, file=rule.file.model_copy(update={"budget_seconds": BUDGET_SECONDS}))
-    return tuple(evaluate([unhurried], seen, beside=_other_rules(rule), every_reason=True))
+    return tuple(evaluate([rule.with_budget(BUDGET_SECONDS)], seen, beside=_other_rules(rule), every_reason=True))
 
 
 def _other_rules(rule: Rule) -> tuple[Rule, ...]:

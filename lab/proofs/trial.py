@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import pymysql
@@ -70,8 +69,7 @@ class Trial:
         if not isinstance(window, Window):
             snapshots = tuple(window)
             window = Window.of(self._altered.apply(snapshots) if self._altered else snapshots, longest=LONGEST)
-        patient = replace(self.rule, file=self.rule.file.model_copy(update={"budget_seconds": PATIENCE}))
-        advice = evaluation.advise([patient], window, beside=rules())
+        advice = evaluation.advise([self.rule.with_budget(PATIENCE)], window, beside=rules())
         if advice.failed or [blind for blind in advice.blind if blind.rule == self.rule.id]:
             raise NotShown(f"{self.rule.id} can't judge: {advice.failed or advice.blind}")
         return list(advice.recommendations)

@@ -1,0 +1,90 @@
+"""Every difference between a rule's advice and its case is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from advisor.rules.check import Rule
+from tests.advisor.building import capture
+from tests.advisor.casetest.case_runs import FOUND, IDLE, OLD_SUBLIST, differences
+
+MakeRule = Callable[..., Rule]
+
+
+def test_a_finding_as_expected_is_no_difference() -> None:
+    assert differences(OLD_SUBLIST, expect=[FOUND]) == []
+    whole = {**FOUND, "severity": "warning", "effect": {"predicted": 0}, "actions": 0}
+    assert differences(OLD_SUBLIST, expect=[whole]) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        ({"subject": {}}, "subject: expected none, found schema = shop, table = orders"),
+        ({"changes": {}}, "changes: expected none, found innodb_old_blocks_pct = 60"),
+        (
+            {"changes": {"innodb_old_blocks_pct": 80}},
+            "changes: expected innodb_old_blocks_pct = 80, found innodb_old_blocks_pct = 60",
+        ),
+        ({"severity": "info"}, "severity: expected info, found warning"),
+        ({"effect": {"predicted": 100, "within": 0.2}}, "effect: expected 100 within 20%, found 0"),
+        ({"actions": 1}, "actions: expected any, found none"),
+    ],
+)
+def test_what_a_finding_says_otherwise_is_a_difference(expected: dict[str, object], said: str) -> None:
+    assert differences(OLD_SUBLIST, expect=[FOUND | expected]) == [said]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "within", "equal"),
+    [(100, 0.2, True), (100, 0.19, False), (120, 0, True), (119, 0, False), (0, 120, True), (0, 119, False)],
+)
+def test_a_prediction_may_be_off_by_a_share_of_it(
+    make_rule: MakeRule, predicted: float, within: float, *, equal: bool
+) -> None:
+    found = make_rule(effect={"quantity": "pages", "predicted": 120.0})
+    expected = {"changes": {"innodb_old_blocks_pct": 80}, "effect": {"predicted": predicted, "within": within}}
+    assert (differences(found, expect=[expected]) == []) is equal
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        (None, None),
+        (2, None),
+        (["first", "SELECT 2"], None),
+        (["first", "third"], "actions: expected first, third, found do first, do second"),
+        (["first"], "actions: expected first, found do first, do second"),
+        (1, "actions: expected any, found do first, do second"),
+        (0, "actions: expected none, found do first, do second"),
+    ],
+)
+def test_actions_are_compared_by_number_or_by_what_they_say(
+    make_rule: MakeRule, expected: object, said: str | None
+) -> None:
+    found = make_rule(change=[], action=[{"do": "do first"}, {"do": "do second", "apply": ["SELECT 2"]}])
+    assert differences(found, expect=[{"actions": expected}]) == ([said] if said else [])
+
+
+def test_silence_and_findings_are_told_apart() -> None:
+    [said] = differences(OLD_SUBLIST)
+    assert said.startswith("findings: expected silence, found 1 finding: shop.orders (145 MiB) was scanned 5 times")
+    assert differences(OLD_SUBLIST, recording=IDLE, expect=[FOUND, FOUND]) == [
+        "findings: expected 2 findings, found silence"
+    ]
+
+
+def test_blindness_is_compared() -> None:
+    unprivileged = capture("mysql-9.7/unprivileged")
+    lacks = ["count_statements", "index_sizes", "pools", "table_files", "table_scans"]
+    assert differences(OLD_SUBLIST, recording=unprivileged, blind=lacks) == []
+    assert differences(OLD_SUBLIST, recording=unprivileged) == [f"blind: expected none, found {', '.join(lacks)}"]
+    assert differences(OLD_SUBLIST, recording=IDLE, blind=["pools"]) == ["blind: expected pools, found none"]
+
+
+def test_a_rule_that_breaks_is_a_difference(make_rule: MakeRule) -> None:
+    broken = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": "window.seconds / 0.0"}])
+    [said] = [each for each in differences(broken, expect=[]) if each.startswith("the rule")]
+    assert said.startswith("the rule: expected works, found the rule failed: ")

@@ -1,0 +1,27 @@
+"""A case sees its altered recording, and takes the time that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from advisor.advice import evaluation
+from advisor.rules.check import Rule
+from tests.advisor.building import captured
+from tests.advisor.casetest.case_runs import FOUND, OLD_SUBLIST, differences
+
+MakeRule = Callable[..., Rule]
+
+
+def test_a_case_does_not_depend_on_how_fast_the_machine_is(make_rule: MakeRule) -> None:
+    chosen = {"model": "lru", "setting": "innodb_old_blocks_pct"}
+    hasty = make_rule(for_each="scans", choose=chosen, budget_seconds=1e-9)
+    [blind] = evaluation.advise([hasty], captured("mysql-9.7/repeated-scan")).blind
+    assert blind.lacks == "time"
+    expected = {"subject": FOUND["subject"], "changes": {"innodb_old_blocks_pct": 80}}
+    assert differences(hasty, expect=[expected]) == []
+
+
+def test_an_altered_recording_is_what_the_rule_sees() -> None:
+    wide = {"settings": {"innodb_old_blocks_pct": 60}}
+    assert differences(OLD_SUBLIST, expect=[FOUND], **{"with": wide}) != []
+    assert differences(OLD_SUBLIST, **{"with": {"settings": {"aurora_version": "3"}}}) == []
