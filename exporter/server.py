@@ -1,4 +1,4 @@
-"""Which server this is: flavour, version, who runs it, and what that makes possible."""
+"""The identity of a server: flavour, version and managed service, and the behaviours that these imply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACCOUNT_SQL = "SELECT CURRENT_USER() AS account, CONNECTION_ID() AS id"
 
 _OF_ONE_SERVER = ("server_uuid", "server_id", "hostname", "port")  # MariaDB has no server_uuid
 
-# A variable that only this service has, or what only its value holds. None could be tried on the service itself.
+# A variable that only this service has, and a part of its value. None could be tried on the service itself.
 _SERVICES: Mapping[Managed, tuple[str, str]] = {
     "aurora": ("aurora_version", ""),
     "rds": ("basedir", "/rdsdbbin/"),
@@ -34,40 +34,41 @@ _CLOUD_SQL_VERSION = "-google"  # as in 5.7.25-google-log
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's identity. Settings are read, never inferred from it; it says which sources and behaviours exist.
-
-    Attributes:
-        managed: The cloud service that runs it and keeps SUPER, option files and SET PERSIST to itself.
-        group_replication: Whether it is set up as a member of a Group Replication group.
-        windows: Whether it runs on Windows.
-    """
+    """A server's identity, which implies its sources and behaviours. Settings are read, never inferred from it."""
 
     flavour: Flavour
     version: Version
     version_text: str
     comment: str
+    """The variable version_comment."""
     performance_schema: bool
+    """Whether it is switched on."""
     managed: Managed | None = None
+    """The cloud service that runs the server; it reserves SUPER, option files and SET PERSIST for itself."""
     group_replication: bool = False
+    """Whether the server is set up as a member of a Group Replication group."""
     windows: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.flavour} {self.version_text}"
 
     @property
     def mariadb(self) -> bool:
-        """Whether this is MariaDB, whose InnoDB went its own way after 10.1."""
+        """Whether this is MariaDB, whose InnoDB diverged after 10.1."""
         return self.flavour == "mariadb"
 
     @property
     def family(self) -> knowledge.Family:
-        """Whose version numbers it has: Percona Server's and Aurora's are MySQL's."""
+        """The family of its version numbers: Percona Server and Aurora have MySQL's."""
         return "mariadb" if self.mariadb else "mysql"
 
     def at_least(self, *, mysql: Version | None = None, mariadb: Version | None = None) -> bool:
-        """Whether the version is at or past the one named for this family; None means never."""
+        """Whether the version is at least the one given for its family; None means never."""
         floor = mariadb if self.mariadb else mysql
         return floor is not None and self.version >= floor
 
     def has(self, behaviour: str) -> bool:
-        """Whether it does or has what ``behaviour``, a name of knowledge.toml, says.
+        """Whether the server has a behaviour, by its name in knowledge.toml.
 
         Raises:
             KeyError: There is no such behaviour.
@@ -98,15 +99,14 @@ class Server:
 
     @property
     def set_persist(self) -> bool:
-        """SET PERSIST, whoever may use it."""
+        """SET PERSIST, whether or not the account may use it."""
         return self.has("set_persist")
 
 
 def parse_version(version_text: str) -> Version:
     """The three numbers of a version string.
 
-    MariaDB may prefix its own with ``5.5.5-`` for old replicas; after MySQL 9.7 come calendar versions
-    such as ``26.7.0``.
+    MariaDB may have the prefix ``5.5.5-``, for old replicas. MySQL has calendar versions such as ``26.7.0`` after 9.7.
 
     Raises:
         ValueError: The text holds no version.
@@ -120,10 +120,10 @@ def parse_version(version_text: str) -> Version:
 
 
 def identify(variables: Mapping[str, str]) -> Server:
-    """The server behind the variables that IDENTITY_SQL names.
+    """The identity of the server with these variables, those of IDENTITY_SQL.
 
     Raises:
-        ValueError: There is no usable ``version`` among them.
+        ValueError: ``version`` is missing or holds no version.
     """
     version_text = variables.get("version", "")
     comment = variables.get("version_comment", "")
@@ -149,12 +149,12 @@ def identify(variables: Mapping[str, str]) -> Server:
 
 
 def instance(variables: Mapping[str, str]) -> tuple[str | None, ...]:
-    """What tells a server from another of the same version behind the same address."""
+    """Values that differ between two servers behind the same address, whatever their version."""
     return tuple(variables.get(name) for name in _OF_ONE_SERVER)
 
 
 def identity(server: Server) -> dict[str, str]:
-    """The variables that ``identify`` needs to find the same server, without any name that is its owner's."""
+    """Variables from which ``identify`` makes the same Server, without names that its owner gave."""
     variables = {
         "version": server.version_text,
         "version_comment": server.comment,

@@ -74,7 +74,7 @@ def advice(trace: Iterable[Evaluation], window: Window, suppressions: Sequence[S
     found.sort(key=lambda r: (-r.severity.rank, -r.confidence, r.rule, sorted(r.subject.items())))
     made, suppressed, overruled = resolve(found, suppressions, datetime.fromtimestamp(latest.at, UTC).date())
     return Advice(
-        server=f"{latest.server.flavour} {latest.server.version_text}",
+        server=str(latest.server),
         at=latest.at,
         watched_seconds=round(window.seconds, 3),
         recommendations=made,

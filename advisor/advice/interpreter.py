@@ -70,7 +70,7 @@ class _Evaluator:
         """One for each item of ``for_each``, within the rule's time."""
         server, for_each = self._window.latest.server, rule.file.for_each
         if server not in rule.file.applies:
-            applies = f"the rule does not apply to {server.flavour} {server.version_text}"
+            applies = f"the rule does not apply to {server}"
             yield Evaluation(rule.id, {}, None, (Refusal("applies", applies),))
             return
         lacking = [Evaluation(rule.id, {}, blind) for blind in _lacking(rule, self._window)]

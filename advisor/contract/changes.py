@@ -34,7 +34,7 @@ def refuses(server: Server, setting: str, value: SettingValue) -> str | None:
     if server.managed is not None and server.managed in reasons:
         return f"{setting} cannot be changed there: {reasons[server.managed]}"
     if not known.exists_on(server):
-        return f"{server.flavour} {server.version_text} has no {setting}"
+        return f"{server} has no {setting}"
     if not known.accepts(value, server):
         return f"{setting} cannot be {_literal(value)} there: it takes {known.range_on(server)}"
     return None

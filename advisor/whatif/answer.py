@@ -89,7 +89,7 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
     now, then = model.predict({}), model.predict(changes)
     per_second = today.fit.workload.passes_per_second
     return WhatIf(
-        server=f"{server.flavour} {server.version_text}",
+        server=str(server),
         at=window.latest.at,
         watched_seconds=round(window.seconds, 3),
         changes=tuple(model.change(name, value) for name, value in changes.items()),

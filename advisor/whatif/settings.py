@@ -47,7 +47,7 @@ def _checked(window: Window, name: str, value: SettingValue) -> float:
             raise Refused(f"unknown setting {name}; did you mean {near[0]}?")
         raise Refused(f"the model does not answer for {name}; it does for {', '.join(SETTINGS_OF_MODEL)}")
     if name not in known:
-        raise Refused(f"{server.flavour} {server.version_text} has no setting {name}")
+        raise Refused(f"{server} has no setting {name}")
     if name == "innodb_lru_scan_depth" and not server.has("free_list_kept"):
         raise Refused(
             "the model does not answer for innodb_lru_scan_depth here: only MariaDB 10.6+ always keeps a free list"

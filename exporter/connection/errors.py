@@ -1,18 +1,18 @@
-"""What may go wrong between here and the server, told apart."""
+"""Errors between the sidecar and the server, by cause."""
 
 from __future__ import annotations
 
 
 class ServerError(Exception):
-    """Something went wrong between here and the server; the text is fit for a user."""
+    """An error between the sidecar and the server; its text is for a user to read."""
 
 
 class Unreachable(ServerError):
-    """Nobody answers at that address, or the server has no connection to spare."""
+    """Nothing answers at that address, or the server has no free connection."""
 
 
 class NotMySQL(ServerError):
-    """Something answers at that address, but it does not speak the MySQL protocol."""
+    """A program answers at that address, but not in the MySQL protocol."""
 
 
 class AccessDenied(ServerError):
@@ -20,7 +20,7 @@ class AccessDenied(ServerError):
 
 
 class ConnectionLost(ServerError):
-    """The connection broke; a new one has to be opened."""
+    """The connection broke; a new one must be opened."""
 
 
 class PrivilegeMissing(ServerError):
@@ -28,7 +28,7 @@ class PrivilegeMissing(ServerError):
 
 
 class DeadlineExceeded(ServerError):
-    """The statement ran longer than it may. After one the connection is closed: its state is unknown."""
+    """The statement exceeded its time limit. The connection is closed then: its state is unknown."""
 
 
 class QueryFailed(ServerError):

@@ -1,4 +1,4 @@
-"""The two sessions of a sampler: opened once and kept, and both of one server."""
+"""The two sessions of a sampler, both with the same server: opened once and kept."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from exporter.connection.session import Session
 from exporter.connection.target import Target, TargetError
 
 _RETRY_SECONDS = 60.0
-"""A second session that could not be had is asked for again after this."""
+"""Seconds until the next attempt to open a second session that was refused."""
 
 
 class SessionPair:
-    """The first is for what is quick, the second for the rest: a slow statement holds up no scrape.
+    """The first session runs quick statements, the second one the others: a slow statement delays no scrape.
 
     Attributes:
-        first: Open, or lost; None before it was ever opened.
+        first: The first session, open or lost; None before it was opened once.
         opened_at: When it was opened, by the monotonic clock.
     """
 
@@ -26,7 +26,7 @@ class SessionPair:
         """Open nothing yet.
 
         Args:
-            target: Asked whenever a session is opened: a password may have been changed meanwhile.
+            target: Called for each new session: the password may have changed.
             statement_seconds: Limit for a statement.
         """
         self.first: Session | None = None
@@ -39,14 +39,14 @@ class SessionPair:
 
     @property
     def open(self) -> list[Session]:
-        """Those that are."""
+        """The open sessions."""
         return [session for session in (self.first, self._second) if session is not None and not session.closed]
 
     async def renew(self) -> Session:
-        """A new first session; what there was is closed.
+        """Open a new first session; both old ones are closed.
 
         Raises:
-            ServerError: It cannot be had.
+            ServerError: It cannot be opened.
         """
         async with self._opening:
             await self.close()
@@ -55,29 +55,29 @@ class SessionPair:
             return self.first
 
     async def second(self) -> Session:
-        """The second session; the first where another is refused, or where one reaches another server.
+        """The second session; the first one if a second is refused or reaches another server.
 
         Raises:
-            ConnectionLost: The first one is gone, and with it the worth of what was collected.
+            ConnectionLost: The first session is lost, so that what was collected may be outdated.
         """
         async with self._opening:
             first = self.first
             if first is None or first.closed:
                 raise ConnectionLost("the connection to the server is gone")
             if (self._second is None or self._second.closed) and time.monotonic() >= self._retry_at:
-                self._second = await self._another(first)
+                self._second = await self._open_second(first)
                 if self._second is None:
                     self._retry_at = time.monotonic() + _RETRY_SECONDS
             return first if self._second is None or self._second.closed else self._second
 
-    async def _another(self, first: Session) -> Session | None:
+    async def _open_second(self, first: Session) -> Session | None:
         try:
-            found = await self._open()
+            second = await self._open()
         except ServerError:
             return None
-        if found.instance == first.instance:
-            return found
-        await found.close()  # several servers behind one address: what they count does not add up
+        if second.instance == first.instance:
+            return second
+        await second.close()  # several servers behind one address: their counts do not belong together
         return None
 
     async def _open(self) -> Session:
@@ -88,7 +88,7 @@ class SessionPair:
         return await Session.open(target, statement_seconds=self._statement_seconds)
 
     async def close(self) -> None:
-        """End both."""
+        """Close both sessions."""
         for session in self.open:
             await session.close()
         self._second = None

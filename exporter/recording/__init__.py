@@ -1,1 +1,1 @@
-"""Recordings: rows to a file and back, the history in a folder, and recordings without the owner's names."""
+"""Recordings: files of rows, the stored history, and recordings without the owner's names."""

@@ -1,13 +1,13 @@
-"""Rows to a file and back.
+"""Recordings: files of the rows that a server returned.
 
-A recording is JSON lines, gzip-compressed where the file's name ends in .gz:
+A recording is JSON lines, gzip-compressed if the file's name ends in .gz:
 
-``{"recording": 1, "by": …}`` first, then in the order they happened
-``{"server": {<identity variables>}, "account": …}`` whenever a session was opened, with ``"continued": true`` where it
-was in a recording before this one,
+``{"recording": 1, "by": …}`` first, then in the order of events
+``{"server": {<identity variables>}, "account": …}`` for each session that was opened, with ``"continued": true`` if it
+was opened in an earlier recording,
 ``{"answer": <collector>, "at": …, "seconds": …, "results": [{"columns": […], "rows": [[…]]}]}`` with
 ``"same": true`` in place of results equal to that collector's last, or ``"failure"``, ``"reason"``, ``"cure"``,
-``{"collection": <Unix seconds>}`` when a collection was complete,
+``{"collection": <Unix seconds>}`` at the end of a collection,
 and ``{"end": <lines before>}`` last: without it the recording is truncated.
 """
 
@@ -31,18 +31,18 @@ FORMAT = 1
 
 
 class RecordingError(ValueError):
-    """The file is no usable recording; the text says why and where."""
+    """The file is not a usable recording; the text says why and where."""
 
 
 class Recorder:
-    """Writes a recording. Close it, or use it as a context manager, to make it complete."""
+    """Writes a recording, which is complete once the recorder is closed."""
 
     def __init__(self, path: Path, compression: int = 9) -> None:
         """Open the file.
 
         Args:
-            path: Of the file; compressed where it ends in .gz.
-            compression: How much, from 1 to 9; more takes longer.
+            path: The file; compressed if it ends in .gz.
+            compression: gzip's level, 1 to 9.
 
         Raises:
             OSError: It cannot be written.
@@ -64,11 +64,11 @@ class Recorder:
         self.close()
 
     def session(self, server: Server, account: str) -> None:
-        """A session was opened: what the server is, and who is logged in."""
+        """A session was opened."""
         self._write({"server": identity(server), "account": account})
 
     def resume(self, server: Server, account: str, answers: Iterable[Answer]) -> None:
-        """Go on with a session of a recording before this one, in which collectors gave these answers last."""
+        """Continue a session of an earlier recording, with the collectors' last answers."""
         self._write({"server": identity(server), "account": account, "continued": True})
         for answer in answers:
             self.answer(answer)
@@ -104,16 +104,16 @@ class Recorder:
 
 
 def replay(path: Path) -> Iterator[Snapshot]:
-    """The snapshots of a recording, through the same parsers as those of a live server.
+    """The snapshots of a recording, made by the same parsers as from a live server.
 
     Raises:
-        RecordingError: The file cannot be read, is no recording, or is damaged or truncated.
+        RecordingError: The file cannot be read, is not a recording, or is damaged or truncated.
     """
     return Replayer().read(path)
 
 
 class Replayer:
-    """Reads recordings, of which one may go on with the session of the one before."""
+    """Reads a series of recordings, in which a session may continue from one recording to the next."""
 
     def __init__(self) -> None:
         self._assembler: Assembler | None = None
@@ -141,8 +141,8 @@ class Replayer:
                 raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
 
     def _session(self, server: Server, account: str, *, continued: bool) -> None:
-        going_on = self._assembler
-        if not continued or going_on is None or (going_on.server, going_on.account) != (server, account):
+        current = self._assembler
+        if not continued or current is None or (current.server, current.account) != (server, account):
             self._assembler = Assembler(server, account)
 
 
@@ -155,7 +155,7 @@ def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The lines between the first and the last, parsed and numbered; checks both."""
+    """The parsed lines between the first and the last, with their numbers; checks the first and the last."""
     number = 0
     try:
         for number, line in enumerate(_parsed(path), 1):
@@ -173,7 +173,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise RecordingError(f"cannot read the recording {path}: {error.strerror}") from error
     except RecordingError:
         raise
-    except (ValueError, RecursionError, EOFError, zlib.error) as error:  # ValueError: also a number of many digits
+    except (ValueError, RecursionError, EOFError, zlib.error) as error:  # ValueError: also too many digits
         what = f"truncated or damaged after line {number}" if number else "not a recording of innodb-advisor"
         raise RecordingError(f"{path}: {what}") from error
     raise RecordingError(f"{path}: truncated: it ends after line {number} without its end mark")

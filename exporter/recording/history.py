@@ -1,9 +1,9 @@
-"""The history in a folder, for the next start of the sidecar.
+"""The stored history: a folder of recordings from which the next start of the sidecar continues.
 
-What the collectors answered is written once a minute and at the end, each time as a recording of its own: beside its
-place, synced and then renamed, so that a crash leaves whole files and loses a minute. Statements that SHOW ENGINE
-INNODB STATUS prints are left out. The files of a server bear a number that is made of its address, and those of
-others are left alone. One sidecar at a time keeps the history of a server in a folder.
+The collectors' answers are written once a minute and at the end, each time as a new recording under a temporary name,
+which is synced and then renamed: a crash leaves only whole files and loses at most a minute. Answers are shortened, so
+that no client's statement is stored. File names begin with a hash of the server's address; other servers' files are not
+touched. Only one sidecar at a time may store a server's history in a folder.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ LARGEST_BYTES = 64 << 20
 MOST_FILES = 240
 KEPT_DAMAGED = 3
 _PERIODS_PENDING = 5
-"""What could not be written for so many periods is given up."""
+"""Events that could not be written for so many periods are dropped."""
 _PATIENCE = 10.0
-"""Seconds that the end of the sidecar waits for the folder."""
+"""Seconds that the sidecar waits for the folder at its end."""
 _SUFFIX, _ASIDE = ".jsonl.gz", ".damaged"
 _DIGITS = 8
 
@@ -45,19 +45,16 @@ Event = Callable[[Recorder], None]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How the folder does.
-
-    Attributes:
-        bytes: That the history takes in it.
-        written_at: When it was last written, Unix seconds; None before the first time.
-        failures: How often it could not be written.
-        damaged: Files that were set aside since the start.
-    """
+    """The state of the folder."""
 
     bytes: int = 0
+    """Size of the history."""
     written_at: float | None = None
+    """Last write, Unix seconds; None before the first."""
     failures: int = 0
+    """Failed writes."""
     damaged: int = 0
+    """Files set aside since the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +65,10 @@ class _File:
 
 
 class State:
-    """Keeps what a sampler is told, as its log. Nothing that is wrong with the folder is raised: it is reported.
+    """Stores a sampler's answers, as its log. Errors of the folder are reported, never raised.
 
     Attributes:
-        report: How the folder does.
+        report: The state of the folder.
     """
 
     def __init__(
@@ -84,14 +81,14 @@ class State:
         largest: int = LARGEST_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Read what is there.
+        """Read the folder.
 
         Args:
-            folder: Made where there is none, for this account alone.
-            address: Of the server; another one has another history.
-            seconds: How far the history goes back.
-            period: Seconds between two times of writing.
-            largest: Bytes that the files may take; the oldest are deleted first.
+            folder: Created for this account only if it does not exist.
+            address: The server's address; each address has its own history.
+            seconds: The history's length.
+            period: Seconds between two writes.
+            largest: Maximum bytes of all files; the oldest are deleted first.
             clock: Unix seconds.
         """
         self.report = Report()
@@ -105,7 +102,7 @@ class State:
         self._session: tuple[Server, str] | None = None
         self._answers: dict[str, tuple[Answer, ...]] = {}
         self._events: list[Event] = []
-        self._whole = False  # whether a collection is among them
+        self._complete = False  # whether a collection is among the events
         self._cut = time.monotonic()
         self._writing: threading.Thread | None = None
         self._past = self._read()
@@ -122,7 +119,7 @@ class State:
         self.close()
 
     def take_past(self) -> Sequence[Snapshot]:
-        """The history that was found, oldest first; it is given once, and not kept."""
+        """The history that was found, oldest first. It is returned once and then dropped."""
         past, self._past = self._past, ()
         return past
 
@@ -137,17 +134,17 @@ class State:
         collector = BY_NAME.get(answer.collector)
         if collector is not None and collector.shorten is not None:
             answer = replace(answer, results=tuple(map(collector.shorten, answer.results)))
-        # The last answer, and where that failed the last good one before it, which may still be served.
+        # The last answer, and if it failed also the last successful one, which may still be served.
         before = [each for each in self._answers.get(answer.collector, ()) if each.failure is None]
         if any(each.results == answer.results for each in before):
-            answer = replace(answer, results=before[0].results)  # once in memory, for those that wait to be written
+            answer = replace(answer, results=before[0].results)  # one object for all events that wait to be written
         self._answers[answer.collector] = (*before, answer) if answer.failure else (answer,)
         self._events.append(methodcaller("answer", answer))
 
     def collection(self, at: float) -> None:
         """A collection is complete."""
         self._events.append(methodcaller("collection", at))
-        self._whole = True
+        self._complete = True
         since = time.monotonic() - self._cut
         if since < self._period:
             return
@@ -158,9 +155,9 @@ class State:
             self._begin()
 
     def close(self) -> None:
-        """Write what is left; waits for the folder, though not for ever."""
+        """Write the rest; waits for the folder for a limited time."""
         self._wait()
-        if self._whole:
+        if self._complete:
             self._write(self._clock())
             self._wait()
 
@@ -169,9 +166,9 @@ class State:
             self._writing.join(_PATIENCE)
 
     def _begin(self) -> None:
-        """Begin a new file: with what those who read it alone must know."""
+        """Begin a new file, with everything that a reader of this file alone needs."""
         self._events = []
-        self._whole = False
+        self._complete = False
         self._cut = time.monotonic()
         if self._session is not None:
             answers = tuple(answer for answers in self._answers.values() for answer in answers)
@@ -180,11 +177,11 @@ class State:
     def _write(self, at: float) -> None:
         events = self._events
         self._begin()
-        # A daemon: a folder that does not answer must not keep the sidecar from ending.
+        # A daemon: a folder that does not answer must not delay the sidecar's end.
         self._writing = threading.Thread(target=self._put, args=(events, at), name="state", daemon=True)
         try:
             self._writing.start()
-        except RuntimeError as error:  # no thread to be had
+        except RuntimeError as error:  # no thread available
             self._failed(error)
 
     def _put(self, events: Sequence[Event], at: float) -> None:
@@ -216,7 +213,7 @@ class State:
         return sum(file.bytes for file in self._files)
 
     def _prune(self, now: float) -> None:
-        """Delete the oldest files, where they are too old, too many or too large."""
+        """Delete the oldest files while they are too old, too many or too large."""
         while self._files and (
             self._files[0].last_at < now - self._seconds or len(self._files) > MOST_FILES or self._bytes > self._largest
         ):
@@ -230,7 +227,7 @@ class State:
         self._failing = True
         self.report = replace(self.report, failures=self.report.failures + 1)
 
-    # What is there at the start
+    # Reading the folder at the start
 
     def _read(self) -> tuple[Snapshot, ...]:
         found: list[Snapshot] = []
@@ -254,7 +251,7 @@ class State:
         return tuple(_continued(recent))[::-1]
 
     def _tidy(self) -> None:
-        """Delete what is too old or was left by a crash, and set aside what is damaged. Raises OSError."""
+        """Delete old files and those left by a crash, and set damaged ones aside. Raises OSError."""
         self.report = replace(self.report, damaged=len(self._damaged))
         for path in self._damaged:
             path.replace(path.with_name(path.name + _ASIDE))
@@ -267,7 +264,7 @@ class State:
 
 
 def _sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, outlive a crash of the machine."""
+    """Make a file's content, or a folder's names, survive a crash of the machine."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -276,7 +273,7 @@ def _sync(path: Path) -> None:
 
 
 def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:
-    """Snapshots as far back as each is older than the one after it: the clock may have been set back."""
+    """Snapshots back to the first that is not older than the next one: the clock was set back there."""
     later = float("inf")
     for snapshot in newest_first:
         if snapshot.at >= later:
@@ -286,7 +283,7 @@ def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:
 
 
 def _continued(newest_first: list[Snapshot]) -> list[Snapshot]:
-    """Snapshots in which the sidecar's own counts go on to those of the sidecar that has just started, from 0."""
+    """Snapshots in which the sidecar's own counts lead up to 0, where the new sidecar's counts begin."""
     for collector in BY_NAME.values():
         if collector.integration is not None:
             newest_first = _shifted(newest_first, collector, collector.integration)

@@ -1,4 +1,4 @@
-"""What becomes of the history in a folder, as metric families."""
+"""The metrics of the stored history."""
 
 from __future__ import annotations
 

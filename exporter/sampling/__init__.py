@@ -1,1 +1,1 @@
-"""When each collector runs, and how its answers become Snapshots."""
+"""The sampler: runs collectors on schedule, and makes Snapshots of their answers."""

@@ -1,4 +1,4 @@
-"""From the answers of the collectors to a Snapshot: the same for a live server and for a recording."""
+"""From the collectors' answers to Snapshots: the same for a live server and for a recording."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from exporter.server import Server
 from exporter.snapshot import Failure, Outcome, Snapshot
 
 STALE_SECONDS = 300.0
-"""A source that could not be read for a moment is served as it was last read for so long."""
-_PASSING: frozenset[Failure] = frozenset({"deadline", "failed"})
+"""Maximum age of a section that is served although its source cannot be read at the moment."""
+_TEMPORARY: frozenset[Failure] = frozenset({"deadline", "failed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server returned to one run of a collector: a result for each statement, or why there is none.
-
-    ``at`` is Unix seconds, ``seconds`` how long it took; the rest as in Outcome.
-    """
+    """The answer to one run of a collector: the statements' results or a failure."""
 
     collector: str
+    """The collector's name."""
     at: float
+    """Start, Unix seconds."""
     seconds: float = 0.0
+    """Duration."""
     results: tuple[Rows, ...] = ()
+    """A result for each statement; empty on failure."""
     failure: Failure | None = None
+    """This and the following fields as in Outcome."""
     reason: str = ""
     cure: str | None = None
 
 
 class Assembler:
-    """Takes in answers and gives snapshots."""
+    """Takes answers and gives snapshots."""
 
     def __init__(self, server: Server, account: str) -> None:
         self.server = server
@@ -44,13 +46,13 @@ class Assembler:
         self._outcomes: dict[str, Outcome] = {}
         self._sections: dict[str, Any] = {}
         self._results: dict[str, tuple[Rows, ...]] = {}
-        self._read: dict[str, tuple[float, Any]] = {}  # when each section that may be served was read, and itself
-        self._before: dict[str, Any] = {}  # as each section was last known
-        self._shown: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
+        self._read: dict[str, tuple[float, Any]] = {}  # each section that may be served, and when it was read
+        self._before: dict[str, Any] = {}  # the last known value of each section
+        self._shared: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
         self._integrated: dict[str, tuple[float, Any]] = {}  # time of the last sample, and its section
 
     def take(self, answer: Answer) -> None:
-        """Parse an answer; one that cannot be parsed is a failure of its collector and of nothing else."""
+        """Parse an answer; an answer that cannot be parsed is a failure of its collector only."""
         outcome = Outcome(answer.at, answer.seconds, answer.failure, answer.reason, answer.cure)
         section = None
         if answer.failure is None and (off := self._off(answer.collector)) is not None:
@@ -67,17 +69,17 @@ class Assembler:
                     f"cannot parse the answer: {type(error).__name__}: {error}",
                 )
         self._outcomes[answer.collector] = outcome
-        if (collector := BY_NAME.get(answer.collector)) is not None:  # a recording may know others
+        if (collector := BY_NAME.get(answer.collector)) is not None:  # a recording may hold others
             self._sections[answer.collector] = section
             if section is not None:
                 self._before[answer.collector] = section
                 self._read[answer.collector] = answer.at, section
-            elif collector.quick or outcome.failure not in _PASSING:
+            elif collector.quick or outcome.failure not in _TEMPORARY:
                 self._read.pop(answer.collector, None)
         self._results[answer.collector] = answer.results if section is not None else ()
 
     def _off(self, collector: str) -> tuple[str, str] | None:
-        """An instrument or consumer that the collector needs and that is known to be off, and its cure."""
+        """An instrument or consumer that the collector needs and that is off, and its cure."""
         known = self._sections.get(INSTRUMENTATION.name) or {}
         needed = BY_NAME[collector].instruments if collector in BY_NAME else ()
         return next(((name, cure) for name in needed if (cure := known.get(name)) is not None), None)
@@ -89,7 +91,7 @@ class Assembler:
         if collector.integration is not None:
             return self._integrate(collector, answer)
         if answer.results == self._results.get(answer.collector):
-            return self._sections[answer.collector]  # one object for many snapshots keeps the history small
+            return self._sections[answer.collector]  # one object in many snapshots keeps the history small
         return share(collector.parse(answer.results), self._before.get(answer.collector))
 
     def _integrate(self, collector: Collector[Any], answer: Answer) -> Any:
@@ -101,7 +103,7 @@ class Assembler:
         return section
 
     def clock_set(self, now: float, by: float) -> None:
-        """The clock, ``now``, was set on by so many seconds, or back: what was read before is no older for that."""
+        """The clock was set to ``now``, by so many seconds forward or back: earlier reads keep their age."""
         for name, (read, section) in self._read.items():
             if read > now or (by > 0 and read <= now - by):
                 self._read[name] = read + by, section
@@ -109,16 +111,16 @@ class Assembler:
     def snapshot(self, at: float, *, stale: bool = False) -> Snapshot:
         """Everything known at ``at`` (Unix seconds).
 
-        A source that failed last time is unknown; with ``stale`` it is as it was read last, if that was not long ago:
-        ``read_at`` tells.
+        A source that failed last time is unknown. With ``stale`` it keeps its last value for STALE_SECONDS; ``read_at``
+        holds the time of that read.
         """
         served = {
             name: (read, section)
             for name, (read, section) in self._read.items()
             if self._sections[name] is not None or (stale and 0 <= at - read <= STALE_SECONDS)
         }
-        outcomes, read_at = self._shown
-        self._shown = (
+        outcomes, read_at = self._shared
+        self._shared = (
             share(dict(self._outcomes), outcomes),
             share({name: read for name, (read, _) in served.items()}, read_at),
         )
@@ -126,6 +128,6 @@ class Assembler:
             at,
             self.server,
             self.account,
-            *self._shown,
+            *self._shared,
             {name: section for name, (_, section) in served.items()},
         )

@@ -1,6 +1,6 @@
-"""When each collector runs.
+"""The sampler: runs the collectors and keeps the history.
 
-One collection at a time however many ask; a deadline for every statement; two sessions, opened once and kept;
+One collection at a time for all concurrent callers; a deadline for every statement; two sessions, opened once and kept;
 growing pauses while the server cannot be reached.
 """
 
@@ -25,7 +25,7 @@ from exporter.connection.target import Target
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.sampling.run import CollectorRun, failure
 from exporter.sampling.schedule import Schedule
-from exporter.sampling.single_flight import SingleFlight, ended
+from exporter.sampling.single_flight import SingleFlight, cancelled
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Snapshot
 
@@ -33,20 +33,22 @@ log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-LOOK_PERIOD, IDLE_LOOK_PERIOD = 0.2, 2.0
-"""Seconds between two looks at the parallel reader threads, on average: while there are some now and then, and else."""
-_LIVELY_SECONDS = 60.0
-"""After some were seen, for so long."""
-_LOOK_SHARE = 0.05
-"""Looks never take more than this share of a session's time: a slow server is looked at less often."""
-_LOOK_REST = 5.0
-"""Seconds until the next look after one that failed."""
+BUSY_PERIOD, IDLE_PERIOD = 0.2, 2.0
+"""Mean seconds between two samples of the parallel reader threads: with threads in the last minute, and without."""
+_BUSY_SECONDS = 60.0
+"""Duration of the short period after a sample with threads."""
+_SAMPLE_SHARE = 0.05
+"""Maximum share of a session's time for these samples: a slow server is sampled less often."""
+_FAILED_PAUSE = 5.0
+"""Seconds until the next sample after one that failed."""
 _CLOCK_SET_SECONDS = 60.0
+"""A larger difference between wall clock and monotonic clock means that the wall clock was set."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+"""Seconds between two attempts to reach the server."""
 
 
-class Log(Protocol):
-    """Whoever keeps the answers: a Recorder."""
+class AnswerLog(Protocol):
+    """Keeps the answers: a Recorder or a stored history."""
 
     def session(self, server: Server, account: str) -> None:
         """A session was opened."""
@@ -59,11 +61,11 @@ class Log(Protocol):
 
 
 class Sampler:
-    """Keeps watching one server.
+    """Samples one server.
 
     Attributes:
-        history: Snapshots of complete collections, oldest first, bounded by ``history_seconds``.
-        problem: Why the last attempt to collect failed altogether; None after one that did not.
+        history: Snapshots of complete collections, oldest first, of the last ``history_seconds``.
+        problem: The error of the last attempt to collect; None after a success.
     """
 
     def __init__(
@@ -76,25 +78,25 @@ class Sampler:
         grant_seconds: float = 60.0,
         collectors: Sequence[Collector[Any]] = COLLECTORS,
         machine: ConfiguredMachine | None = None,
-        keep: Log | None = None,
+        keep: AnswerLog | None = None,
         past: Iterable[Snapshot] = (),
         clock: Callable[[], float] = time.time,
         root: Path = Path("/"),
     ) -> None:
-        """Prepare to watch; nothing is asked before the first collection.
+        """Nothing is asked before the first collection.
 
         Args:
-            target: The server; one that is to be called is called anew for every session.
-            interval: Seconds between two collections, and between two snapshots of the history at least.
-            history_seconds: How far the history goes back.
+            target: The server; a callable is called for every session.
+            interval: Seconds between two collections, and minimum seconds between two snapshots of the history.
+            history_seconds: The history's length.
             statement_seconds: Limit for a statement.
-            grant_seconds: After so long a source that was refused is asked for in a new session.
-            collectors: What runs in a collection, in this order, but for the quick ones, which run first.
-            machine: What the user says of the server's machine.
-            keep: Told of every answer.
-            past: What was seen of the server before, oldest first.
+            grant_seconds: Seconds until a source that was refused is asked for in a new session.
+            collectors: The collectors in run order; quick ones run before all others.
+            machine: The user's description of the server's machine.
+            keep: Receives every answer.
+            past: Earlier snapshots of the server, oldest first.
             clock: Unix seconds.
-            root: Where this machine's files begin.
+            root: The root of the host's file system.
         """
         self.history: deque[Snapshot] = deque(past, maxlen=max(2, round(history_seconds / interval) + 1))
         self.problem: ServerError | None = None
@@ -108,11 +110,11 @@ class Sampler:
         self._sessions = SessionPair(target if callable(target) else lambda: target, statement_seconds)
         self._schedule = Schedule(time.monotonic)
         self._assembler: Assembler | None = None
-        self._given_up: Session | None = None  # a first session that was closed from here
-        self._whole = False  # whether each source has been asked since the assembler began
+        self._given_up: Session | None = None  # a first session that the sidecar closed
+        self._complete = False  # whether each source has been asked since the assembler began
         self._seen: Snapshot | None = None
-        self._looking: asyncio.Task[None] | None = None
-        self._quickly = SingleFlight(self._ask_quick)
+        self._reader_sampling: asyncio.Task[None] | None = None
+        self._quick_run = SingleFlight(self._ask_quick)
         self._glances = SingleFlight(lambda: self._attempt(self._glance()))
         self._collections = SingleFlight(lambda: self._attempt(self._collect()))
         self._pause = 0.0
@@ -121,7 +123,7 @@ class Sampler:
 
     @property
     def latest(self) -> Snapshot | None:
-        """The newest snapshot, unless the server has not been reached since."""
+        """The newest snapshot; None if the server could not be reached since."""
         return self.history[-1] if self.history and self._seen is not None and self.problem is None else None
 
     async def run(self) -> None:
@@ -133,7 +135,7 @@ class Sampler:
                     await self.collect(max_age=self._interval / 2)
                 except ServerError as error:
                     log.warning("cannot watch the server: %s", error)
-                except Exception:  # whatever it is, the next collection may go well
+                except Exception:  # the next collection may succeed
                     log.exception("a collection failed")
                 wait = max(self._interval if self.problem is None else self._pause, 0.1)
                 await asyncio.sleep(max(0.0, wait - (time.monotonic() - began)))
@@ -141,11 +143,11 @@ class Sampler:
             await self.close()
 
     async def collect(self, max_age: float = 0.0) -> Snapshot:
-        """A complete collection at most ``max_age`` seconds old; everyone who asks meanwhile gets the same.
+        """A complete collection, at most ``max_age`` seconds old; concurrent callers get the same.
 
         Raises:
-            ServerError: The server cannot be reached. While it cannot, attempts are made at growing pauses
-                and the last error is raised in between.
+            ServerError: The server cannot be reached. Attempts have growing pauses, in which the last error is raised
+                again.
         """
         latest = self.latest
         if latest is not None and self._recent(latest, max_age):
@@ -153,9 +155,9 @@ class Sampler:
         return await self._join(self._collections)
 
     async def glance(self, max_age: float = 0.0) -> Snapshot:
-        """What is quick to ask at most ``max_age`` seconds old, and the rest as it was read last: for a scrape.
+        """A snapshot for a scrape: quick sections at most ``max_age`` seconds old, the others as they were read last.
 
-        What could not be read for a moment is as it was before (``Snapshot.read_at``).
+        A section that cannot be read at the moment keeps its last value (``Snapshot.read_at``).
 
         Raises:
             ServerError: As for ``collect``.
@@ -166,18 +168,18 @@ class Sampler:
         return await self._join(self._glances)
 
     def _recent(self, snapshot: Snapshot, max_age: float) -> bool:
-        return 0 <= self._clock() - snapshot.at <= max_age  # clocks are set back, too
+        return 0 <= self._clock() - snapshot.at <= max_age  # a clock may be set back
 
-    async def _join(self, flight: SingleFlight[Snapshot]) -> Snapshot:
-        if not flight.under_way and self.problem is not None and time.monotonic() < self._retry_at:
+    async def _join(self, work: SingleFlight[Snapshot]) -> Snapshot:
+        if not work.under_way and self.problem is not None and time.monotonic() < self._retry_at:
             raise self.problem
-        return await flight.join()
+        return await work.join()
 
     async def close(self) -> None:
-        """End both sessions and everything under way."""
-        for flight in (self._glances, self._collections, self._quickly):
-            await flight.end()
-        await ended(self._looking)  # after the flights, which may start it
+        """Cancel the work under way, and close both sessions."""
+        for work in (self._glances, self._collections, self._quick_run):
+            await work.cancel()
+        await cancelled(self._reader_sampling)  # last: the work above may start it
         await self._sessions.close()
 
     async def _attempt(self, work: Coroutine[Any, Any, Result]) -> Result:
@@ -185,7 +187,7 @@ class Sampler:
             result = await work
         except ServerError as error:
             self.problem = error
-            lost = isinstance(error, ConnectionLost)  # it may be back already
+            lost = isinstance(error, ConnectionLost)  # the server may be back already
             longest = min(_LONGEST_PAUSE, max(self._interval, _FIRST_PAUSE))
             self._pause = 0.0 if lost else min(max(self._pause * 2, _FIRST_PAUSE), longest)
             self._retry_at = time.monotonic() + self._pause
@@ -194,37 +196,37 @@ class Sampler:
         return result
 
     async def _glance(self) -> Snapshot:
-        if self._whole:
-            at = await self._quickly.join()
-            if self._whole:
-                return self._look_at(at)
-        return self._look_at((await self._collections.join()).at)
+        if self._complete:
+            at = await self._quick_run.join()
+            if self._complete:
+                return self._update_seen(at)
+        return self._update_seen((await self._collections.join()).at)
 
     async def _collect(self) -> Snapshot:
-        at = await self._quickly.join()
+        at = await self._quick_run.join()
         assembler = self._assembler
         for collector in self._others:
             if self._schedule.due(collector):
                 await self._run(collector, await self._sessions.second())
         if assembler is None or assembler is not self._assembler:
             raise ConnectionLost("the server was restarted while it was asked")
-        self._whole = True
+        self._complete = True
         snapshot = assembler.snapshot(at)
-        self._look_at(at)
+        self._update_seen(at)
         if self._keep is not None:
             self._keep.collection(at)
         if len(self.history) > 1 and 0 <= at - self.history[-2].at <= self._interval:
-            self.history.pop()  # who looks more often than the interval makes the history no shorter
+            self.history.pop()  # more frequent collections must not shorten the history
         self.history.append(snapshot)
         return snapshot
 
-    def _look_at(self, at: float) -> Snapshot:
-        assert self._assembler is not None  # noqa: S101 - _session makes it
+    def _update_seen(self, at: float) -> Snapshot:
+        assert self._assembler is not None  # noqa: S101 - _session sets it
         self._seen = self._assembler.snapshot(at, stale=True)
         return self._seen
 
     async def _ask_quick(self) -> float:
-        """Run the quick collectors; when that began, Unix seconds."""
+        """Run the quick collectors; their start, Unix seconds."""
         at = self._clock()
         ahead = at - time.monotonic()
         set_by = 0.0 if self._ahead is None else ahead - self._ahead
@@ -232,7 +234,7 @@ class Sampler:
             self._assembler.clock_set(at, set_by)
         self._ahead = ahead
         for collector in self._quick:
-            # A statement before may have missed its deadline, which is no reason for this one to fail.
+            # The session may be lost after a missed deadline: each collector gets an open one.
             session = await self._session()
             if self._schedule.due(collector):
                 await self._run(collector, session)
@@ -243,20 +245,20 @@ class Sampler:
         if first is not None and not first.closed and not self._refused():
             return first
         lost = first is None or (first.closed and first is not given_up)
-        self._given_up = None  # should there be no new one, all is lost
-        self._whole = False
+        self._given_up = None  # if there is no new session, the next one counts as after a loss
+        self._complete = False
         session = await self._sessions.renew()
         if lost or self._assembler is None or self._assembler.server != session.server:
-            # What was known may be of another life of the server.
+            # The server may have restarted: everything known is outdated.
             self._schedule.clear()
             self._assembler = Assembler(session.server, session.account)
             if self._keep is not None:
                 self._keep.session(session.server, session.account)
-            await self._watch_parallel_readers(session.server)
+            await self._start_reader_sampling(session.server)
         return session
 
     def _refused(self) -> bool:
-        """Whether a source was refused to a session that is not new: a GRANT of PROCESS counts for new ones only."""
+        """Whether an old session was refused a source: a GRANT of PROCESS holds for new sessions only."""
         if not self.history or time.monotonic() - self._sessions.opened_at < self._grant_seconds:
             return False
         outcomes = self.history[-1].outcomes
@@ -272,13 +274,13 @@ class Sampler:
         self._take(answer)
 
     async def _ask(self, collector: Collector[Any], session: Session, *, again: bool = True) -> Answer:
-        """Run a collector, once more in a new second session if that is lost.
+        """Run a collector; once more in a new second session if that session is lost.
 
         Raises:
-            ConnectionLost: The first session is gone, and with it the worth of what was collected.
+            ConnectionLost: The first session is lost, so that what was collected may be outdated.
         """
         assembler, at = self._assembler, self._clock()
-        assert assembler is not None  # noqa: S101 - _session makes it
+        assert assembler is not None  # noqa: S101 - _session sets it
         others = [each for each in self._sessions.open if each is not session]
         try:
             answer = await self._collector_run.run(collector, [session, *others], lambda: assembler.snapshot(at))
@@ -294,11 +296,11 @@ class Sampler:
         return answer
 
     async def _give_up(self, session: Session, others: Sequence[Session]) -> None:
-        """A session was closed from here, in the middle of a statement: end that in the server too."""
+        """The sidecar closed a session during a statement: end the statement in the server too."""
         if session is self._sessions.first:
             self._given_up = session
         for other in others:
-            with contextlib.suppress(ServerError):  # it was ended already, or all the server hangs
+            with contextlib.suppress(ServerError):  # it ended already, or the whole server hangs
                 await other.cancel(session)
 
     def _take(self, answer: Answer) -> None:
@@ -307,35 +309,35 @@ class Sampler:
         if self._keep is not None:
             self._keep.answer(answer)
 
-    async def _watch_parallel_readers(self, server: Server) -> None:
-        """Start, or after a reconnection start anew, the task that looks at the reader threads."""
-        await ended(self._looking)
+    async def _start_reader_sampling(self, server: Server) -> None:
+        """Start the task that samples the reader threads; after a reconnection, restart it."""
+        await cancelled(self._reader_sampling)
         queries = LIGHT.queries(server)
         if isinstance(queries, Unavailable):
             self._take(Answer(LIGHT.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure))
         else:
-            self._looking = asyncio.create_task(self._look())
+            self._reader_sampling = asyncio.create_task(self._sample_readers())
 
-    async def _look(self) -> None:
-        lively_until = 0.0
+    async def _sample_readers(self) -> None:
+        busy_until = 0.0
         while True:
             began = time.monotonic()
-            answer = await self._looked()
+            answer = await self._reader_sample()
             self._take(answer)
             if answer.failure is not None:
-                await asyncio.sleep(_LOOK_REST)
+                await asyncio.sleep(_FAILED_PAUSE)
                 continue
             if LIGHT.parse(answer.results).threads:
-                lively_until = began + _LIVELY_SECONDS
-            # At even intervals, reads that repeat in step with them would be missed again and again.
-            period = LOOK_PERIOD if began < lively_until else IDLE_LOOK_PERIOD
+                busy_until = began + _BUSY_SECONDS
+            # Random intervals: even ones could miss reads that repeat in step with them every time.
+            period = BUSY_PERIOD if began < busy_until else IDLE_PERIOD
             spent = time.monotonic() - began
             pause = period * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
-            await asyncio.sleep(max(pause - spent, spent / _LOOK_SHARE - spent))
+            await asyncio.sleep(max(pause - spent, spent / _SAMPLE_SHARE - spent))
 
-    async def _looked(self) -> Answer:
+    async def _reader_sample(self) -> Answer:
         at = self._clock()
         try:
             return await self._ask(LIGHT, await self._sessions.second())
-        except ServerError as error:  # the next collection sees it too, and does what is to be done
+        except ServerError as error:  # the next collection meets it too, and reconnects
             return Answer(LIGHT.name, at, 0.0, (), failure(error), str(error))

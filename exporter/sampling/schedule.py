@@ -1,4 +1,4 @@
-"""When a collector is due: by its own period, by what it costs, and after it took too long."""
+"""The schedule of the collectors: by their own period, by their cost, and after a missed deadline."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from exporter.collectors.base import Collector
 from exporter.snapshot import Failure
 
 FIRST_REST, LONGEST_REST = 60.0, 600.0
-"""Seconds that a collector rests after it missed its deadline: each time in a row twice as long."""
+"""Seconds that a collector rests after a missed deadline; each further one in a row doubles them."""
 SHARE = 0.05
-"""A collector with a period takes at most this share of the time: it comes less often where it takes long."""
+"""Maximum share of the time for a collector with a period: a slow one runs less often."""
 _LASTING: frozenset[Failure] = frozenset({"absent", "disabled"})
-"""Failures of which a next attempt at once would make nothing better."""
+"""Failures that an immediate new attempt would not change."""
 
 
 class Schedule:
-    """When each collector may run again."""
+    """The times when the collectors may run again."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Everything is due.
+        """Every collector is due.
 
         Args:
-            clock: Seconds that only go forward.
+            clock: Monotonic seconds.
         """
         self._clock = clock
         self._due: dict[str, float] = {}
         self._rest: dict[str, float] = {}
-        self._rare: set[str] = set()
+        self._seldom: set[str] = set()
 
     def due(self, collector: Collector[Any]) -> bool:
         """Whether it may run now."""
         return self._clock() >= self._due.get(collector.name, 0.0)
 
     def ran(self, collector: Collector[Any], seconds: float, failure: Failure | None) -> None:
-        """It began ``seconds`` ago and has ended."""
+        """A run that began ``seconds`` ago has ended."""
         name, began = collector.name, self._clock() - seconds
         if collector.every >= LONGEST_REST:
-            self._rare.add(name)
+            self._seldom.add(name)
         if failure == "deadline":
             self._rest[name] = min(self._rest.get(name, FIRST_REST / 2) * 2, LONGEST_REST)
             self._due[name] = began + max(self._rest[name], collector.every)
             return
         self._rest.pop(name, None)
         pause = max(collector.every, seconds / SHARE) if collector.every else 0.0
-        keeps = failure is None or failure in _LASTING or collector.every >= LONGEST_REST
-        self._due[name] = began + (pause if keeps else 0.0)
+        periodic = failure is None or failure in _LASTING or collector.every >= LONGEST_REST
+        self._due[name] = began + (pause if periodic else 0.0)
 
     def clear(self) -> None:
-        """Forget it, but for what holds up a server: the server, or what the account may do, is not what it was."""
-        self._due = {name: due for name, due in self._due.items() if name in self._rare}
+        """Every collector is due again, as after a restart or a GRANT; rare ones are not, as they burden the server."""
+        self._due = {name: due for name, due in self._due.items() if name in self._seldom}
         self._rest.clear()

@@ -1,4 +1,4 @@
-"""Work that is done once however many ask for it meanwhile."""
+"""Work that is done once for all concurrent callers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class SingleFlight(Generic[Result]):
-    """Single flight: all who ask while it is under way get the one result, or the one error."""
+    """All callers while the work is under way get the same result or error."""
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> None:
         self._work = work
@@ -18,28 +18,28 @@ class SingleFlight(Generic[Result]):
 
     @property
     def under_way(self) -> bool:
-        """Whether somebody has asked for it already."""
+        """Whether the work is being done."""
         return self._task is not None
 
     async def join(self) -> Result:
-        """The result; who gives up waiting does not spoil it for the others."""
+        """The result. A caller that is cancelled does not cancel the work."""
         if self._task is None:
             self._task = asyncio.create_task(self._work())
-            self._task.add_done_callback(self._landed)
+            self._task.add_done_callback(self._done)
         return await asyncio.shield(self._task)
 
-    def _landed(self, task: asyncio.Task[Result]) -> None:
+    def _done(self, task: asyncio.Task[Result]) -> None:
         self._task = None
         if not task.cancelled():
-            task.exception()  # whoever waited has it; nobody may have
+            task.exception()  # marked as retrieved: there may be no caller left
 
-    async def end(self) -> None:
-        """Break it off."""
-        await ended(self._task)
+    async def cancel(self) -> None:
+        """Cancel the work."""
+        await cancelled(self._task)
 
 
-async def ended(task: asyncio.Task[Any] | None) -> None:
-    """Cancel a task, and wait until it is over."""
+async def cancelled(task: asyncio.Task[Any] | None) -> None:
+    """Cancel a task, and wait for its end."""
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -36,7 +36,7 @@ def check(*, where: Where, setup: SetupOptions, style: str) -> None:
         for collector in (*COLLECTORS, LIGHT)
         for outcome in [snapshot.outcomes.get(collector.name)]
     ]
-    server = f"{snapshot.server.flavour} {snapshot.server.version_text}"
+    server = str(snapshot.server)
     if style == "json":
         sources = [{name: getattr(each, name) for name in SourceCheck.__slots__} for each in checks]
         click.echo(json.dumps({"server": server, "account": snapshot.account, "sources": sources}, indent=2))
