@@ -64,7 +64,7 @@ class _Evaluator:
         self._needed_by = _needed_by(known, window)
         self._facts = facts.facts(window, self._needed_by)
         self._model = LruModel(window, self._facts)  # calibrated when a rule first asks it
-        self._sliced: list[facts.Facts] | None = None
+        self._slice_facts: list[facts.Facts] | None = None
 
     def evaluations(self, rule: Rule) -> Iterator[Evaluation]:
         """One for each item of ``for_each``, within the rule's time."""
@@ -163,9 +163,9 @@ class _Evaluator:
         lasting = rule.file.lasting
         if lasting is None:
             return []
-        if self._sliced is None:
-            self._sliced = [facts.facts(part, self._needed_by) for part in slices(self._window)]
-        held, known = _slices_held(rule, self._sliced, item)
+        if self._slice_facts is None:
+            self._slice_facts = [facts.facts(part, self._needed_by) for part in slices(self._window)]
+        held, known = _slices_held(rule, self._slice_facts, item)
         found_before = fingerprint(rule.id, item.subject if item else {}) in self._findings
         share = lasting.until if found_before else lasting.share
         if held >= share * known:
@@ -198,23 +198,23 @@ def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
     }
 
 
-def _slices_held(rule: Rule, parts: Sequence[facts.Facts], item: Any) -> tuple[int, int]:
+def _slices_held(rule: Rule, slice_facts: Sequence[facts.Facts], item: Any) -> tuple[int, int]:
     """The number of slices where the lasting condition holds, and the number where it is known.
 
     Args:
         rule: One with a lasting condition.
-        parts: The facts of each slice.
+        slice_facts: The facts of each slice.
         item: The item of ``for_each`` over the whole window; None without.
     """
     held = known = 0
-    for part in parts:
+    for of_slice in slice_facts:
         same = item
         if rule.file.for_each is not None:
-            same = next((each for each in part.lists[rule.file.for_each] if each.subject == item.subject), None)
+            same = next((each for each in of_slice.lists[rule.file.for_each] if each.subject == item.subject), None)
         if rule.lasting is None or (same is None and item is not None):
             continue
         try:
-            held += rule.lasting(values_of(rule, part, same)) is True
+            held += rule.lasting(values_of(rule, of_slice, same)) is True
         except (Missing, EvaluationError):
             continue
         known += 1

@@ -1,4 +1,4 @@
-"""The declaration of a fact, and how counters become growth and quotients."""
+"""The declaration of a fact, and helpers for growth and quotients of counters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS: tuple[type, ...] = (float, str, bool)
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a fact means, in the annotation of its field: ``Annotated[float | None, Meaning("…", unit="pages")]``.
+    """The meaning of a fact, in the annotation of its field: ``Annotated[float | None, Meaning("…", unit="pages")]``.
 
     Attributes:
         text: One or more sentences.
@@ -74,12 +74,12 @@ def named(group: str, facts: Any) -> dict[str, float | str | bool | None]:
 
 
 def ratio(dividend: float | None, divisor: float | None) -> float | None:
-    """The quotient; None where a part is not known or the divisor is 0."""
+    """The quotient; None where a number is not known or the divisor is 0."""
     return None if dividend is None or not divisor else dividend / divisor
 
 
 def over_pools(counter: str) -> Callable[[Snapshot], float | None]:
-    """A cumulative count of all buffer pool instances together."""
+    """A cumulative count over all buffer pool instances."""
 
     def summed(snapshot: Snapshot) -> float | None:
         pools = snapshot[POOLS]
@@ -89,10 +89,10 @@ def over_pools(counter: str) -> Callable[[Snapshot], float | None]:
 
 
 def metric(window: Window, name: str) -> float | None:
-    """How much a counter of INNODB_METRICS grew over the window."""
+    """Growth of a counter of INNODB_METRICS over the window."""
     return window.delta(lambda snapshot: (snapshot[INNODB_METRICS] or {}).get(name))
 
 
 def status(window: Window, name: str) -> float | None:
-    """How much a counter of SHOW GLOBAL STATUS grew over the window; ``name`` in lower case."""
+    """Growth of a counter of SHOW GLOBAL STATUS over the window; ``name`` in lower case."""
     return window.delta(lambda snapshot: (snapshot[STATUS] or {}).get(name))

@@ -1,4 +1,4 @@
-"""Sources that the server or the account keeps shut, with what opens each of them."""
+"""Sources that the server or the account does not open, with the cure of each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from advisor.facts.base import Meaning
 from advisor.observe.window import Window
 from exporter.snapshot import Outcome
 
-_UNDONE = {
+_UNDO = {
     "GRANT ": (("GRANT ", "REVOKE "), (" TO ", " FROM ")),
     "UPDATE ": (("SET ENABLED = 'YES'", "SET ENABLED = 'NO'"),),
 }
-"""The statements that cure, and what turns them round."""
+"""The beginnings of statements that cure, with the replacements that undo them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class BlindSpotFacts:
 
     @property
     def subject(self) -> dict[str, str]:
-        """What a finding is about."""
+        """The subject of a finding."""
         return {"cure": self.cure}
 
 
 def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[BlindSpotFacts]:
-    """One a cure, in the order of the sources' names.
+    """One blind spot for each cure, in the order of the sources' names.
 
     Args:
-        window: Its newest snapshot counts.
+        window: Its newest snapshot is used.
         needed_by: By source, the rules that need it.
     """
     shut: dict[str, list[tuple[str, Outcome]]] = {}
@@ -60,7 +60,7 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
                 count=float(len(sources)),
                 reason=sources[0][1].reason,
                 cure=cure,
-                statement=cure.startswith(tuple(_UNDONE)),
+                statement=cure.startswith(tuple(_UNDO)),
                 undo=_undo(cure),
                 rules=", ".join(rules),
                 rule_count=float(len(rules)),
@@ -70,7 +70,7 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
 
 
 def _undo(cure: str) -> str:
-    turns = next((turns for begin, turns in _UNDONE.items() if cure.startswith(begin)), None)
+    turns = next((turns for begin, turns in _UNDO.items() if cure.startswith(begin)), None)
     if turns is None:
         return ""
     for said, turned in turns:

@@ -1,4 +1,4 @@
-"""The change buffer over the window, and what the model says of it."""
+"""The change buffer over the window, and its prediction by the model."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from exporter.rows import number
 from exporter.snapshot import Index, Snapshot, Table
 
 _NON_UNIQUE = 0
-"""TYPE of an index whose changes may be buffered: neither clustered, unique, full-text nor spatial."""
+"""TYPE of an index whose changes may be buffered: not clustered, unique, full-text or spatial."""
 _FULL = 0.8
-"""Of a leaf page that is entries: between the 0.69 of random inserts and the 1.0 of a fresh index."""
+"""Share of a leaf page that entries fill: between 0.69 after random inserts and 1.0 in a fresh index."""
 _READS_A_ROW = 2.0
-"""Pages that a statement reads for a row that it finds by a secondary index, at most: one of each index's leaves."""
+"""Most pages that a statement reads for a row that it finds by a secondary index: a leaf of each of two indexes."""
 MAX_SIZES = (5.0, 10.0, 15.0, 20.0, 25.0)
-"""Of innodb_change_buffer_max_size: above a quarter of the pool it drives out what it saves (measured)."""
+"""Values of innodb_change_buffer_max_size: above a quarter of the pool the buffer evicts what it saves (measured)."""
 _HARDLY = 0.02
-"""Of the pages read: a table with fewer is none of those that are written."""
+"""Share of the pages read: a table with fewer reads does not count as written."""
 _HDD_SECONDS = 0.005
-"""For a random read: the page cache, where reads go through it, will not hold what a shutdown reads."""
+"""Time of a random read. The page cache, where reads go through it, does not hold what a shutdown reads."""
 _NEARLY = 1.15
-"""A smaller buffer is preferred to one that reads this much less."""
+"""A smaller buffer is preferred unless its reads exceed the least by this factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def change_buffer(window: Window) -> ChangeBufferFacts:
 
 
 def _waiting(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
-    """With what waits in the buffer."""
+    """Add the changes that wait in the buffer."""
     indexes, page_bytes = _indexes(window, None), number(window.latest.setting("innodb_page_size"))
     if found.size_pages is None or indexes is None or indexes.entry_bytes is None or page_bytes is None:
         return found
@@ -186,7 +186,7 @@ def _waiting(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
 
 
 def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
-    """With the indexes that are written, and what their pages are read for."""
+    """Add the written indexes, and the reads that their changes explain."""
     reads = _reads(window)
     indexes = None if reads is None else _indexes(window, reads)
     inserted, deleted, fetched = (status(window, f"innodb_rows_{each}") for each in ("inserted", "deleted", "read"))
@@ -210,7 +210,7 @@ def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
 
 
 def _expected(window: Window, found: ChangeBufferFacts, buffer: Buffer | None) -> ChangeBufferFacts:
-    """With what the model says of it."""
+    """Add the prediction of the model."""
     indexes = _indexes(window, _reads(window) or {})
     per_second = found.write_reads_per_second
     if window.latest.setting("innodb_change_buffering") != "none":
@@ -240,9 +240,9 @@ def _expected(window: Window, found: ChangeBufferFacts, buffer: Buffer | None) -
 
 
 def _predicted(buffer: Buffer, changes: Changes, leaf_pages: float, has: float) -> Steady:
-    """What comes of the changes with a buffer that ``has`` so many pages now.
+    """The steady state under the changes, for a buffer that ``has`` so many pages now.
 
-    Pages that it takes of the pool are no longer there for the indexes, so that more changes find their page absent
+    Pages that the buffer takes from the pool are lost to the indexes, so that more changes find their page absent
     (measured: 2,300 of 10,000 leaf pages were resident beside a buffer of 1,023 pages, 1,200 beside one of 2,047).
     """
     taken = max(0.0, steady(buffer, changes).pages - has)
@@ -252,14 +252,14 @@ def _predicted(buffer: Buffer, changes: Changes, leaf_pages: float, has: float) 
 
 
 def _resident(indexes: _Indexes, buffer: Buffer) -> float:
-    """What share of the indexes is in the pool; where the server does not tell, as much as fits into half of it."""
+    """Share of the indexes that is in the pool; where not known, as much as fits into half of the pool."""
     if indexes.resident is not None:
         return indexes.resident
     return min(1.0, 0.5 * buffer.pool_pages / max(indexes.leaf_pages, 1.0))
 
 
 def _buffer(window: Window) -> Buffer | None:
-    """The settings that bound it; None where one is not known, as on a server without a change buffer."""
+    """The settings of the buffer; None where one is not known, as on a server without a change buffer."""
     latest, pools = window.latest, window.latest[POOLS]
     pct, io_capacity, page_bytes = (
         number(latest.setting(f"innodb_{name}")) for name in ("change_buffer_max_size", "io_capacity", "page_size")
@@ -280,7 +280,7 @@ def _grown(window: Window) -> float | None:
 
 
 def _reads(window: Window) -> dict[Table, float] | None:
-    """Pages read over the window, by table that has a non-unique secondary index."""
+    """Pages read over the window, by table; only tables with a non-unique secondary index."""
     indexes, files = window.latest[INDEXES], window.latest[TABLE_FILES]
     if indexes is None or files is None:
         return None
@@ -292,7 +292,7 @@ def _reads(window: Window) -> dict[Table, float] | None:
 
 
 def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | None:
-    """The non-unique secondary indexes of the tables that pages were read of, or all of them; None without sizes."""
+    """The non-unique secondary indexes of the tables in ``reads``, or of all tables; None without sizes."""
     latest = window.latest
     indexes, all_sizes, cached = latest[INDEXES], latest[INDEX_SIZES], latest[CACHED_INDEXES]
     if indexes is None or all_sizes is None:
@@ -316,7 +316,7 @@ def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | 
 
 
 def _entry_bytes(window: Window, sizes: Mapping[Index, IndexSize]) -> float | None:
-    """Of the leaf pages, what the entries take; None where the rows are not known."""
+    """Mean size of an entry, from the leaf pages; None where the rows are not known."""
     page_bytes, all_sizes = number(window.latest.setting("innodb_page_size")), window.latest[INDEX_SIZES]
     if page_bytes is None or all_sizes is None:
         return None

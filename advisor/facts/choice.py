@@ -1,4 +1,4 @@
-"""The choice of a model: the names that it gives to expressions, which need no model to be checked."""
+"""The choice of a model, as names for expressions. It needs no model, so that rules are checked without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables whose rows were counted as a whole, and the index that COUNT(*) goes through or could go through."""
+"""Tables that COUNT(*) counted, and the index that it used or could use."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class CountFacts:
 
     @property
     def subject(self) -> dict[str, str]:
-        """What a finding is about."""
+        """The subject of a finding."""
         return {"schema": self.schema, "table": self.table}
 
 
 def counts(window: Window) -> list[CountFacts]:
-    """Every table of known size that was counted in the window, the most counted pages first."""
+    """Each table of known size that was counted in the window, by counted pages in falling order."""
     sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []

@@ -1,4 +1,4 @@
-"""Index builds: those seen in the window, and what the sorting of the largest index takes."""
+"""Index builds in the window, and the work of sorting the largest index."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from exporter.collectors.machine import MACHINE, Machine
 from exporter.rows import number
 from exporter.snapshot import Index
 
-# At its peak a build took 2.2 to 2.4 times innodb_ddl_buffer_size (memory/innodb/ddl% on MySQL 9.7.4, 64 MiB): with a
-# tenth of what is free as the setting, a quarter of it is taken.
+# At its peak a build took 2.2 to 2.4 times innodb_ddl_buffer_size (memory/innodb/ddl% on MySQL 9.7.4, 64 MiB). With a
+# tenth of the free memory as the setting, a build takes a quarter of it.
 _SHARE_OF_MEMORY = 0.1
-_COLUMNS = 2.0  # where they are not known: one, and the primary key's
+_COLUMNS = 2.0  # where not known: one, and the primary key's
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _seen(window: Window, builds: float | None) -> bool | None:
 
 
 def _work(window: Window) -> DdlFacts:
-    """The work of the one index, as far as what it depends on is known."""
+    """The work of building the largest index, as far as its inputs are known."""
     found = _largest(window)
     buffer, threads, page = (
         number(window.latest.setting(name))
@@ -148,7 +148,7 @@ def _work(window: Window) -> DdlFacts:
 
 
 def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:
-    """The index with the most leaf pages, among those built in the window where there are any; with its rows."""
+    """The largest index that was built in the window, or else the largest of all; with its rows."""
     known = [sizes for snapshot in window.snapshots if (sizes := snapshot[INDEX_SIZES]) is not None]
     if not known:
         return None
@@ -166,7 +166,7 @@ def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:
 
 
 def _clustered(window: Window, index: Index) -> IndexSize:
-    """The clustered index of the table that an index is of."""
+    """The clustered index of an index's table."""
     sizes = window.latest[INDEX_SIZES]
     of_table = (index.schema, index.table)
     return next(
@@ -177,7 +177,7 @@ def _clustered(window: Window, index: Index) -> IndexSize:
 
 
 def _columns(clustered: IndexSize, size: IndexSize) -> float:
-    """Columns of an entry, those of the primary key that it ends with among them."""
+    """Columns of an entry, with the columns of the primary key at its end."""
     if size.columns is None or clustered.columns is None:
         return _COLUMNS
     return float(len({*size.columns, *(clustered.columns or ("DB_ROW_ID",))}))

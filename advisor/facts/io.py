@@ -107,13 +107,13 @@ def io(window: Window) -> IoFacts:
 
 
 def read_ahead_pages(snapshot: Snapshot) -> float | None:
-    """Pages read ahead since the start; INNODB_BUFFER_POOL_STATS leaves those of random read-ahead out (seen)."""
+    """Pages read ahead since the start. INNODB_BUFFER_POOL_STATS does not count random read-ahead (seen)."""
     linear, random = over_pools("read_ahead")(snapshot), _random_read_ahead(snapshot)
     return None if linear is None or random is None else linear + random
 
 
 def through_page_cache(snapshot: Snapshot) -> bool | None:
-    """Whether data files are read and written through the operating system's page cache, as the settings say.
+    """Whether data files are read and written through the operating system's page cache, by the settings.
 
     None where that is not known: other values of innodb_flush_method.
     """
@@ -127,7 +127,7 @@ def through_page_cache(snapshot: Snapshot) -> bool | None:
 
 
 def _page_cache_setting(snapshot: Snapshot) -> str | None:
-    """The setting that counts: MariaDB 11 still shows the other, whatever this one says (seen on 11.8)."""
+    """The setting that is in effect. MariaDB 11 still shows the other one, which has no effect (seen on 11.8)."""
     names = ("innodb_data_file_buffering", "innodb_flush_method")
     return next((name for name in names if snapshot.setting(name) is not None), None)
 
@@ -172,7 +172,7 @@ def _age_limit(snapshot: Snapshot) -> float | None:
 
 
 def _dump_share(snapshot: Snapshot) -> float | None:
-    """A server without innodb_buffer_pool_dump_pct dumps all: MySQL 5.6."""
+    """Share of the list that is dumped; a server without innodb_buffer_pool_dump_pct dumps all: MySQL 5.6."""
     if snapshot[VARIABLES] is None:
         return None
     pct = number(snapshot.setting("innodb_buffer_pool_dump_pct"))

@@ -15,13 +15,13 @@ from exporter.rows import number
 
 _ENOUGH_READS = 200.0
 _MOSTLY_RANDOM = 0.8
-# A random read of 16 KiB takes a hard disk 5 ms and more, an SSD 0.1 ms and one behind a network up to 1 ms. Reads in
-# order, of less than the extent that would start read-ahead, take a hard disk some 0.1 ms after the first: to be below
-# half a millisecond in the mean it takes runs of 20 pages.
+# A random read of 16 KiB takes 5 ms or more on a hard disk, 0.1 ms on an SSD, and up to 1 ms on an SSD behind a
+# network. Sequential reads that are too short for read-ahead take about 0.1 ms on a hard disk after the first one.
+# Their mean is below half a millisecond only for runs of 20 pages and more.
 _SSD_SECONDS = 0.001
 _SSD_SECONDS_WHERE_ROTATIONAL = 0.0005
 _HDD_SECONDS = 0.003
-_IN_MEMORY = ("tmpfs", "ramfs", "zfs")  # where O_DIRECT does not say that reads reach a device
+_IN_MEMORY = ("tmpfs", "ramfs", "zfs")  # here O_DIRECT does not mean that reads reach a device
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def machine(window: Window) -> MachineFacts:
 
 
 def _reads(window: Window) -> tuple[float | None, float | None, float | None]:
-    """Reads that were waited for, their share of all, and the seconds that one took.
+    """Reads that something waited for, their share of all reads, and the seconds of one.
 
     performance_schema counts the reads of read-ahead too, but of their time only that of handing them to the kernel:
     a serial scan in O_DIRECT shows 9 µs a read where a random one takes 84 (seen on 9.7, alike on 5.6 and MariaDB).
@@ -121,28 +121,28 @@ def _reads(window: Window) -> tuple[float | None, float | None, float | None]:
 def _storage(
     window: Window, seen: Machine, waited: float | None, share: float | None, seconds: float | None
 ) -> tuple[str | None, str | None]:
-    """What the storage is and how this is known: by its latency, or else by its disks, or as configured."""
+    """The kind of the storage and its source: its latency, or else its disks, or the configuration."""
     if waited is not None and seconds is not None and waited >= _ENOUGH_READS:
         said = f"{seconds * 1000.0:.2f} ms a read of a data file, mean of {waited:.0f}"
         cached = through_page_cache(window.latest) is not False or seen.filesystem in _IN_MEMORY
         fast = _SSD_SECONDS_WHERE_ROTATIONAL if seen.rotational else _SSD_SECONDS
         if seconds <= fast and not cached and share is not None and share >= _MOSTLY_RANDOM and _reads_ahead(window):
             return "ssd", said
-        # So slow in the mean is no SSD, unless many requests at a time wait for it.
+        # An SSD is so slow in the mean only if many requests wait for it.
         if seconds >= _HDD_SECONDS and seen.rotational is not False:
             return "hdd", said
     if seen.rotational is False:
         return "ssd", f"{seen.device} is not rotational: {seen.device_source}"
     if seen.storage_configured is not None:
         return seen.storage_configured, "configuration"
-    # Virtual disks say that they rotate, whatever they are: virtio's and Xen's by default (seen on an SSD's vda).
+    # Virtual disks of virtio and Xen claim to rotate by default, whatever they are (seen on an SSD's vda).
     if seen.rotational and not (seen.device or "").startswith(("vd", "xvd")):
         return "hdd", f"{seen.device} is rotational: {seen.device_source}"
     return None, None
 
 
 def _reads_ahead(window: Window) -> bool:
-    """Whether reading pages in order starts read-ahead, so that its absence tells that they were read in none.
+    """Whether sequential reads start read-ahead, so that its absence means random reads.
 
     0 ends it on every server. At 64 MySQL hardly reads ahead (seen).
     """
@@ -151,7 +151,7 @@ def _reads_ahead(window: Window) -> bool:
 
 
 def _per_second(window: Window, counter: Callable[[Machine], float | None]) -> float | None:
-    """How fast a count of the machine's grew between the first and the last time that it was read."""
+    """Growth per second of a counter of the machine, between its first and its last reading."""
     read = [
         (s.outcomes["machine"].at, value)
         for s in window.snapshots

@@ -14,7 +14,7 @@ from advisor.observe.window import Window
 from exporter.rows import number
 
 _THREADS_PER_CORE = 2.0
-# A random read of an SSD takes 0.1 ms, behind a network up to 1 ms; this long it is a hard disk, or waits in a queue.
+# A random read takes 0.1 ms on an SSD, and up to 1 ms behind a network. A longer one is of a hard disk, or queued.
 _QUEUED_SECONDS = 0.003
 _OTHERS = 2.0
 _BUSY = 0.8
@@ -64,12 +64,12 @@ class ParallelReadFacts:
 
     @property
     def subject(self) -> dict[str, str]:
-        """What a finding is about."""
+        """The subject of a finding."""
         return {"schema": self.schema, "table": self.table}
 
 
 def parallel_reads(window: Window, scanned: Sequence[ScanFacts], machine: MachineFacts) -> list[ParallelReadFacts]:
-    """Every table that was scanned by COUNT(*) and by nothing else, on a server that has parallel readers.
+    """Each table that only COUNT(*) scanned, on a server with parallel readers.
 
     Args:
         window: What has been watched.
@@ -83,7 +83,7 @@ def parallel_reads(window: Window, scanned: Sequence[ScanFacts], machine: Machin
 
 
 def _read(window: Window, scan: ScanFacts, threads: float, machine: MachineFacts) -> ParallelReadFacts:
-    waited = scan.read_seconds  # a pass, and all passes are counts
+    waited = scan.read_seconds  # of a pass; all passes are counts
     found = None
     if scan.count_seconds and waited is not None and machine.cores is not None:
         found = ParallelRead(scan.count_seconds, threads, waited, machine.cores)
@@ -107,10 +107,10 @@ def _read(window: Window, scan: ScanFacts, threads: float, machine: MachineFacts
 
 
 def _saturated(window: Window, disks: MachineFacts, read_seconds: float | None, waited: float | None) -> bool | None:
-    """Whether more threads would only wait longer; None where the reads' time is not known."""
+    """Whether more threads would only wait longer; None where the time of reads is not known."""
     if read_seconds is None or waited is None:
         return None
-    # Writes come in bursts with a long queue that is gone at once: only a disk that hardly rests counts.
+    # Writes come in bursts: a long queue that is gone at once. Only a disk that hardly rests is saturated.
     busy = disks.disk_busy is not None and disks.disk_busy >= _BUSY
     queued = disks.disk_queue is not None and disks.disk_queue * window.seconds > (1.0 + _OTHERS) * waited
     return read_seconds >= _QUEUED_SECONDS or (busy and queued)

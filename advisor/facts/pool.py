@@ -17,8 +17,8 @@ from exporter.midpoint import old_target
 from exporter.rows import number
 
 HEADROOM = 0.8
-"""The part of the available memory that a pool may grow by: its pages need control blocks and hash tables, about a
-twentieth of them, and connections and the page cache of the logs go on growing."""
+"""Share of the available memory that a pool may grow by. Control blocks and hash tables need about a twentieth of its
+pages, and connections and the page cache of the logs keep growing."""
 _GIB = 2.0**30
 LARGEST_PCT = 95
 
@@ -94,7 +94,7 @@ def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
 
 
 def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | None) -> float | None:
-    """Reads of a table beyond what its passes could read at most are lookups."""
+    """Share of the pages read by scans; reads of a table beyond the most that its passes could read are lookups."""
     if pages_read is None or window.latest[INDEX_SIZES] is None or window.latest[TABLE_FILES] is None:
         return None
     scanned = total(min(scan.pages_read or 0.0, (scan.pages or 0.0) * (scan.passes or 0.0)) for scan in scans)
@@ -102,15 +102,15 @@ def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | No
 
 
 def _most_bytes(window: Window, free_bytes: float | None) -> float | None:
-    """From the memory that is still to be had, and where only its size is known the share that the server would take.
+    """From the available memory, or else from a share of all memory.
 
-    That share is innodb_dedicated_server's of MySQL: half of up to 4 GiB, three quarters of more.
+    The share is that of MySQL's innodb_dedicated_server: half of up to 4 GiB, three quarters of more.
     """
     size, machine = number(window.latest.setting("innodb_buffer_pool_size")), window.latest[MACHINE]
     if machine is None or size is None:
         return None
     if machine.memory_available_bytes is not None and free_bytes is not None:
-        # Pages that were never filled may be no memory in use yet, but will be.
+        # Pages that were never filled may not use memory yet, but they will.
         return float(size) + HEADROOM * max(0.0, machine.memory_available_bytes - free_bytes)
     if machine.memory_bytes is None:
         return None

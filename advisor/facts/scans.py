@@ -66,18 +66,18 @@ class ScanFacts:
 
     @property
     def subject(self) -> dict[str, str]:
-        """What a finding is about."""
+        """The subject of a finding."""
         return {"schema": self.schema, "table": self.table}
 
 
 def scans(window: Window) -> list[ScanFacts]:
-    """Every table with a trace of a full scan in the window, the most scanned pages first."""
+    """Each table with a trace of a full scan in the window, by scanned pages in falling order."""
     sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []
     sized = {Table(index.schema, index.table): size for index, size in sizes.sizes.items() if index.clustered}
     found = [scan for table, size in sized.items() if (scan := _scan(window, table, size)) is not None]
-    if not sizes.other_pages:  # else a table without a size may just be one of the small ones
+    if not sizes.other_pages:  # otherwise a table without a size may be a small one
         found += [
             ScanFacts(table.schema, table.table)
             for table in window.latest[TABLE_SCANS] or {}
@@ -87,7 +87,7 @@ def scans(window: Window) -> list[ScanFacts]:
 
 
 def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
-    """What is known of the scans of a table; None when there were none."""
+    """The scans of a table, as far as known; None without scans."""
     passes = _passes(window, table, size)
     if passes is None:
         return ScanFacts(table.schema, table.table, pages=float(size.pages))
@@ -95,7 +95,7 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
     total_passes = fetched + counts
     if not total_passes:
         return None
-    # InnoDB counts the rows itself from 8.0.14 on, with one thread too: rows_examined does not tell these apart.
+    # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
     read = _pages_from_file(window, table)
@@ -123,7 +123,7 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
 
 
 def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> float | None:
-    """Pages read a pass over the shortest part at the window's end that holds one."""
+    """Pages read per pass over the shortest part at the window's end that holds a whole pass."""
 
     def whole(part: Window) -> bool:
         found = _passes(part, table, size)
@@ -134,7 +134,7 @@ def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> 
 
 
 def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:
-    """Scans of the clustered index that table I/O shows, and COUNT(*) of it beside them; None when not known."""
+    """Scans of the clustered index by table I/O, and COUNT(*) of it beside these; None where not known."""
     fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
     counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
@@ -144,7 +144,7 @@ def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float
         return 0.0, 0.0
     server = window.latest.server
     if server.has("count_star_in_table_io"):
-        # Its optimiser takes COUNT(*) for a table scan, so that table I/O shows it too (seen on 11.8, not on 10.11).
+        # Its optimiser treats COUNT(*) as a table scan, so that table I/O counts it, too (seen on 11.8, not on 10.11).
         fetched = max(0.0, fetched - examined)
     if not _counts_clustered(window, table):
         counts = 0.0
@@ -170,10 +170,9 @@ def _has_secondary(sizes: IndexSizes, table: Table) -> bool:
 
 
 def _pages_from_file(window: Window, table: Table) -> float | None:
-    """InnoDB reads data files page by page, compressed pages at their own size, so that reads are pages.
+    """Pages read from a table's file: InnoDB reads data files page by page, compressed pages at their own size.
 
-    None for a table without a file of its own, such as one in a general tablespace: which table was read there is
-    not known.
+    None for a table without its own file, as in a general tablespace: its reads are not known.
     """
     if table not in (window.latest[TABLE_FILES] or {}):
         return None
@@ -181,7 +180,7 @@ def _pages_from_file(window: Window, table: Table) -> float | None:
 
 
 def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
-    """Bytes of the clustered index on disk, by the size of the pages that were read of it."""
+    """Bytes of the clustered index on disk, by the size of its pages in reads."""
     files = (window.latest[TABLE_FILES] or {}).get(table)
     page_bytes = files.bytes / files.reads if files and files.reads else None
     page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
