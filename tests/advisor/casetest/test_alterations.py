@@ -1,4 +1,4 @@
-"""What a case alters is what the rule gets to see, and a name that nothing knows is refused."""
+"""A rule sees the altered values of a case; unknown names are rejected."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def altered(**keys: object) -> tuple[Snapshot, ...]:
     return Alteration.model_validate(keys).apply(RECORDED)
 
 
-def test_nothing_altered_is_what_was_recorded() -> None:
+def test_without_alterations_the_recording_is_unchanged() -> None:
     assert altered() == RECORDED
 
 
-def test_a_version_makes_it_another_server() -> None:
+def test_a_version_changes_the_server() -> None:
     for each in altered(version="8.0.30"):
         assert (each.server.flavour, each.server.version, each.server.version_text) == ("mysql", (8, 0, 30), "8.0.30")
         assert each.setting("version") == "8.0.30"
@@ -46,14 +46,14 @@ def test_a_version_makes_it_another_server() -> None:
         ({"basedir": "/rdsdbbin/mysql-8.0/"}, "mysql", "rds"),
     ],
 )
-def test_variables_make_it_a_forked_or_managed_server(
+def test_variables_change_it_to_a_forked_or_managed_server(
     settings: dict[str, str], flavour: str, managed: str | None
 ) -> None:
     server = altered(settings=settings)[-1].server
     assert (server.flavour, server.managed) == (flavour, managed)
 
 
-def test_settings_are_as_the_server_would_print_them() -> None:
+def test_settings_have_the_servers_format() -> None:
     settings = {
         "innodb_old_blocks_pct": 80,
         "innodb_max_dirty_pages_pct": 90.5,
@@ -70,21 +70,21 @@ def test_settings_are_as_the_server_would_print_them() -> None:
         assert each.setting("innodb_old_blocks_time") == variables()["innodb_old_blocks_time"]
 
 
-def test_a_number_is_that_of_the_newest_snapshot_and_what_happened_in_between_stays() -> None:
+def test_a_number_replaces_the_newest_value_and_keeps_the_growth() -> None:
     found = altered(status={"uptime": 500_000})
     assert [(each[STATUS] or {})["uptime"] for each in found] == [499_980, 499_990, 500_000]
     assert [(each[STATUS] or {})["innodb_pages_read"] for each in found] == [1000, 1100, 1200]
     assert len(Window.of(altered(status={"innodb_pages_read": 7}), 3600).snapshots) == 3
 
 
-def test_a_number_may_grow_otherwise() -> None:
+def test_a_numbers_growth_can_be_altered() -> None:
     found = altered(innodb_metrics={"ibuf_merges": {"per_second": 2}})
     assert [(each[INNODB_METRICS] or {})["ibuf_merges"] for each in found] == [560, 580, 600]
     found = altered(innodb_metrics={"ibuf_merges": {"per_second": 0, "value": 3}})
     assert [(each[INNODB_METRICS] or {})["ibuf_merges"] for each in found] == [3, 3, 3]
 
 
-def test_the_machine_may_be_another_one() -> None:
+def test_the_machine_can_be_altered() -> None:
     found = altered(machine={"memory_bytes": 1 << 30, "cpu_seconds": {"per_second": 1.5}, "rotational": True})
     assert [each[MACHINE] for each in found] == [
         Machine(
@@ -114,13 +114,13 @@ def test_the_machine_may_be_another_one() -> None:
         ({"machine": {"memory_bytes": "16G"}}, ("machine", "memory_bytes")),
     ],
 )
-def test_what_cannot_be_is_refused(keys: dict[str, object], where: tuple[str, ...]) -> None:
+def test_impossible_values_are_rejected(keys: dict[str, object], where: tuple[str, ...]) -> None:
     with pytest.raises(ValidationError) as caught:
         altered(**keys)
     assert caught.value.errors()[0]["loc"] == where
 
 
-def test_names_that_nothing_knows_are_found() -> None:
+def test_unknown_names_are_reported() -> None:
     keys = {
         "settings": {"innodb_old_blocks_pct": 1, "aurora_version": "3", "innodb_old_blcks_pct": 1},
         "status": {"uptime": 1, "Uptime": 1},
@@ -134,7 +134,7 @@ def test_names_that_nothing_knows_are_found() -> None:
     ]
 
 
-def test_it_says_what_it_alters() -> None:
+def test_it_lists_its_alterations() -> None:
     keys = {
         "version": "8.0.30",
         "settings": {"a": 1, "b": None},

@@ -21,7 +21,7 @@ def write(of: Rule, text: str) -> Path:
     return path
 
 
-def test_the_recording_stands_relative_to_the_cases(make_rule: MakeRule) -> None:
+def test_the_recordings_path_is_relative_to_the_cases(make_rule: MakeRule) -> None:
     found = make_rule()
     beside = found.path.with_name("beside.jsonl.gz")
     beside.write_bytes(IDLE.read_bytes())
@@ -53,7 +53,7 @@ def test_the_recording_stands_relative_to_the_cases(make_rule: MakeRule) -> None
         ("- name: [\n", "2:1: "),
     ],
 )
-def test_what_is_wrong_in_cases_is_said_with_its_place(make_rule: MakeRule, text: str, said: str) -> None:
+def test_an_error_in_cases_has_its_position(make_rule: MakeRule, text: str, said: str) -> None:
     found = make_rule()
     path = write(found, text)
     with pytest.raises(FileError) as caught:
@@ -61,13 +61,13 @@ def test_what_is_wrong_in_cases_is_said_with_its_place(make_rule: MakeRule, text
     assert str(caught.value).startswith(f"{path}:{said}")
 
 
-def test_a_rule_without_cases_is_refused(make_rule: MakeRule) -> None:
+def test_a_rule_without_cases_is_rejected(make_rule: MakeRule) -> None:
     found = make_rule()
     with pytest.raises(FileError, match=r"plain.cases.yaml: cannot read it: No such file or directory"):
         cases.load(found)
 
 
-def test_a_damaged_recording_is_refused(make_rule: MakeRule) -> None:
+def test_a_damaged_recording_is_rejected(make_rule: MakeRule) -> None:
     found = make_rule()
     found.path.with_name("cut.jsonl").write_text('{"recording": 1}\n')
     write(found, "- {{name: one, recording: cut.jsonl}}\n")

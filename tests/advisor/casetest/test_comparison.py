@@ -33,7 +33,7 @@ def test_a_finding_as_expected_is_no_difference() -> None:
         ({"actions": 1}, "actions: expected any, found none"),
     ],
 )
-def test_what_a_finding_says_otherwise_is_a_difference(expected: dict[str, object], said: str) -> None:
+def test_a_finding_with_other_values_is_a_difference(expected: dict[str, object], said: str) -> None:
     assert differences(OLD_SUBLIST, expect=[FOUND | expected]) == [said]
 
 
@@ -61,14 +61,12 @@ def test_a_prediction_may_be_off_by_a_share_of_it(
         (0, "actions: expected none, found do first, do second"),
     ],
 )
-def test_actions_are_compared_by_number_or_by_what_they_say(
-    make_rule: MakeRule, expected: object, said: str | None
-) -> None:
+def test_actions_are_compared_by_number_or_by_text(make_rule: MakeRule, expected: object, said: str | None) -> None:
     found = make_rule(change=[], action=[{"do": "do first"}, {"do": "do second", "apply": ["SELECT 2"]}])
     assert differences(found, expect=[{"actions": expected}]) == ([said] if said else [])
 
 
-def test_silence_and_findings_are_told_apart() -> None:
+def test_silence_and_findings_differ() -> None:
     [said] = differences(OLD_SUBLIST)
     assert said.startswith("findings: expected silence, found 1 finding: shop.orders (145 MiB) was scanned 5 times")
     assert differences(OLD_SUBLIST, recording=IDLE, expect=[FOUND, FOUND]) == [
@@ -84,7 +82,7 @@ def test_blindness_is_compared() -> None:
     assert differences(OLD_SUBLIST, recording=IDLE, blind=["pools"]) == ["blind: expected pools, found none"]
 
 
-def test_a_rule_that_breaks_is_a_difference(make_rule: MakeRule) -> None:
+def test_a_failing_rule_is_a_difference(make_rule: MakeRule) -> None:
     broken = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": "window.seconds / 0.0"}])
     [said] = [each for each in differences(broken, expect=[]) if each.startswith("the rule")]
     assert said.startswith("the rule: expected works, found the rule failed: ")

@@ -1,4 +1,4 @@
-"""Certificates of an authority that the test makes up."""
+"""Certificates of a test authority."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _names(sans: tuple[str, ...]) -> list[x509.GeneralName]:
 
 
 class Authority:
-    """It signs what it is asked to; its own certificate is ``ca``."""
+    """A certificate authority; its own certificate is ``ca``."""
 
     def __init__(self, folder: Path, name: str = "test authority") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ class Authority:
         )
 
     def issue(self, name: str, *sans: str, password: bytes | None = None) -> Issued:
-        """Files ``name``.pem and ``name``.key; for this machine when no other names are given."""
+        """Create ``name``.pem and ``name``.key; by default for this machine's names."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         alternative = x509.SubjectAlternativeName(_names(sans or ("localhost", "127.0.0.1")))
@@ -78,7 +78,7 @@ class Authority:
         return issued
 
     def trusting(self, own: Issued | None = None) -> ssl.SSLContext:
-        """What a client that trusts this authority uses, perhaps with a certificate of its own."""
+        """The TLS context of a client that trusts this authority, with an optional client certificate."""
         context = ssl.create_default_context(cafile=self.ca)
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # no key identifiers here
         if own:

@@ -15,7 +15,7 @@ from tests.advisor.sidecar import Sidecar
 
 
 def hashed(password: str, cost: int = 4) -> str:
-    """As htpasswd -B writes it."""
+    """The hash that htpasswd -B writes."""
     return bcrypt.hashpw(password.encode(), bcrypt.gensalt(cost)).decode().replace("$2b$", "$2y$")
 
 
@@ -26,7 +26,7 @@ def write(path: Path, content: dict[str, Any]) -> Path:
 
 
 class Secured(Sidecar):
-    """One that replays RECORDING, with the web configuration of ``folder``."""
+    """A sidecar that replays RECORDING with the web configuration of ``folder``."""
 
     def __init__(self, folder: Path, content: dict[str, Any], *arguments: object) -> None:
         self.config = write(folder / "web.yml", content)

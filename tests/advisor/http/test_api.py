@@ -35,7 +35,7 @@ def watching(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     sidecar.kill()
 
 
-def test_metrics_come_in_the_classic_format_to_whoever_does_not_ask(replaying: Sidecar) -> None:
+def test_metrics_have_the_classic_format_by_default(replaying: Sidecar) -> None:
     response = replaying.get("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=")
     assert "Accept" in response.headers["vary"].split(", ")
@@ -45,14 +45,14 @@ def test_metrics_come_in_the_classic_format_to_whoever_does_not_ask(replaying: S
     assert "shop.orders" in [each["subject"] for each in recommended if each["rule"] == "scan-exceeds-old-sublist"]
 
 
-def test_metrics_come_in_openmetrics_to_whoever_accepts_it(replaying: Sidecar) -> None:
+def test_metrics_have_openmetrics_format_if_the_client_accepts_it(replaying: Sidecar) -> None:
     response = replaying.get("/metrics", headers=OPENMETRICS)
     assert response.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
     assert response.text.endswith("# EOF\n")
     assert values(response.text, parse_openmetrics) == values(replaying.get("/metrics").text)
 
 
-def test_promtool_has_nothing_to_say_of_all_metrics_together(unlike: Sidecar) -> None:
+def test_promtool_finds_no_problem_in_all_metrics(unlike: Sidecar) -> None:
     text = unlike.get("/metrics").text
     assert 'innodb_advisor_rule_failed{rule="breaking"} 1.0' in text
     assert 'innodb_advisor_suppressed{rule="unwanted",subject=""} 1.0' in text
@@ -60,7 +60,7 @@ def test_promtool_has_nothing_to_say_of_all_metrics_together(unlike: Sidecar) ->
     assert promtool_says(text) == ""
 
 
-def test_the_snapshot_tells_how_every_collector_went(replaying: Sidecar) -> None:
+def test_the_snapshot_has_every_collectors_outcome(replaying: Sidecar) -> None:
     found = replaying.get("/snapshot").json()
     assert found["server"]["flavour"] == "mysql"
     assert found["pools"][0]["size_pages"] > 0
@@ -78,12 +78,12 @@ def test_a_recording_is_ready_at_once(replaying: Sidecar) -> None:
 @pytest.mark.parametrize(
     "path", ["/nope", "/page/api.py", "/page/..%2fapi.py", "/page/%2e%2e/api.py", "/redoc", "/-/quit"]
 )
-def test_what_is_not_there_is_a_problem(replaying: Sidecar, path: str) -> None:
+def test_an_unknown_path_is_a_problem(replaying: Sidecar, path: str) -> None:
     assert problem(replaying.get(path)) == (404, "Not Found")
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-def test_other_methods_are_a_problem_and_say_which_are_allowed(replaying: Sidecar, path: str) -> None:
+def test_other_methods_are_a_problem_that_lists_the_allowed_ones(replaying: Sidecar, path: str) -> None:
     response = replaying.post(path, content=b"x")
     assert problem(response)[0] == 405
     assert response.headers["allow"] == "GET"
@@ -114,7 +114,7 @@ def test_advice_on_a_server_has_the_shape_of_the_contract(server: Server, watchi
 
 
 @some_servers
-def test_the_snapshot_of_a_server_says_why_a_collector_failed(server: Server, watching: Sidecar) -> None:
+def test_the_snapshot_gives_the_reason_of_a_collectors_failure(server: Server, watching: Sidecar) -> None:
     found = watching.get("/snapshot").json()
     failed = {name: each for name, each in found["outcomes"].items() if each["failure"]}
     if server.name.startswith("mysql"):
@@ -167,7 +167,7 @@ def test_a_signal_ends_a_replay_cleanly(serve: Serve, number: signal.Signals) ->
     assert "Traceback" not in sidecar.log()
 
 
-def test_it_lives_through_a_server_that_is_away_and_comes_back(start_server: StartServer, serve: Serve) -> None:
+def test_it_survives_a_server_that_goes_down_and_returns(start_server: StartServer, serve: Serve) -> None:
     server = start_server("mariadb-10.11")
     server.kill()
     sidecar = serve("--dsn", server.dsn, "--interval", "1s")
@@ -194,7 +194,7 @@ def test_it_lives_through_a_server_that_is_away_and_comes_back(start_server: Sta
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_refused_login_is_said_and_the_password_is_shown_nowhere(server: Server, serve: Serve) -> None:
+def test_a_rejected_login_is_reported_without_the_password(server: Server, serve: Serve) -> None:
     password = "correct-horse-9"
     sidecar = serve(
         *("--dsn", f"mysql://keeper@{server.host}:{server.port}", "--interval", "1s", "--verbose"),
@@ -215,7 +215,7 @@ def test_a_refused_login_is_said_and_the_password_is_shown_nowhere(server: Serve
     assert not [text for text in (*texts, sidecar.log()) if password in text]
 
 
-def test_every_address_is_listened_on_when_none_is_named(serve: Serve) -> None:
+def test_it_listens_on_every_address_by_default(serve: Serve) -> None:
     sidecar = serve("--recording", capture(RECORDING), "--listen", ":0")
     assert sidecar.get("/healthz").status_code == 200
 

@@ -1,4 +1,4 @@
-"""The page and /docs: what they show, and that nothing they load comes from elsewhere."""
+"""The page and /docs: their content; they load nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_every_form_that_an_endpoint_has_is_in_the_schema(schema: dict[str, Any]
             assert response.headers["content-type"].partition(";")[0] == form
 
 
-def test_the_problems_that_are_described_are_those_that_come(schema: dict[str, Any], replaying: Sidecar) -> None:
+def test_the_described_problems_are_the_ones_that_occur(schema: dict[str, Any], replaying: Sidecar) -> None:
     for path, method, status in (
         ("/advise", "get", 406),
         ("/advise/{fingerprint}", "get", 404),
@@ -129,7 +129,7 @@ def test_the_problems_that_are_described_are_those_that_come(schema: dict[str, A
         assert response.json()["title"] == described["example"]["title"]
 
 
-def test_the_examples_are_what_a_capture_gives_whatever_the_figures_of_its_latest_recording() -> None:
+def test_the_examples_match_a_capture_except_for_its_figures() -> None:
     window = captured(RECORDING)
     shown = Advice.model_validate(examples.advice()["application/json"]["examples"]["a setting to change"]["value"])
     [example] = shown.recommendations
@@ -144,7 +144,7 @@ def test_the_examples_are_what_a_capture_gives_whatever_the_figures_of_its_lates
     ]
 
 
-def test_the_examples_of_plain_text_are_those_of_json_as_text() -> None:
+def test_the_plain_text_examples_match_the_json_examples() -> None:
     whole = examples.advice()
     shown = Advice.model_validate(whole["application/json"]["examples"]["a setting to change"]["value"])
     assert whole["text/plain"]["example"] == text.plain(shown)
@@ -165,7 +165,7 @@ def chromium() -> tuple[str, dict[str, str]]:
 
 
 def rendered(url: str, folder: Path) -> str:
-    """The document after its scripts ran, in a browser that finds no other host and complains of nothing."""
+    """The document after its scripts ran, in a browser without other hosts; the browser reports no error."""
     program, environment = chromium()
     done = subprocess.run(  # noqa: S603
         [
@@ -204,7 +204,7 @@ def test_a_browser_shows_the_recommendation(replaying: Sidecar, tmp_path: Path) 
         assert item.source in document
 
 
-def test_a_browser_shows_actions_and_what_is_set_aside_and_broken(unlike: Sidecar, tmp_path: Path) -> None:
+def test_a_browser_shows_actions_set_aside_findings_and_failed_rules(unlike: Sidecar, tmp_path: Path) -> None:
     document = rendered(unlike.url, tmp_path)
     assert "<p>Add an index</p><pre>CREATE INDEX a ON t (a);</pre>" in document
     assert "roll back: DROP INDEX a ON t;" in document
@@ -215,7 +215,7 @@ def test_a_browser_shows_actions_and_what_is_set_aside_and_broken(unlike: Sideca
     assert "only-on-the-moon" not in document
 
 
-def test_a_browser_shows_silence_and_what_the_rules_could_not_see(serve: Serve, tmp_path: Path) -> None:
+def test_a_browser_shows_silence_and_blind_rules(serve: Serve, tmp_path: Path) -> None:
     unwanted = [argument for each in check.load(RULES_FOLDER) for argument in ("--suppress", each.id)]
     document = rendered(serve("--recording", capture("mariadb-11.8/idle"), *unwanted).url, tmp_path)
     assert "Nothing to change in this window." in document
@@ -228,7 +228,7 @@ def test_a_browser_shows_why_there_is_no_advice(serve: Serve, tmp_path: Path) ->
     assert "cannot connect to 127.0.0.1:1: Connection refused" in document
 
 
-def test_a_browser_takes_a_name_for_text_whatever_it_holds(serve: Serve, tmp_path: Path) -> None:
+def test_a_browser_shows_any_name_as_text(serve: Serve, tmp_path: Path) -> None:
     text = gzip.decompress(capture(RECORDING).read_bytes()).decode()
     named = text.replace('"orders"', '"<b>orders"').replace("/shop/orders.ibd", "/shop/@003cb@003eorders.ibd")
     recording = tmp_path / "recording.jsonl"
@@ -245,7 +245,7 @@ def test_a_browser_shows_every_endpoint_in_the_docs(replaying: Sidecar, tmp_path
     for name, operation in operations(schema):
         assert f'data-path="{name.partition(" ")[2]}"' in document
         assert operation["summary"] in document
-    # All that was loaded, and all that it would load, is from here.
+    # Everything loaded, or to be loaded, comes from this host.
     loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*?(?:src|href)=\"([^\"]*)\"", document)
     assert loaded
     assert all(each.startswith(("/page/", "data:")) for each in loaded)

@@ -1,4 +1,4 @@
-"""/rules over HTTP: what is in force and what it says, a rule in every form, and loading them anew, whole or not."""
+"""/rules over HTTP: the active rules and their states, a rule in every form, and reloading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def metric(sidecar: Sidecar, name: str, **labels: str) -> float:
     return values(sidecar.get("/metrics").text)[f"innodb_advisor_{name}", frozenset(labels.items())]
 
 
-def test_the_rules_in_force_say_where_they_come_from_and_what_they_say_now(unlike: Sidecar) -> None:
+def test_active_rules_have_their_origin_and_state(unlike: Sidecar) -> None:
     found = states(unlike)
     assert list(found) == sorted({**BUILT_IN, **UNLIKE})
     assert {name for name, each in found.items() if each["origin"] == "built-in"} == set(BUILT_IN)
@@ -46,7 +46,7 @@ def test_the_rules_in_force_say_where_they_come_from_and_what_they_say_now(unlik
     assert found["overruling"]["severity"] == "critical"
 
 
-def test_a_rule_that_is_blind_says_what_it_lacks(serve: Serve) -> None:
+def test_a_blind_rule_names_what_it_lacks(serve: Serve) -> None:
     sidecar = serve("--recording", capture("mariadb-11.8/idle"))
     found = states(sidecar)[SCAN]
     assert (found["applies"], found["state"]) == (True, "blind")
@@ -55,13 +55,13 @@ def test_a_rule_that_is_blind_says_what_it_lacks(serve: Serve) -> None:
         assert {each["rule"] for each in sidecar.get(f"/advise?rule={asked}").json()["blind"]} == blind
 
 
-def test_without_a_server_the_rules_are_there_and_what_they_say_is_not_known(serve: Serve) -> None:
+def test_without_a_server_the_rules_have_no_known_state(serve: Serve) -> None:
     found = states(serve("--dsn", "mysql://root@127.0.0.1:1"))
     assert set(found) == set(BUILT_IN)
     assert {(each["applies"], each["state"]) for each in found.values()} == {(None, None)}
 
 
-def test_a_rule_of_ones_own_stands_in_place_of_the_built_in_one(serve: Serve, tmp_path: Path) -> None:
+def test_a_users_rule_replaces_the_built_in_one(serve: Serve, tmp_path: Path) -> None:
     write_rule(tmp_path, id=SCAN, title="Mine")
     sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
     found = states(sidecar)[SCAN]
@@ -86,7 +86,7 @@ def test_a_rule_as_yaml_is_its_file_with_its_comments(unlike: Sidecar, form: str
     assert response.text == (RULES_FOLDER / f"{SCAN}.yaml").read_text()
 
 
-def test_a_rule_whose_file_was_changed_or_is_gone_is_shown_as_it_is_in_force(serve: Serve, tmp_path: Path) -> None:
+def test_a_rule_whose_file_changed_or_vanished_is_shown_as_active(serve: Serve, tmp_path: Path) -> None:
     for path in RULES_FOLDER.glob("*.yaml"):
         shutil.copy(path, tmp_path)
     sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
@@ -108,7 +108,7 @@ def test_a_rule_as_markdown_is_its_page(unlike: Sidecar) -> None:
     assert response.text == page.markdown(BUILT_IN[SCAN], "built-in")
 
 
-def test_a_rule_in_a_form_that_there_is_not_is_a_problem(unlike: Sidecar) -> None:
+def test_an_unknown_form_of_a_rule_is_a_problem(unlike: Sidecar) -> None:
     said = "there are application/json, application/yaml, text/plain, text/markdown"
     assert problem(unlike.get(f"/rules/{SCAN}", headers={"Accept": "image/png"})) == (406, said)
 
@@ -121,15 +121,13 @@ def test_a_rule_in_a_form_that_there_is_not_is_a_problem(unlike: Sidecar) -> Non
         ("..%2fsecret", "Not Found"),
     ],
 )
-def test_a_rule_that_there_is_not_is_a_problem_with_those_that_are_near(
-    unlike: Sidecar, rule_id: str, said: str
-) -> None:
+def test_an_unknown_rule_is_a_problem_with_similar_ids(unlike: Sidecar, rule_id: str, said: str) -> None:
     status, detail = problem(unlike.get(f"/rules/{rule_id}"))
     assert status == 404
     assert detail.startswith(said)
 
 
-def test_rules_are_loaded_anew_or_refused_whole(serve: Serve, tmp_path: Path) -> None:
+def test_rules_are_reloaded_or_rejected_as_a_whole(serve: Serve, tmp_path: Path) -> None:
     sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
     began = metric(sidecar, "rules_last_reload_success_timestamp_seconds")
     assert metric(sidecar, "rules_last_reload_successful") == 1.0
@@ -143,7 +141,7 @@ def test_rules_are_loaded_anew_or_refused_whole(serve: Serve, tmp_path: Path) ->
     assert metric(sidecar, "rules_last_reload_success_timestamp_seconds") == loaded["loaded_at"]
     assert sidecar.get("/advise").json()["recommendations"][0]["rule"] == "mine"
 
-    write_rule(tmp_path, id="mine", severity="info")  # would be all right, but another is not
+    write_rule(tmp_path, id="mine", severity="info")  # valid, but another file is not
     (tmp_path / "broken.yaml").write_text("id: broken\ntitle: A rule\nwhn: [1.0 > 0.0]\n")
     assert problem(sidecar.post("/-/reload")) == (400, f"{tmp_path}/broken.yaml:3:1: whn: there is no such key")
     assert sidecar.get("/rules").json()["problem"] == f"{tmp_path}/broken.yaml:3:1: whn: there is no such key"
@@ -166,7 +164,7 @@ def test_reloading_needs_a_post(unlike: Sidecar) -> None:
     assert response.headers["allow"] == "POST"
 
 
-def test_while_rules_come_and_go_every_answer_is_of_one_set_of_them(serve: Serve, tmp_path: Path) -> None:
+def test_every_response_during_reloads_uses_one_set_of_rules(serve: Serve, tmp_path: Path) -> None:
     sidecar = serve("--recording", capture("mysql-9.7/idle"), "--rules", tmp_path)
     ended = threading.Event()
 

@@ -1,4 +1,4 @@
-"""POST /whatif: the model's answer, and what is said to questions that make no sense."""
+"""POST /whatif: the model's answer, and the problems of invalid questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ask(sidecar: Sidecar, body: object, query: str = "") -> httpx.Response:
     return sidecar.post(f"/whatif{query}", json=body)
 
 
-def test_what_if_is_the_answer_of_the_model(replaying: Sidecar) -> None:
+def test_what_if_is_the_models_answer(replaying: Sidecar) -> None:
     for value in (80, "80"):
         response = ask(replaying, {"set": {"innodb_old_blocks_pct": value}})
         assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
@@ -27,7 +27,7 @@ def test_what_if_is_the_answer_of_the_model(replaying: Sidecar) -> None:
     assert response.json()["changes"][0]["from"] == 37
 
 
-def test_what_if_looks_back_as_far_as_it_is_told(replaying: Sidecar) -> None:
+def test_what_if_uses_the_requested_window(replaying: Sidecar) -> None:
     found = ask(replaying, {"set": {"innodb_buffer_pool_size": "1G"}}, "?window=3").json()
     assert 0 < found["watched_seconds"] <= 3
 
@@ -51,9 +51,7 @@ def test_what_if_looks_back_as_far_as_it_is_told(replaying: Sidecar) -> None:
         ("set", "the body must be a JSON object, sent as application/json"),
     ],
 )
-def test_a_question_that_makes_no_sense_is_told_why_in_one_sentence(
-    replaying: Sidecar, body: object, said: str
-) -> None:
+def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: Sidecar, body: object, said: str) -> None:
     status, detail = problem(ask(replaying, body))
     assert status == 422
     assert detail.startswith(said)
@@ -69,25 +67,25 @@ def test_a_question_that_makes_no_sense_is_told_why_in_one_sentence(
         (b"\xff", "There was an error parsing the body"),
     ],
 )
-def test_a_question_that_is_no_json_is_a_problem(replaying: Sidecar, content: bytes, said: str) -> None:
+def test_invalid_json_is_a_problem(replaying: Sidecar, content: bytes, said: str) -> None:
     response = replaying.post("/whatif", content=content, headers={"Content-Type": "application/json"})
     status, detail = problem(response)
     assert status in (400, 422)
     assert detail == said
 
 
-def test_what_was_sent_and_is_no_text_is_refused(replaying: Sidecar) -> None:
+def test_a_body_that_is_not_text_is_rejected(replaying: Sidecar) -> None:
     sent = b'{"set": {"innodb_old_blocks_pct": "\\ud800"}}'
     response = replaying.post("/whatif", content=sent, headers={"Content-Type": "application/json"})
     assert problem(response)[0] == 422
 
 
-def test_a_parameter_that_is_not_known_is_refused(replaying: Sidecar) -> None:
+def test_an_unknown_parameter_is_rejected(replaying: Sidecar) -> None:
     question = {"set": {"innodb_old_blocks_pct": 80}}
     assert problem(ask(replaying, question, "?windw=3")) == (422, "windw is not known here")
 
 
-def test_a_question_that_cannot_be_answered_says_why(serve: Serve) -> None:
+def test_an_unanswerable_question_gets_a_reason(serve: Serve) -> None:
     question = {"set": {"innodb_old_blocks_pct": 80}}
     status, detail = problem(ask(serve("--recording", capture("mariadb-11.8/idle")), question))
     assert status == 503

@@ -1,4 +1,4 @@
-"""schemathesis asks a sidecar all that its OpenAPI document allows, and much that it does not."""
+"""schemathesis sends a sidecar valid and invalid requests after its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tests.advisor.sidecar import Sidecar, environment, wait_for
 
 Serve = Callable[..., Sidecar]
 
-# A server that is away is a 503 that the document has; no other 5xx is.
+# The document has 503 for a server that is down, and no other 5xx.
 CHECKS = """\
 [checks.not_a_server_error]
 expected-statuses = ["2XX", "4XX", 503]
 """
-MOST_SECONDS = 240.0  # for what takes 12 on a quiet machine
-# What the document allows may still be refused: which rules there are, and which settings, is known to the sidecar.
+MOST_SECONDS = 240.0  # takes 12 on a quiet machine
+# The sidecar may reject requests that the document allows: it knows the existing rules and settings.
 LEFT_OUT = "positive_data_acceptance"
 
 
 def ask_all(sidecar: Sidecar, folder: Path) -> None:
-    """Fails with schemathesis' own report, in which every failure has a curl command that shows it again."""
+    """Fail with schemathesis' report, which has a curl command to repeat each failure."""
     (folder / "schemathesis.toml").write_text(CHECKS)
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml", "run"]
     options = {
@@ -52,12 +52,12 @@ def ask_all(sidecar: Sidecar, folder: Path) -> None:
     assert "Traceback" not in sidecar.log()
 
 
-def test_a_recording_is_shown_as_the_document_says_whatever_is_asked(serve: Serve, tmp_path: Path) -> None:
+def test_responses_on_a_recording_match_the_document(serve: Serve, tmp_path: Path) -> None:
     ask_all(serve("--recording", capture(RECORDING)), tmp_path)
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_server_is_shown_as_the_document_says_whatever_is_asked(server: Server, serve: Serve, tmp_path: Path) -> None:
+def test_responses_on_a_server_match_the_document(server: Server, serve: Serve, tmp_path: Path) -> None:
     sidecar = serve("--dsn", server.dsn, "--interval", "1s")
     wait_for(lambda: sidecar.get("/readyz").status_code == 200)
     ask_all(sidecar, tmp_path)
