@@ -1,1 +1,1 @@
-"""What makes the documentation, dashboards, chart files and image."""
+"""Generators of the documentation, pictures, dashboards and chart files, and the image build."""

@@ -1,4 +1,4 @@
-"""What the chart writes: docs/sidecars and the golden manifests of tests, which `python -m tools.chart` writes anew."""
+"""The chart's output in docs/sidecars and the golden manifests of the tests: `python -m tools.chart` writes both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHART = REPOSITORY / "charts" / "innodb-advisor"
 SIDECARS = REPOSITORY / "docs" / "sidecars"
 GOLDEN = REPOSITORY / "tests" / "charts" / "golden"
 OLDEST, OLDEST_NATIVE, NEWEST = "1.25.0", "1.29.0", "1.37.0"
-"""Kubernetes: what Chart.yaml asks for, what native sidecars need, and the newest whose schemas can be had."""
+"""Kubernetes versions: Chart.yaml's minimum, the minimum for native sidecars, and the newest with available schemas."""
 _WIDTH = 110
 _SECRET = "innodb-advisor"  # noqa: S105 - its name
 _POD = """\
@@ -37,12 +37,12 @@ spec:
 
 
 class Sidecar(NamedTuple):
-    """What a chart that depends on this one gets of it.
+    """The chart's output in a chart that depends on it.
 
     Attributes:
-        container: By the template innodb-advisor.sidecar.
-        volumes: By the template innodb-advisor.volumes.
-        others: The manifests that the chart itself writes beside them.
+        container: From the template innodb-advisor.sidecar.
+        volumes: From the template innodb-advisor.volumes.
+        others: The chart's own manifests.
     """
 
     container: Mapping[str, Any]
@@ -53,27 +53,27 @@ class Sidecar(NamedTuple):
 def template(
     values: Mapping[str, Any], *more: str, release: str = "shop", namespace: str = "db", kubernetes: str = NEWEST
 ) -> str:
-    """The manifests of a release, as helm would send them to a cluster.
+    """The manifests of a release, as sent to a cluster.
 
     Raises:
-        Unavailable: helm can't be had here.
-        HelmFailed: The values are refused; the text says why.
+        Unavailable: helm is unavailable here.
+        HelmFailed: The values are invalid; the text says why.
     """
     where = ("--namespace", namespace, "--kube-version", kubernetes)
     return helm.run("template", release, str(CHART), *where, *more, values=values)
 
 
 def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEWEST) -> list[Any]:
-    """The manifests of a chart that has this one as a dependency, and one template of its own.
+    """The manifests of a parent chart with this chart as a dependency and one template.
 
     Args:
-        values: Of the dependency.
-        template: What the parent writes; `index .Subcharts "innodb-advisor"` is what the dependency's templates need.
-        kubernetes: The version that is written for.
+        values: The dependency's values.
+        template: The parent's template. The dependency's templates need `index .Subcharts "innodb-advisor"`.
+        kubernetes: The Kubernetes version.
 
     Raises:
-        Unavailable: helm can't be had here.
-        HelmFailed: The values are refused; the text says why.
+        Unavailable: helm is unavailable here.
+        HelmFailed: The values are invalid; the text says why.
     """
     with tempfile.TemporaryDirectory(prefix="parent-") as name:
         parent = Path(name)
@@ -86,11 +86,11 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
 
 
 def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str = NEWEST) -> Sidecar:
-    """The sidecar, by way of a chart that depends on this one.
+    """The sidecar in a chart that depends on this one.
 
     Raises:
-        Unavailable: helm can't be had here.
-        HelmFailed: The values are refused; the text says why.
+        Unavailable: helm is unavailable here.
+        HelmFailed: The values are invalid; the text says why.
     """
     kind = "initContainers" if native else "containers"
     own = {
@@ -105,10 +105,10 @@ def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str 
 
 
 def documents() -> dict[Path, str]:
-    """Every file that is made here, and what it must hold.
+    """The generated files, with their expected content.
 
     Raises:
-        Unavailable: helm can't be had here.
+        Unavailable: helm is unavailable here.
     """
     snippets = {SIDECARS / f"{each.name}.yaml": _text(each) for each in SNIPPETS}
     return snippets | {
@@ -117,7 +117,7 @@ def documents() -> dict[Path, str]:
 
 
 def write() -> None:
-    """Bring all of it up to date."""
+    """Bring all files up to date."""
     generated.write(documents(), SIDECARS)
 
 
@@ -151,7 +151,7 @@ def _text(snippet: Snippet) -> str:
 
 
 def _comment(text: str) -> str:
-    """As comments: paragraphs are filled up, indented ones stay as they are."""
+    """The text as comments: paragraphs are wrapped, indented ones stay unchanged."""
     parts = (each if each.startswith(" ") else textwrap.fill(each, _WIDTH) for each in text.strip("\n").split("\n\n"))
     return "\n".join(f"# {line}".rstrip() for line in "\n\n".join(parts).splitlines())
 

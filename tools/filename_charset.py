@@ -1,4 +1,4 @@
-"""Makes exporter/filename_charset.py from what a real server does: python -m tools.filename_charset [SERVER].
+"""Generates exporter/filename_charset.py from a real server's file names: python -m tools.filename_charset [SERVER].
 
 It creates tables whose names have every character of the Basic Multilingual Plane and reads their file names back.
 """

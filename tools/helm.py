@@ -1,7 +1,7 @@
-"""helm, built once by Go's own client, and what the chart's tests and snippets need of it.
+"""helm, built once with Go, for the chart's tests and snippets.
 
-Nothing of it needs a cluster: `helm template` and `helm lint` are told which Kubernetes to write for.
-`python -m tools.helm version` builds it, if that was not done yet; any other command of helm works as well.
+It needs no cluster: `helm template` and `helm lint` take the Kubernetes version as an argument.
+`python -m tools.helm version` builds helm if needed; any other command of helm works as well.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ BUILD_SECONDS, RUN_SECONDS = 1200, 60
 
 
 class HelmFailed(Exception):
-    """helm ended with an error; the text is what it said."""
+    """helm ended with an error; the text is its output."""
 
 
 def program() -> Path:
-    """Where helm is, which takes a few minutes the first time.
+    """The path of helm; the first call builds it in a few minutes.
 
     Raises:
-        Unavailable: Without Go, or when the modules can't be had.
+        Unavailable: There is no Go, or the modules are unavailable.
     """
     return cache.kept(f"helm/{VERSION}", _build) / "helm"
 
 
 def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
-    """What helm prints.
+    """Helm's output.
 
     Args:
         arguments: Its command line.
-        values: Handed over as a file with `--values`.
+        values: Passed as a file with `--values`.
 
     Raises:
-        Unavailable: helm can't be had here.
+        Unavailable: helm is unavailable here.
         HelmFailed: It ended with an error.
     """
     helm = program()
     with tempfile.TemporaryDirectory(prefix="helm-") as folder:
-        # Neither the user's cluster nor what helm keeps for the user has a say in what is written.
+        # The output must not depend on the user's cluster or helm's own folders.
         own = {f"HELM_{name}_HOME": f"{folder}/{name}" for name in ("CACHE", "CONFIG", "DATA")}
         others = {name: value for name, value in os.environ.items() if not name.startswith(("HELM_", "KUBECONFIG"))}
         more = []
@@ -77,7 +77,7 @@ def _build(folder: Path) -> None:
     if go is None:
         raise Unavailable("helm is built with Go, which this machine lacks")
     with tempfile.TemporaryDirectory(prefix="helm-", dir=folder) as work:
-        # Modules and objects are as large as a gigabyte and not wanted afterwards.
+        # Modules and objects take up to a gigabyte and are not needed afterwards.
         private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
         flags = {"GOFLAGS": "-trimpath -buildvcs=false -modcacherw -ldflags=-s", "CGO_ENABLED": "0", "GOWORK": "off"}
         install = [go, "install", f"{MODULE}@{VERSION}"]

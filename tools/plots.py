@@ -1,6 +1,6 @@
-"""The pictures of docs/lru-model.md, from the model and from what real servers did: `python -m tools.plots` draws them.
+"""The pictures of docs/lru-model.md, of the model and real servers: `python -m tools.plots` draws them.
 
-Each keeps its numbers in its description, as JSON: tests/tools/test_plots.py compares them with the model.
+Each SVG holds its numbers in its description, as JSON. tests/tools/test_plots.py compares them with the model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lab.reports import pictures
 from lab.reports.pictures import BLUE, FOLDER, GREEN, INK, MEASURED, MODEL, ORANGE, thousands
 
 Data = dict[str, Any]
-"""What a picture shows: lists of whole pages by name."""
+"""A picture's numbers: lists of whole pages by name."""
 
 MYSQL_PAGES, MYSQL_TABLE = 16_382, 11_491
 MYSQL_MEASURED = [11_491, 10_859, 10_859, 10_859, 10_859]
@@ -36,7 +36,7 @@ PASSES = 5
 
 
 def e3_steps() -> Data:
-    """Pages read per pass: the steps of experiment E3, what ends them, and the server that has none."""
+    """Pages read per pass: the steps of experiment E3, the setting that ends them, and a server without steps."""
     steps, wide = saved("seed-002-steps"), saved("seed-002-pct-95")
     return {
         "mariadb_measured": _read(steps.passes[1:]),
@@ -49,7 +49,7 @@ def e3_steps() -> Data:
 
 
 def e3_list() -> Data:
-    """What the list holds, from its head, after each pass of the steps: the table's pages and others', by stretch."""
+    """The list, from its head, after each pass of the steps: stretches of the table's pages and of others."""
     scenario = saved("seed-002-steps").scenario
     table = scenario.steps[-1]
     assert isinstance(table, Scan)  # noqa: S101 - it is what the experiment scans
@@ -61,7 +61,7 @@ def e3_list() -> Data:
 
 
 def e2_flip() -> Data:
-    """Pages read per pass, model and real server: E2 case 3, and a hot set that makes room for itself."""
+    """Pages read per pass, model and real server: E2 case 3, and a hot set that enters the pool."""
     case_3, hot_set = saved("e2-case-3"), saved("hot-set-flips")
     hot = {
         f"hot_set_{name}_{source}": _read([each for each in passes if each.object == object_])
@@ -85,7 +85,7 @@ def cliff() -> Data:
 
 
 def _mysql(pct: int) -> Scenario:
-    """A table larger than the old sublist at its default, scanned over and over in a pool that others filled."""
+    """A table larger than the old sublist at its default, scanned repeatedly in a pool that others filled."""
     return Scenario(
         pool=Pool(pages=MYSQL_PAGES, old_blocks_pct=pct, old_blocks_time_ms=200.0),
         steps=(
@@ -100,12 +100,12 @@ def _read(passes: Iterable[Pass]) -> list[int]:
 
 
 def _modelled(played: PlayedScenario) -> list[int]:
-    """What the model says of the passes that were measured."""
+    """The model's pages for the measured passes."""
     return _read(simulation.simulate(played.scenario).passes[1:])
 
 
 def _scanned(instance: Instance, scenario: Scenario) -> Iterator[str]:
-    """The objects that a scenario of scans goes through, each when its pass is done."""
+    """The object of each scan of a scenario, after its pass."""
     now = 0.0  # ms
     for step in scenario.flat():
         assert isinstance(step, Scan)  # noqa: S101 - the steps of E3 are scans
@@ -126,7 +126,7 @@ def _scanned(instance: Instance, scenario: Scenario) -> Iterator[str]:
 
 
 def _layers(instance: Instance, object_: str) -> Data:
-    """The list from head to tail: [pages of the object, pages of others] of each stretch, and where its midpoint is."""
+    """The list from head to tail: [pages of the object, pages of others] of each stretch, and the midpoint."""
     stretches: list[list[float]] = []
     for layer in (*instance.list.young, *instance.list.old):
         pages = [sum(run.pages for run in layer.runs if (run.object == object_) == own) for own in (True, False)]
@@ -151,7 +151,7 @@ def draw_e3_steps(figure: Figure, data: Mapping[str, Any]) -> None:
 
 
 def draw_e3_list(figure: Figure, data: Mapping[str, Any]) -> None:
-    """A strip for each pass, from the head to the tail; as much of it is filled as is the table's."""
+    """A strip for each pass, from head to tail, filled in proportion to the table's pages."""
     axes = figure.subplots()
     for number, after in enumerate(data["passes"], 1):
         edges = list(itertools.accumulate((own + others for own, others in after["stretches"]), initial=0))
@@ -190,7 +190,7 @@ def draw_e2_flip(figure: Figure, data: Mapping[str, Any]) -> None:
 
 
 def draw_cliff(figure: Figure, data: Mapping[str, Any]) -> None:
-    """One line, and what was measured on it."""
+    """The model's line and the measured points."""
     axes = figure.subplots()
     axes.plot(data["pct"], data["model"], color=BLUE, label="model")
     axes.plot(data["measured_pct"], data["measured"], "o", color=ORANGE, label="MySQL 9.7, measured")
@@ -200,7 +200,7 @@ def draw_cliff(figure: Figure, data: Mapping[str, Any]) -> None:
 
 
 def _pair(axes: Axes, data: Mapping[str, Any], name: str, label: str, colour: str) -> None:
-    """What was measured, and the model's numbers for it."""
+    """Measured numbers and the model's."""
     for source, marks in (("measured", MEASURED), ("model", MODEL)):
         values: Sequence[int] = data[f"{name}_{source}"]
         axes.plot(range(1, len(values) + 1), values, color=colour, label=f"{label}, {source}", **marks)

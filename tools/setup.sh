@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the virtual environment. Usage: tools/setup.sh PYTHON VENV
+# Creates the virtual environment. Usage: tools/setup.sh PYTHON VENV
 set -eu
 python=$1 venv=$2
 

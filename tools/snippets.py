@@ -1,6 +1,6 @@
-"""What docs/sidecars says of each operator: where the sidecar goes, and what to mind there.
+"""The texts of docs/sidecars: for each operator, the place of the sidecar and its pitfalls.
 
-Each shape was read in the operator's own source, at the commit that the snippet names; none was tried in a cluster.
+Each place comes from the operator's source, at the commit that the snippet names; none was tested in a cluster.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 Place = Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]]], dict[str, Any]]
 _ACCOUNT = """\
-The account, on the primary and as its administrator (the replicas get it by replication):
+Create the account on the primary, as its administrator (replication copies it to the replicas):
 
   CREATE USER innodb_advisor@'127.0.0.1' IDENTIFIED BY 'change-me' WITH MAX_USER_CONNECTIONS 4;
   GRANT PROCESS ON *.* TO innodb_advisor@'127.0.0.1';
   GRANT SELECT ON performance_schema.* TO innodb_advisor@'127.0.0.1';
   GRANT SELECT ON mysql.innodb_index_stats TO innodb_advisor@'127.0.0.1';
 
-image: is your own, built with `make image` and pushed to your registry."""
+image: is your own image, built with `make image` and pushed to your registry."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Snippet:
 
     Attributes:
         name: The file's, without its suffix.
-        head: What stands on top of it.
-        where: What stands above the part that holds the sidecar.
-        labels: Of the pods that hold it, for the PodMonitor.
-        place: Puts container and volumes where they belong.
-        native: Whether the container is an init container that goes on running.
+        head: The comment at its top.
+        where: The comment above the part with the sidecar.
+        labels: Labels of the pods, for the PodMonitor.
+        place: Puts container and volumes into the operator's resource.
+        native: Whether the container is a native sidecar: an init container that keeps running.
     """
 
     name: str
@@ -47,13 +47,13 @@ def _head(title: str, checked: str, *notes: str) -> str:
     return f"Made by `python -m tools.chart` from charts/innodb-advisor; docs/kubernetes.md explains it.\n\n{body}"
 
 
-_CONFIGURE = "Where pods cannot share their process namespace, say cores and memory in the sidecar's configuration."
+_CONFIGURE = "If pods cannot share their process namespace, set cores and memory in the sidecar's configuration."
 
 
 def _sees(ids: str, where: str = "") -> str:
     return (
-        "To let it see the server's cores, memory and disk, which some rules need, set shareProcessNamespace: true for "
-        f"the pod and give the sidecar the server's uid and gid ({ids}), or say them in its configuration. {where}"
+        "Some rules need the server's cores, memory and disk. To make them visible, set shareProcessNamespace: true "
+        f"for the pod and give the sidecar the server's uid and gid ({ids}), or set them in its configuration. {where}"
     ).strip()
 
 
@@ -125,10 +125,10 @@ SNIPPETS = (
         _head(
             "The sidecar in a StatefulSet or Deployment of your own, as a native sidecar: Kubernetes 1.29 and later.",
             "Before 1.29 put the container under containers: and leave restartPolicy out.",
-            "It starts before the server, ends after it and waits for neither: while the server is away it says so.",
+            "It starts before the server, ends after it and waits for neither: it reports a server that is down.",
             _sees("999 in the official images"),
         ),
-        "What to add to the pod template; the metadata and all else are yours.",
+        "Add this to the pod template; the metadata and everything else are yours.",
         {"app.kubernetes.io/name": "mysql"},
         _native,
         native=True,
@@ -138,10 +138,10 @@ SNIPPETS = (
         _head(
             "The sidecar in Bitnami's chart mysql.",
             "Checked against bitnami/charts: bitnami/mysql/templates/primary/statefulset.yaml at 7587d195, "
-            "networkpolicy.yaml at 79f86ccc. For replicas say the same under secondary:.",
+            "networkpolicy.yaml at 79f86ccc. For replicas repeat it under secondary:.",
             "The chart has a NetworkPolicy by default, which must let Prometheus in. Its values go through helm's tpl: "
-            "two braces in them would be taken for a template. Its own exporter's port is called metrics, which is why "
-            "this one is not.",
+            "two braces in them start a template. Its own exporter's port is named metrics, so this one has another "
+            "name.",
             _sees("1001", "The chart has primary.extraPodSpec for that."),
         ),
         "For the values of the chart.",
@@ -159,12 +159,12 @@ SNIPPETS = (
             "Checked against percona/percona-server-mysql-operator: pkg/mysql/mysql.go at 00b42933 (crVersion 1.3.0); "
             "before 1.0 the version is ps.percona.com/v1alpha1. The operator for XtraDB Cluster takes sidecars and "
             "sidecarVolumes under spec.pxc.",
-            "kubectl patch ps cluster1 --type merge --patch-file FILE applies the middle part alone, and replaces all "
-            "sidecars that there were. A sidecar with the name of another container of the pod (mysql, xtrabackup, "
-            "pt-heartbeat) is left out without a word.",
+            "kubectl patch ps cluster1 --type merge --patch-file FILE applies only the middle part, and replaces all "
+            "existing sidecars. The operator silently drops a sidecar with the name of another container of the pod "
+            "(mysql, xtrabackup, pt-heartbeat).",
             _CONFIGURE,
         ),
-        "What to add to the custom resource.",
+        "Add this to the custom resource.",
         {"app.kubernetes.io/instance": "cluster1", "app.kubernetes.io/component": "database"},
         _percona,
     ),
@@ -174,11 +174,11 @@ SNIPPETS = (
             "The sidecar in Oracle's MySQL Operator for Kubernetes.",
             "Checked against mysql/mysql-operator: mysqloperator/controller/innodbcluster/cluster_objects.py at "
             "d7c992b8, deploy/deploy-crds.yaml at b8da6259.",
-            "The operator lays podSpec over its own pod, containers by name: sidecar and mysql are taken. Put it "
-            "in when you make the cluster: whether a later change reaches the pods is up to the operator.",
+            "The operator merges podSpec into its own pod, containers by name: sidecar and mysql are taken. Add it "
+            "when you create the cluster: a later change may not reach the pods.",
             _sees("27", "podSpec takes shareProcessNamespace."),
         ),
-        "What to add to the custom resource.",
+        "Add this to the custom resource.",
         {"component": "mysqld", "mysql.oracle.com/cluster": "mycluster"},
         _oracle,
     ),
@@ -191,7 +191,7 @@ SNIPPETS = (
             "tmp, run, var-log, mysql-conf, mysql-conf-d, my-cnf-secret and slow-fluent-bit-config for itself.",
             _sees("10000", "The pod template takes shareProcessNamespace."),
         ),
-        "What to add to the custom resource, beside your own mysqld.",
+        "Add this to the custom resource, next to your own mysqld.",
         {"app.kubernetes.io/name": "mysql", "app.kubernetes.io/instance": "cluster1"},
         _moco,
     ),
@@ -201,13 +201,13 @@ SNIPPETS = (
             "The sidecar in the operator for Vitess.",
             "Checked against planetscale/vitess-operator: pkg/operator/vttablet/pod.go at 03eede84, "
             "pkg/apis/planetscale/v2/labels.go at 28db428a. Custom partitionings have tabletPools under custom.shards.",
-            "A shard is a replication of its own: make the account on the primary of each, or in the init_db.sql of "
-            "databaseInitScriptSecret. It is for the tablet's mysqld; vtgate knows nothing of it.",
-            "The operator puts sidecars before vttablet: without the annotation kubectl logs and exec would take the "
-            "sidecar. Its own exporter's port is called metrics, which is why this one is not.",
+            "Each shard replicates separately: create the account on the primary of each, or in the init_db.sql of "
+            "databaseInitScriptSecret. It is an account of the tablet's mysqld, not of vtgate.",
+            "The operator puts sidecars before vttablet: without the annotation kubectl logs and exec would use the "
+            "sidecar. Its own exporter's port is named metrics, so this one has another name.",
             _CONFIGURE,
         ),
-        "What to add to each tablet pool of the custom resource.",
+        "Add this to each tablet pool of the custom resource.",
         {"planetscale.com/component": "vttablet", "planetscale.com/cluster": "example"},
         _vitess,
     ),

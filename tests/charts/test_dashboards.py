@@ -22,11 +22,11 @@ from tests.charts.grafana import Chosen, label_values
 from tests.charts.promql import EXPOSED, labels
 from tests.charts.test_alerts import RECORDED, rules, said
 from tests.unavailable import or_give_up
-from tools.dashboards import everything
+from tools.dashboards import registry
 from tools.dashboards.board import panels, queries
 from tools.docs import links
 
-MODELS = everything.models()
+MODELS = registry.models()
 KINDS = {
     spec.name: spec.kind
     for each in (snapshot_metrics, history_metrics, advisor_metrics, alerting_metrics)
@@ -103,13 +103,13 @@ def named(tree: Any) -> Iterator[tuple[set[str], set[str]]]:
 
 
 def test_the_charts_files_and_their_page_equal_the_codes_output() -> None:
-    assert everything.stale() == [], "run python -m tools.dashboards"
+    assert registry.stale() == [], "run python -m tools.dashboards"
 
 
 def test_every_dashboard_is_on_the_page_and_its_links_resolve() -> None:
-    page = everything.PAGE.read_text(encoding="utf-8")
+    page = registry.PAGE.read_text(encoding="utf-8")
     assert [uid for uid in MODELS if f"<!-- {uid}: " not in page] == []
-    assert [each for each in links(page) if not (everything.PAGE.parent / each).exists()] == []
+    assert [each for each in links(page) if not (registry.PAGE.parent / each).exists()] == []
 
 
 @each_dashboard

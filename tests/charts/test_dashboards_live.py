@@ -21,7 +21,7 @@ from tests.charts.grafana import Chosen, label_values
 from tests.charts.test_alerts import RECORDED
 from tests.conftest import start_or_skip
 from tests.unavailable import or_give_up
-from tools.dashboards import everything
+from tools.dashboards import registry
 from tools.dashboards.board import panels
 
 pytestmark = pytest.mark.server
@@ -30,7 +30,7 @@ JOB = "innodb"
 INTERVAL = 2.0
 STEP = 10.0
 PATIENCE = 150.0
-MODELS = everything.models()
+MODELS = registry.models()
 NOBODY = "http://127.0.0.1:9"
 CONFIG = "suppress:\n  - {rule: unwanted, reason: to be seen as suppressed}\n"
 CONSUMER = "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'"

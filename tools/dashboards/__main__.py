@@ -1,5 +1,5 @@
-"""`python -m tools.dashboards`: write the dashboards of the chart, and the tables of their page, anew."""
+"""`python -m tools.dashboards`: write the chart's dashboards, and the tables of docs/dashboards.md."""
 
-from tools.dashboards.everything import write
+from tools.dashboards.registry import write
 
 write()

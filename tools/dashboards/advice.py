@@ -1,4 +1,4 @@
-"""The dashboard of advice, over all instances, and of the sidecars that give it."""
+"""The dashboard of advice for all instances, and of their sidecars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tools.dashboards.panels import HALF, THIRD, WHERE, Query, figure, graph, ro
 from tools.dashboards.promql import by, of, per_second, recorded, top, total
 
 _MOST = 10
-"""Lines in a panel that has one an instance: there may be thousands of them."""
+"""The most lines in a panel with one per instance: there may be thousands of instances."""
 _UP = of("innodb_up")
 _RECOMMENDED = of("innodb_advisor_recommendation")
 _OWN_RULES = of("innodb_advisor_rules", 'origin="user"')
@@ -33,39 +33,39 @@ _FLEET = Row(
     (
         figure(
             "Servers seen",
-            "Servers that their sidecar reaches.",
+            "Servers that are reachable by their sidecar.",
             "short",
             Query(f"count({_UP} == 1) or vector(0)"),
         ),
         figure(
             "Servers not seen",
-            "Sidecars that do not reach their server: it is down, or refuses the login. Nothing is known of it then.",
+            "Sidecars that cannot reach their server: it is down, or refuses the login. Its state is unknown.",
             "short",
             Query(f"count({_UP} == 0) or vector(0)"),
         ),
         figure(
             "Findings",
-            "Recommendations of all chosen instances, each counted once, however many settings it names.",
+            "Recommendations for all chosen instances. One with several settings counts once.",
             "short",
             Query(f"sum({_FOUND}) or vector(0)"),
         ),
         figure(
             "Reads that advice would save",
-            "What following the advice is predicted to save; of two findings on one table the larger, for they may save"
-            " the same reads.",
+            "Predicted savings of all advice. Two findings on one table may save the same reads, so only the larger"
+            " one counts.",
             "binBps",
             Query(f"sum({_ALL_SAVED}) or vector(0)"),
         ),
         graph(
             "Instances by version",
-            "Servers by flavour and version. Defaults change between versions, and so does what a setting is worth.",
+            "Servers by flavour and version. Defaults, and the effect of a setting, differ between versions.",
             "short",
             Query(f"count by (flavour, version) ({of('innodb_server_info')})", "{{flavour}} {{version}}"),
             stacked=True,
         ),
         graph(
             "Findings by severity",
-            "Recommendations over time. A finding goes when its advice was followed, or when what it saw is over.",
+            "Recommendations over time. A finding ends when its advice was followed, or when its condition is over.",
             "short",
             Query(f"sum by (severity) ({_FOUND_BY_SEVERITY})", "{{severity}}"),
             stacked=True,
@@ -73,8 +73,8 @@ _FLEET = Row(
         ),
         graph(
             "Rules that find most",
-            "The ten rules with findings on most instances: what many servers have in common is worth a change of the"
-            " configuration that they share.",
+            "The ten rules with findings on the most instances. A finding on many servers may call for a change of"
+            " their shared configuration.",
             "short",
             Query(
                 top(_MOST, f"count by (rule) ({by('group', _RECOMMENDED, 'rule')})"),
@@ -83,7 +83,7 @@ _FLEET = Row(
         ),
         rows(
             "Instances",
-            "One line for each server. The instance leads to its LRU list.",
+            "One row per server. The instance links to its LRU list.",
             Query(by("max", _UP), "Seen", unit="bool_yes_no"),
             Query(by("max", of("innodb_server_info"), "flavour", "version")),
             Query(by("max", of("innodb_server_uptime_seconds")), "Up for", unit="s"),
@@ -102,9 +102,9 @@ _CHANGES = Row(
     (
         rows(
             "Advice",
-            "What the rules find now, and the setting to change, where there is one. The value, the statements, the"
-            " evidence and the cost are in the sidecar, at /advise. Reads saved is what the model predicts; no value"
-            " means that the rule predicts no bytes.",
+            "Current findings, with the setting to change, if there is one. The value, the statements, the evidence and"
+            " the cost are in the sidecar, at /advise. Reads saved is the model's prediction; no value means that the"
+            " rule does not predict bytes.",
             Query(by("max", _RECOMMENDED, *_CHANGE)),
             Query(
                 by("max", f"{_RECOMMENDED} * on (job, instance, rule, subject) group_left () {_SAVED}", *_CHANGE),
@@ -118,14 +118,14 @@ _CHANGES = Row(
         ),
         graph(
             "Reads that advice would save, by finding",
-            "Bytes in a second that following a recommendation is predicted to save, for the ten findings with most.",
+            "Predicted savings of a recommendation, in bytes per second, for the ten largest.",
             "binBps",
             Query(top(_MOST, by("max", _SAVED, "rule", "subject")), "{{instance}} {{rule}} {{subject}}"),
             width=HALF,
         ),
         rows(
             "Suppressed",
-            "Findings that the configuration asks not to be shown as advice.",
+            "Findings that the configuration hides from the advice.",
             Query(by("max", of("innodb_advisor_suppressed"), "rule", "subject")),
             columns=("instance", "rule", "subject"),
             hidden=("job",),
@@ -140,32 +140,32 @@ _RULES = Row(
     (
         figure(
             "Rules in force",
-            "Rules loaded by all chosen sidecars; of one sidecar its own.",
+            "Rules loaded by all chosen sidecars together.",
             "short",
             Query(f"sum({of('innodb_advisor_rules')})"),
         ),
         figure(
             "Own rules",
-            "Of these, rules from directories of your own.",
+            "The part of them that comes from your own directories.",
             "short",
             Query(f"sum({_OWN_RULES})"),
         ),
         figure(
             "Sidecars on old rules",
-            "Their rules could not be loaded when that was last tried; those of before are in force. The log says why.",
+            "Sidecars whose last attempt to load rules failed. The old rules stay in force. The log says why.",
             "short",
             Query(f"count({of('innodb_advisor_rules_last_reload_successful')} == 0) or vector(0)"),
         ),
         figure(
             "Rules loaded last",
-            "When the newest rules in force were loaded.",
+            "The time of the last successful load of rules.",
             "dateTimeFromNow",
             Query(f"max({of('innodb_advisor_rules_last_reload_success_timestamp_seconds')}) * 1000"),
         ),
         rows(
             "Blind rules",
-            "Rules that lack something they need to see: they say nothing, which is not that all is well. The sidecar"
-            " says at /rules what each lacks and what would cure it, such as a GRANT or performance_schema.",
+            "Rules that lack a source. They cannot find anything, so their silence does not mean that all is well. The"
+            " sidecar names the missing source and its cure at /rules, such as a GRANT or performance_schema.",
             Query(by("max", f"{of('innodb_advisor_rule_blind')} == 1", "rule")),
             columns=("instance", "rule"),
             hidden=("job",),
@@ -174,7 +174,7 @@ _RULES = Row(
         ),
         rows(
             "Failing rules",
-            "Rules that broke while they were evaluated: a fault of the rule. the sidecar says at /advise what broke.",
+            "Rules whose evaluation failed: a fault of the rule. The sidecar shows the error at /advise.",
             Query(by("max", f"{of('innodb_advisor_rule_failed')} == 1", "rule")),
             columns=("instance", "rule"),
             hidden=("job",),
@@ -183,8 +183,8 @@ _RULES = Row(
         ),
         graph(
             "Rules that say nothing",
-            "Blind and failing rules, for the ten instances with most. Just after a start, a restart of the server or a"
-            " change of a setting all are blind: nothing has been watched for long enough.",
+            "Blind and failing rules, for the ten instances with the most. Right after a start, a restart of the server"
+            " or a change of a setting all rules are blind: the window is still too short.",
             "short",
             Query(top(_MOST, total("innodb_advisor_rule_blind")), f"{WHERE} blind"),
             Query(top(_MOST, total("innodb_advisor_rule_failed")), f"{WHERE} failing"),
@@ -197,8 +197,8 @@ _SIDECAR = Row(
     (
         rows(
             "Collectors that cannot read",
-            "Because they failed, were refused, or what they read is switched off in the server. Rules are blind then;"
-            " /snapshot says why. Those for what a server does not have are left out.",
+            "Collectors that failed, were refused, or read a source that is switched off in the server. Rules are blind"
+            " then; /snapshot gives the reason. Collectors for features that the server does not have are left out.",
             Query(by("max", f"{of('innodb_exporter_collector_success')} == 0", "collector")),
             columns=("instance", "collector"),
             hidden=("job",),
@@ -207,9 +207,9 @@ _SIDECAR = Row(
         ),
         graph(
             "Age of what is served",
-            "How long ago a collector read its values, of the ten oldest. Quick ones are read for each scrape, others"
-            " once an interval; one that is slow is left alone for up to ten minutes. What could not be read for five"
-            " minutes is no longer served.",
+            "The age of collectors' values, for the ten oldest. Fast collectors run at each scrape, others once an"
+            " interval; a slow one pauses for up to ten minutes. Values that could not be read for five minutes are no"
+            " longer served.",
             "s",
             Query(
                 top(_MOST, by("max", of("innodb_exporter_collector_age_seconds"), "collector")),
@@ -218,7 +218,7 @@ _SIDECAR = Row(
         ),
         graph(
             "Duration of collectors",
-            "How long the last run took, of the ten slowest.",
+            "The duration of the last run, for the ten slowest collectors.",
             "s",
             Query(
                 top(_MOST, by("max", of("innodb_exporter_collector_duration_seconds"), "collector")),
@@ -227,26 +227,27 @@ _SIDECAR = Row(
         ),
         graph(
             "The server's time for the sidecar",
-            "Time that the server spends in the sidecar's own statements, of each second, for the ten with most.",
+            "The share of time that the server spends in the sidecar's statements, for the ten largest.",
             "percentunit",
             Query(top(_MOST, per_second("innodb_exporter_collector_server_seconds_total")), WHERE),
         ),
         graph(
             "History in the state folder",
-            "What the history takes in --state-dir. No data: the sidecar has none, and forgets with a restart.",
+            "The size of the history in --state-dir. No data: the sidecar has no state folder and loses its history at"
+            " a restart.",
             "bytes",
             Query(top(_MOST, total("innodb_exporter_state_bytes")), WHERE),
         ),
         graph(
             "Faults of the state folder",
-            "Writes of the history that failed, and files that were damaged and set aside, in a second.",
+            "Failed writes of the history, and damaged files that were set aside, per second.",
             "cps",
             Query(top(_MOST, per_second("innodb_exporter_state_failures_total")), f"{WHERE} failed"),
             Query(top(_MOST, per_second("innodb_exporter_state_damaged_files_total")), f"{WHERE} damaged"),
         ),
         graph(
             "Notifications",
-            "Alerts sent to each Alertmanager in a second, and errors. Only with --alertmanager.",
+            "Alerts sent to each Alertmanager, and errors, per second. Only with --alertmanager.",
             "cps",
             Query(
                 top(_MOST, per_second("innodb_advisor_notifications_sent_total", "alertmanager")),
@@ -260,8 +261,8 @@ _SIDECAR = Row(
         ),
         graph(
             "Notifications waiting",
-            "Alerts that wait for an Alertmanager, the most that may wait, and those dropped in a second. While one is"
-            " away the queue grows; what still holds is sent when it is back.",
+            "Alerts that wait for an Alertmanager, the queue's capacity, and dropped alerts per second. The queue grows"
+            " while an Alertmanager is unreachable. Alerts that are still active are sent when it is back.",
             "short",
             Query(
                 top(_MOST, total("innodb_advisor_notifications_queue_length", "alertmanager")),
@@ -277,7 +278,7 @@ _SIDECAR = Row(
 BOARD = Board(
     "innodb-advisor-advice",
     "InnoDB: advice",
-    "What to change now on which server, what that would save, what the rules cannot see, and how the sidecars fare.",
+    "Current advice for each server, its predicted savings, rules that lack a source, and the state of the sidecars.",
     (_FLEET, _CHANGES, _RULES, _SIDECAR),
     all_instances=True,
 )

@@ -1,4 +1,4 @@
-"""A dashboard, from its rows of panels: with the variables, links and annotations that all of them have."""
+"""A dashboard from its rows of panels, with the variables, links and annotations of all dashboards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.dashboards.promql import of
 
 TAG = "innodb-advisor"
 EVERYTHING = ".+"
-"""What "All" stands for: of a fleet, the list of all names would be too long a query."""
+"""The value of "All": for a fleet, a list of all names would make too long a query."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Board:
     """A dashboard.
 
     Attributes:
-        uid: By which links and imports know it: never another.
+        uid: Its identity for links and imports; it must never change.
         title: Its title.
-        about: What it shows, in a sentence or two.
-        rows: What is on it.
-        all_instances: Whether it opens on all instances; else on the first.
+        about: Its content, in a sentence or two.
+        rows: Its rows.
+        all_instances: Whether it opens with all instances, or with the first.
     """
 
     uid: str
@@ -47,7 +47,7 @@ class Board:
     all_instances: bool = False
 
     def json(self) -> str:
-        """Its JSON model, as Grafana imports it; the same each time."""
+        """Its JSON model for Grafana's import; deterministic."""
         return json.dumps(self._built(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
     def _built(self) -> dashboard.Dashboard:
@@ -84,7 +84,7 @@ class Board:
 
 @dataclass(frozen=True)
 class _Event(Builder[dashboard.AnnotationQuery]):
-    """A mark on every panel at each moment for which a query has a value above 0."""
+    """A mark on every panel at each time when a query has a value above 0."""
 
     name: str
     colour: str
@@ -98,7 +98,7 @@ class _Event(Builder[dashboard.AnnotationQuery]):
 
 
 class _Marks(dashboard.AnnotationQuery):
-    """The SDK leaves out what the annotations of the Prometheus data source have of their own."""
+    """An annotation with the fields of the Prometheus data source, which the SDK lacks."""
 
     def __init__(self, event: _Event) -> None:
         super().__init__(event.name, SOURCE, event.shown, icon_color=event.colour, expr=event.expression)
@@ -124,7 +124,7 @@ def _variables(*, all_instances: bool) -> Iterator[Builder[dashboard.VariableMod
             .multi(True)
             .include_all(every)
         )
-        yield variable.all_value(EVERYTHING)  # without All in the list, too: a link may bring it along
+        yield variable.all_value(EVERYTHING)  # also if All is not in the list: a link may contain it
 
 
 def _annotations(*, shown: bool) -> Iterator[_Event]:
@@ -133,8 +133,8 @@ def _annotations(*, shown: bool) -> Iterator[_Event]:
     yield _Event(
         "Restarts",
         "red",
-        # Up for less long than since it was last seen: started anew, however long it ran before. Crash recovery counts,
-        # so a large one may be up for long when it is first seen again. The second is what rounding takes.
+        # An uptime shorter than the time since the last sample means a restart. Crash recovery counts as uptime, so a
+        # large server may already have a long uptime at its first sample. One second allows for rounding.
         f"{uptime} < 2 * $__interval_ms / 1000 or "
         f"{uptime} < timestamp({uptime}) - 1 - last_over_time(timestamp({uptime})[1h:$__interval] offset $__interval)",
         "The server was started",

@@ -24,14 +24,14 @@ _NOW = Row(
     (
         words(
             "Where there is none",
-            "What the change buffer is for, and which servers have none or leave it off.",
+            "The purpose of the change buffer, and the servers without it or with it off.",
             _ABOUT,
             width=HALF,
             height=8,
         ),
         rows(
             "Settings of the change buffer",
-            "As the server prints them. No row: the server has no change buffer.",
+            "Values as the server prints them. No row: the server has no change buffer.",
             Query(settings("innodb_change_buffering", "innodb_change_buffer_max_size")),
             columns=("instance", "name", "value"),
             hidden=("job",),
@@ -40,9 +40,9 @@ _NOW = Row(
         ),
         graph(
             "Size against maximum",
-            "Pages in use, pages of its segment and free ones among them, and the share of the buffer pool that"
-            " innodb_change_buffer_max_size allows. An empty one has one page. Near the maximum changes are merged for"
-            " want of room, few at a time. A large one holds up a slow shutdown.",
+            "Pages in use, pages of its segment, free pages among them, and the maximum that"
+            " innodb_change_buffer_max_size allows. An empty buffer has one page. Near the maximum, changes are merged"
+            " to make room, few at a time. A large buffer prolongs a slow shutdown.",
             "short",
             Query(total("innodb_ibuf_size_pages"), f"{WHERE} in use"),
             Query(total("innodb_ibuf_segment_pages"), f"{WHERE} segment"),
@@ -52,8 +52,8 @@ _NOW = Row(
         ),
         graph(
             "Operations per merge",
-            "Changes that a merge put into a page. At 1, the dashed line, each change cost a read of its own and"
-            " nothing was saved. 22 were seen where three random secondary indexes were far larger than the pool.",
+            "Changes that a merge applied to a page. At 1, the dashed line, each change needed its own read, and"
+            " nothing was saved. 22 were measured with three random secondary indexes far larger than the pool.",
             "short",
             Query(ratio(_OPERATIONS, _MERGES), WHERE),
             width=HALF,
@@ -67,34 +67,34 @@ _WORK = Row(
     (
         graph(
             "Merges",
-            "Index pages that waiting changes were merged into, in a second.",
+            "Index pages into which buffered changes were merged, per second.",
             "cps",
             Query(_MERGES, WHERE),
         ),
         graph(
             "Merged operations",
-            "Changes merged in a second: inserts, rows marked as deleted, and deletes by the purge.",
+            "Changes merged per second: inserts, delete marks, and deletes by the purge.",
             "cps",
             Query(per_second("innodb_ibuf_merged_operations_total", "operation"), "{{instance}} {{operation}}"),
             stacked=True,
         ),
         graph(
             "Reads put together",
-            "Operations less merges: reads of index pages that were saved, if each change had read its page otherwise."
+            "Operations less merges: the saved reads of index pages, if each change had needed its own read."
             " So many at most.",
             "cps",
             Query(f"{_OPERATIONS} - {_MERGES}", WHERE),
         ),
         graph(
             "Discarded operations",
-            "Changes dropped with their table or index before they were merged. Of no harm.",
+            "Changes discarded with their table or index before a merge. This is harmless.",
             "cps",
             Query(per_second("innodb_ibuf_discarded_operations_total", "operation"), "{{instance}} {{operation}}"),
             width=HALF,
         ),
         graph(
             "Pages read beside it",
-            "Pages read from disk into the buffer pool. Reads that come with merges are the merges' own.",
+            "Pages read from disk into the buffer pool. Reads at the same time as merges are the merges' own.",
             "cps",
             Query(per_second("innodb_buffer_pool_pages_read_total"), f"{WHERE} read"),
             Query(_MERGES, f"{WHERE} merges"),
@@ -106,6 +106,6 @@ _WORK = Row(
 BOARD = Board(
     "innodb-advisor-change-buffer",
     "InnoDB: change buffer",
-    "How full the change buffer is, what its merges do, and whether they save reads.",
+    "The change buffer's size, its merges, and the reads that they save.",
     (_NOW, _WORK),
 )

@@ -26,27 +26,27 @@ _LIST = Row(
     (
         graph(
             "Pages by sublist",
-            "Pages in the young and the old sublist and on the free list. While free pages last nothing is evicted,"
-            " a scan of any table stays whole, and no page is made young. Look for free pages that run out: of a full"
-            " pool the page cleaner keeps at most innodb_lru_scan_depth free. From then on a table larger than the old"
-            " sublist is mostly read from disk at each scan.",
+            "Pages in the young and the old sublist and on the free list. While there are free pages, nothing is"
+            " evicted, scanned tables stay whole, and no page is made young. Look for free pages that run out: in a"
+            " full pool the page cleaner keeps at most innodb_lru_scan_depth free. From then on a table larger than the"
+            " old sublist is mostly read from disk at each scan.",
             "short",
             Query(total("innodb_buffer_pool_pages", "sublist"), "{{instance}} {{sublist}}"),
             stacked=True,
         ),
         graph(
             "Old sublist and its target",
-            "Length of the old sublist, and what innodb_old_blocks_pct steers it to. InnoDB moves the midpoint when it"
-            " is more than 20 pages off in an instance of the pool; a pool that fills sits at the target + 20. A table"
-            " that is scanned again and again and is larger than this is mostly read from disk each time; MariaDB,"
-            " whose page cleaner moves the midpoint, lets it in by and by.",
+            "Length of the old sublist, and its target by innodb_old_blocks_pct. InnoDB moves the midpoint when it is"
+            " more than 20 pages off in an instance of the pool; a filling pool stays at the target + 20. A repeatedly"
+            " scanned table that is larger than the old sublist is mostly read from disk each time. On MariaDB it"
+            " enters the pool gradually, because the page cleaner moves the midpoint.",
             "short",
             Query(_OLD, f"{WHERE} old"),
             Query(_TARGET, f"{WHERE} target", dashed=True),
         ),
         graph(
             "Midpoint",
-            "Share of the list that is old, beside innodb_old_blocks_pct. Below 512 pages a pool instance has no old"
+            "The old sublist's share of the list, and innodb_old_blocks_pct. Below 512 pages a pool instance has no old"
             " sublist. After a change of the setting the share follows as pages are read.",
             "percentunit",
             Query(ratio(_OLD, _LISTED), f"{WHERE} old"),
@@ -68,7 +68,7 @@ _PROMOTION = Row(
             "Made young, and not made young",
             "Pages moved from the old sublist to the head, and accesses to old pages that moved nothing, because they"
             " came within innodb_old_blocks_time of the first. The second counts accesses, not pages: a serial scan"
-            " touches each page more than once. Both stay still until the first eviction, and the parallel reader"
+            " touches each page more than once. Both are constant until the first eviction, and the parallel reader"
             " never moves a page.",
             "cps",
             Query(_MADE_YOUNG, f"{WHERE} made young"),
@@ -76,16 +76,16 @@ _PROMOTION = Row(
         ),
         graph(
             "Share of accesses to old pages that promote",
-            "Made young, of all accesses to old pages that were counted. Near 0 with many pages read: scans, whose"
-            " pages are dropped again. High, with many pages made young: what is read is used again, and either the hot"
-            " set is still coming in or innodb_old_blocks_time is 0 and scans push it out.",
+            "Pages made young, as a share of all counted accesses to old pages. Near 0 with many pages read: scans,"
+            " whose pages are evicted again. High with many pages made young: pages that are read are used again."
+            " Either the hot set is still being loaded, or innodb_old_blocks_time is 0 and scans push it out.",
             "percentunit",
             Query(ratio(_MADE_YOUNG, f"({_MADE_YOUNG} + {_NOT_MADE_YOUNG})"), WHERE),
             most=1,
         ),
         rows(
             "Settings of the list",
-            "As the server prints them. The blue marks on the other panels are changes.",
+            "Values as the server prints them. The blue marks on the other panels are changes.",
             Query(
                 settings(
                     "innodb_old_blocks_(pct|time)",
@@ -106,30 +106,30 @@ _READS = Row(
     (
         graph(
             "Pages read",
-            "Pages read from disk into the pool, read-ahead included, and pages created in it. Beside the scans and the"
-            " bytes by table on the dashboard of parallel reads this says who reads.",
+            "Pages read from disk into the pool, including read-ahead, and pages created in it. The scans and the bytes"
+            " by table on the dashboard of parallel reads show the tables.",
             "cps",
             Query(_READ, f"{WHERE} read"),
             Query(per_second("innodb_buffer_pool_pages_created_total"), f"{WHERE} created"),
         ),
         graph(
             "Misses",
-            "Pages read from disk, of all logical reads. There is no value that is right: a scan that is read from disk"
-            " at each pass hides behind many lookups, and a high share of few reads costs nothing. Look for a change,"
-            " and at the pages read and the time they take.",
+            "Pages read from disk, as a share of all logical reads. No value is right in general: many lookups can hide"
+            " a scan that is read from disk at each pass, and a high share of few reads costs nothing. Look for a"
+            " change, and at the pages read and their duration.",
             "percentunit",
             Query(ratio(_READ, _GETS), WHERE),
         ),
         graph(
             "Logical reads",
-            "Pages asked for, in the pool or not.",
+            "Page requests, whether the page was in the pool or not.",
             "cps",
             Query(_GETS, WHERE),
         ),
         graph(
             "Read-ahead",
-            "Pages read before anything asked for them, and pages read ahead that were evicted without an access. The"
-            " second counts too few: evictions by the page cleaner are not in it, which on MariaDB from 10.6 on are"
+            "Pages read ahead of a request, and pages read ahead that were evicted without an access. The second counts"
+            " too few: evictions by the page cleaner are not in it, which on MariaDB from 10.6 on are"
             " all of them.",
             "cps",
             Query(_READ_AHEAD, f"{WHERE} read ahead"),
@@ -137,14 +137,14 @@ _READS = Row(
         ),
         graph(
             "Read-ahead that was in vain",
-            "Evicted unused, of what was read ahead; so much at least. The rule read-ahead-wasted looks from two fifths"
-            " on, where that is a tenth of all pages read too.",
+            "Pages evicted unused, as a share of pages read ahead; a lower bound. The rule read-ahead-wasted fires from"
+            " two fifths on, if this is also a tenth of all pages read.",
             "percentunit",
             Query(ratio(_UNUSED, _READ_AHEAD), WHERE),
         ),
         graph(
             "Modified pages",
-            "Dirty pages in the pool, and pages written from it in a second.",
+            "Dirty pages in the pool, and pages written from it per second.",
             "short",
             Query(total("innodb_buffer_pool_modified_pages"), f"{WHERE} modified"),
             Query(per_second("innodb_buffer_pool_pages_written_total"), f"{WHERE} written", unit="cps"),
@@ -157,16 +157,16 @@ _INDEXES = Row(
     (
         graph(
             "Resident pages by index",
-            "Leaf pages of the ten indexes that have most in the pool. A table that comes and goes here is read from"
-            " disk each time it comes. MySQL 8.0 and later; MariaDB has no such table.",
+            "Leaf pages in the pool, for the ten indexes with the most. A table that comes and goes here is read from"
+            " disk each time. MySQL 8.0 and later; MariaDB lacks the source.",
             "short",
             Query(top(10, _RESIDENT), _INDEX),
             width=HALF,
         ),
         graph(
             "Pages of an index in the sublists",
-            "Young and old pages of the ten indexes that have most in the pool. Only with --collect-lru-pages, which"
-            " walks the pool under its lock: see the documentation of the page-level detail first.",
+            "Young and old pages, for the ten indexes with the most in the pool. Only with --collect-lru-pages, which"
+            " walks the pool under its lock: read the documentation of the page-level detail first.",
             "short",
             Query(
                 top(10, total("innodb_index_lru_pages", *_OF_INDEX, "sublist", where=_NAMED)),
@@ -177,8 +177,8 @@ _INDEXES = Row(
         rows(
             "Residency of the largest indexes",
             "The 25 largest indexes: pages by the persistent statistics, leaf pages in the pool, and the share. The"
-            " size has the pages above the leaves too, so that a whole index may read a little below 100 %; statistics"
-            " that are out of date put it above. MySQL 8.0 and later.",
+            " size includes the pages above the leaves, so a fully cached index may show a little below 100 %. Outdated"
+            " statistics can put it above. MySQL 8.0 and later.",
             Query(_LARGEST, "Pages"),
             Query(f"{_RESIDENT} and on (job, instance, {', '.join(_OF_INDEX)}) {_LARGEST}", "Resident"),
             Query(f"{_RESIDENT} / ({_LARGEST} > 0)", "Share", unit="percentunit"),
@@ -193,7 +193,7 @@ _INDEXES = Row(
 BOARD = Board(
     "innodb-advisor-lru",
     "InnoDB: LRU list",
-    "What the buffer pool's LRU list does: young and old pages, the midpoint, promotion, reads and read-ahead, and"
-    " which indexes are in the pool.",
+    "The buffer pool's LRU list: young and old pages, the midpoint, promotion, reads and read-ahead, and the indexes in"
+    " the pool.",
     (_LIST, _PROMOTION, _READS, _INDEXES),
 )

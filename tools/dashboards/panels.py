@@ -1,7 +1,6 @@
-"""Panels as the dashboards have them: a title, what it means and what to look for, a unit, and queries.
+"""Panels of the dashboards: a title, a description, a unit, and queries.
 
-Colours say which series is which, never whether a value is good: there is no threshold but where a fact gives one.
-Gaps stay gaps: what is missing is not known.
+Line colours carry no meaning. A threshold needs a fact that backs it. Gaps stay gaps: a missing value is unknown.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ class Query:
 
     Attributes:
         expression: PromQL.
-        legend: Name of its series; of a table, the title of its column.
-        unit: Where it is another than the panel's.
+        legend: Name of its series; in a table, the title of its column.
+        unit: Its unit, if it differs from the panel's.
         dashed: Whether its lines are limits or targets.
     """
 
@@ -59,14 +58,14 @@ def graph(
 
     Args:
         title: Its title.
-        about: What it means and what to look for.
-        unit: Grafana's name of it.
-        queries: A line, or several, each.
+        about: Its meaning, and what to look for.
+        unit: Grafana's name of the unit.
+        queries: One line or several each.
         width: In columns of the grid.
-        stacked: Whether the lines stand on each other.
-        most: The end of the axis, where the unit has one.
-        limit: A value with a meaning that a fact backs: a dashed line.
-        colours: Of lines, by what their legend says, where they have one that people know.
+        stacked: Whether the lines are stacked.
+        most: The end of the axis, if the unit has one.
+        limit: A value whose meaning a fact backs; shown as a dashed line.
+        colours: Conventional colours of lines, by legend.
     """
     panel = (
         timeseries.Panel()
@@ -114,7 +113,7 @@ def graph(
 def figure(
     title: str, about: str, unit: str, query: Query, *, width: int = QUARTER, names: Mapping[str, str] | None = None
 ) -> Panel:
-    """The newest value, large; ``names`` are words for values."""
+    """The newest value, in large type; ``names`` maps values to words."""
     panel = (
         stat.Panel()
         .title(title)
@@ -145,19 +144,19 @@ def rows(
     links: Mapping[str, str] | None = None,
     empty: str = "none",
 ) -> Panel:
-    """A table of what is there now: a row for each set of labels, a column for each label and each query.
+    """A table of current values: a row for each set of labels, a column for each label and each query.
 
     Args:
         title: Its title.
-        about: What it means.
-        queries: Of the same labels; a column each, unless the legend is empty.
+        about: Its meaning.
+        queries: Queries with the same labels; one column each, unless the legend is empty.
         columns: The labels, in order.
         width: In columns of the grid.
         height: In rows of the grid.
-        sort: The title of the column by which it is sorted, the largest first.
-        hidden: Labels of the queries that have no column.
-        links: Where a column's values lead, by its title.
-        empty: What is said where there is no row.
+        sort: The title of the column to sort by, largest first.
+        hidden: Labels of the queries without a column.
+        links: Link targets of a column's values, by its title.
+        empty: The text shown without rows.
     """
     named = {f"Value #{name}": query.legend for query, name in zip(queries, _NAMES, strict=False)}
     named["Value"] = queries[0].legend  # Grafana's name for the values of the only query that has any
@@ -197,7 +196,7 @@ def rows(
 
 
 def words(title: str, about: str, markdown: str, *, width: int = WIDE, height: int = LOW) -> Panel:
-    """A text."""
+    """A panel of text."""
     return (
         text.Panel()
         .title(title)

@@ -16,39 +16,39 @@ _PARALLEL = Row(
     (
         graph(
             "Reader threads",
-            "Parallel reader threads alive when the sidecar last looked, and innodb_parallel_read_threads, which is for"
-            " each session. COUNT(*), CHECK TABLE and the read of an index build use them. MySQL 8.0.14 and later;"
-            " MariaDB has none. At 256 in all sessions a read falls back to one thread.",
+            "Parallel reader threads at the sidecar's last sample, and innodb_parallel_read_threads, which applies per"
+            " session. COUNT(*), CHECK TABLE and the read of an index build use them. MySQL 8.0.14 and later; MariaDB"
+            " has none. At 256 in all sessions a read falls back to one thread.",
             "short",
             Query(total("innodb_parallel_read_threads"), WHERE),
             Query(setting("innodb_parallel_read_threads"), f"{WHERE} innodb_parallel_read_threads", dashed=True),
         ),
         graph(
             "Reader threads at work, on average",
-            "Thread seconds in a second. Threads live only while a read runs, and short reads fall between two looks:"
-            " this says more than the number alive.",
+            "Thread seconds per second. Threads live only while a read runs, and short reads fall between two samples:"
+            " this tells more than the current number.",
             "short",
             Query(per_second("innodb_parallel_read_thread_seconds_total"), WHERE),
         ),
         graph(
             "Parallel reads seen",
-            "Looks that saw reader threads after one that saw none. So many reads at least: shorter ones are missed.",
+            "Samples with reader threads after one without. A lower bound for reads: short ones are missed.",
             "cps",
             Query(per_second("innodb_parallel_reads_observed_total"), WHERE),
         ),
         graph(
             "COUNT(*) by table",
-            "Executions of SELECT COUNT(*) of a whole table, of the ten that are counted most. A parallel COUNT(*)"
-            " leaves no other trace of its table. Its pages are never made young: a table that is read from disk at"
-            " each count stays so while it does not fit the old sublist.",
+            "Executions of SELECT COUNT(*) of a whole table, for the ten most frequent. A parallel COUNT(*) leaves no"
+            " other trace of its table. It never makes pages young: a table that exceeds the old sublist is read from"
+            " disk at each count.",
             "ops",
             Query(top(10, per_second("innodb_count_star_total", "schema", "table")), _TABLE),
             width=HALF,
         ),
         graph(
             "Rows scanned by table",
-            "Rows fetched without an index, of the ten tables with most: serial full scans. Needs performance_schema,"
-            " which MariaDB has off by default: no data is not no scans.",
+            "Rows fetched without an index, for the ten tables with the most: serial full scans. Needs"
+            " performance_schema, which is off by default on MariaDB: no data does not mean no scans.",
             "rps",
             Query(top(10, per_second("innodb_table_scan_rows_total", "schema", "table")), _TABLE),
             width=HALF,
@@ -61,29 +61,29 @@ _FILES = Row(
     (
         graph(
             "Reads of data files",
-            "Reads of InnoDB's data files in a second, as performance_schema counts them.",
+            "Reads of InnoDB's data files per second, counted by performance_schema.",
             "iops",
             Query(_READS, WHERE),
         ),
         graph(
             "Mean time of a read",
-            "Time waited in reads of data files, by their number. Some 10 µs is the page cache of the operating system"
-            " (8 µs measured, on a machine whose SSD took 128 to 249 µs): data are cached twice then. A rise with the"
-            " load is a disk with a queue, where more reader threads only wait longer.",
+            "Mean wait of a read of a data file. About 10 µs means the operating system's page cache (8 µs measured, on"
+            " a machine whose SSD took 128 to 249 µs): data are then cached twice. A rise with the load means a queue"
+            " at the disk, where more reader threads only wait longer.",
             "s",
             Query(ratio(_READ_SECONDS, _READS), WHERE),
         ),
         graph(
             "Reads under way, on average",
-            "Seconds waited in reads in a second: how many are under way at a time. About 1 while a disk could serve"
-            " more of them is what innodb_parallel_read_threads can change.",
+            "Seconds of waits for reads per second: the mean number of concurrent reads. If it is about 1 and the disk"
+            " could serve more, innodb_parallel_read_threads can raise it.",
             "short",
             Query(_READ_SECONDS, WHERE),
         ),
         graph(
             "Bytes read by table",
-            "Read from a table's own data file, of the ten with most. A table that is scanned and shows here at each"
-            " scan does not stay in the pool.",
+            "Bytes read from a table's own data file, for the ten with the most. A scanned table that shows here at"
+            " each scan does not stay in the pool.",
             "binBps",
             Query(top(10, per_second("innodb_table_file_read_bytes_total", "schema", "table")), _TABLE),
             width=24,
@@ -96,7 +96,7 @@ _DDL = Row(
     (
         graph(
             "Threads that build",
-            "Threads that sort and load index entries, and innodb_ddl_threads, which is for each session. MySQL 8.0.27"
+            "Threads that sort and load index entries, and innodb_ddl_threads, which applies per session. MySQL 8.0.27"
             " and later.",
             "short",
             Query(total("innodb_ddl_threads_active"), WHERE),
@@ -104,8 +104,8 @@ _DDL = Row(
         ),
         graph(
             "Progress by stage",
-            "Work done, of what the server estimates, for each stage of ALTER TABLE that is under way; of several at"
-            " once together. Needs the consumer events_stages_current, off by default: UPDATE"
+            "Work done, as a share of the server's estimate, for each running stage of ALTER TABLE; several at once are"
+            " summed. Needs the consumer events_stages_current, off by default: UPDATE"
             " performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'.",
             "percentunit",
             Query(
@@ -119,8 +119,8 @@ _DDL = Row(
         ),
         graph(
             "Memory of index builds",
-            "Outside the buffer pool, and beside it. innodb_ddl_buffer_size is for each statement, and a build took up"
-            " to 2.4 times as much. The reader threads share it: with a small share entries are written and merged"
+            "Memory outside the buffer pool. innodb_ddl_buffer_size applies per statement, and a build took up to 2.4"
+            " times as much. The reader threads share it: with a small share entries are written and merged"
             " many times.",
             "bytes",
             Query(total("innodb_ddl_memory_bytes"), WHERE),
@@ -128,7 +128,7 @@ _DDL = Row(
         ),
         rows(
             "Settings of parallel reads and index builds",
-            "As the server prints them; for sessions that set nothing else.",
+            "Global values as the server prints them; a session may set its own.",
             Query(
                 settings(
                     "innodb_parallel_read_threads",
@@ -145,6 +145,6 @@ _DDL = Row(
 BOARD = Board(
     "innodb-advisor-parallel-ddl",
     "InnoDB: parallel reads and DDL",
-    "Parallel readers, scans and COUNT(*) by table, reads of data files, and index builds under way.",
+    "Parallel readers, scans and COUNT(*) by table, reads of data files, and running index builds.",
     (_PARALLEL, _FILES, _DDL),
 )

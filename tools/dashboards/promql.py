@@ -1,4 +1,4 @@
-"""PromQL over what the dashboards' variables choose."""
+"""PromQL for the instances that the dashboards' variables choose."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ CHOSEN = 'job=~"$job",instance=~"$instance"'
 
 
 def of(metric: str, *matchers: str) -> str:
-    """The series of a metric, of the chosen instances; further matchers such as ``kind="completed"``."""
+    """A metric's series for the chosen instances; matchers such as ``kind="completed"`` narrow them."""
     return f"{metric}{{{','.join((CHOSEN, *matchers))}}}"
 
 
 def by(operator: str, expression: str, *labels: str) -> str:
-    """One series an instance and value of these labels; ``operator`` such as ``sum``."""
+    """One series per instance and value of these labels; ``operator`` is ``sum``, for example."""
     return f"{operator} by ({', '.join(('job', 'instance', *labels))}) ({expression})"
 
 
 def total(metric: str, *labels: str, where: str = "") -> str:
-    """A gauge, summed up; ``where`` is a matcher."""
+    """The sum of a gauge; ``where`` is a matcher."""
     return by("sum", of(metric, where) if where else of(metric), *labels)
 
 
 def per_second(counter: str, *labels: str) -> str:
-    """What a counter counts in a second, summed up."""
+    """The sum of a counter's rates per second."""
     return by("sum", f"rate({of(counter)}[$__rate_interval])", *labels)
 
 
 def setting(name: str) -> str:
-    """A setting that is a number."""
+    """A numeric setting."""
     return by("max", of("innodb_setting", f'name="{name}"'))
 
 
@@ -37,15 +37,15 @@ def settings(*names: str) -> str:
 
 
 def recorded(rule: str, expression: str, *labels: str) -> str:
-    """What a recording rule has worked out, or else the expression itself: the rules need not be loaded."""
+    """A recording rule's result, or the expression itself if the rule is not loaded."""
     return f"({of(rule)} or on ({', '.join(('job', 'instance', *labels))}) {expression})"
 
 
 def ratio(part: str, whole: str) -> str:
-    """One by another, and nothing where that is 0: a share of nothing is not known."""
+    """A quotient; no value where the divisor is 0."""
     return f"{part} / ({whole} > 0)"
 
 
 def top(many: int, expression: str) -> str:
-    """The largest."""
+    """The largest values."""
     return f"topk({many}, {expression})"

@@ -1,4 +1,4 @@
-"""`make image`: the container image, built with docker, podman or buildah, whichever is there."""
+"""`make image`: builds the container image with docker, podman or buildah."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ DEBOOTSTRAP = "debootstrap"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--builder", "name", type=click.Choice(builders.NAMES), help="Only this one; the first that works else.")
+@click.option(
+    "--builder", "name", type=click.Choice(builders.NAMES), help="Use this builder. Default: the first that works."
+)
 @click.option(
     "--base",
     metavar="IMAGE",
     help="Build on this image instead of the Dockerfile's: a Debian with Python 3.11 or later and venv. "
-    f"`{DEBOOTSTRAP}` makes one here (Debian {base_image.SUITE}; {DEBOOTSTRAP}:SUITE for another), "
-    "where no registry of images can be reached. Needs root.",
+    f"Without access to an image registry, `{DEBOOTSTRAP}` builds one here (Debian {base_image.SUITE}; "
+    f"{DEBOOTSTRAP}:SUITE for another). Needs root.",
 )
-@click.option("--tag", default=TAG, show_default=True, metavar="NAME:TAG", help="What the image is called.")
+@click.option("--tag", default=TAG, show_default=True, metavar="NAME:TAG", help="The image's name.")
 @click.option(
     "--archive",
     "path",
@@ -33,22 +35,22 @@ DEBOOTSTRAP = "debootstrap"
     help="Also write it to this file, for docker load, podman load or kind load image-archive.",
 )
 def main(*, name: str | None, base: str | None, tag: str, path: Path | None) -> None:
-    """Build the container image with docker, podman or buildah, whichever is there and works.
+    """Build the container image with docker, podman or buildah, the first that works.
 
-    Where none is, and this is a Debian, root gets Debian's buildah without installing it; its images are kept in
-    .cache, so that --archive is how to get one out.
+    If none is installed and this is a Debian, root gets Debian's buildah without an installation. It keeps its images
+    in .cache; use --archive to get the image out.
     """
     try:
         builder = builders.found([name] if name else builders.NAMES)
         click.echo(f"building {tag} with {builder.program}", err=True)
         kind, _, suite = (base or "").partition(":")
         if kind == DEBOOTSTRAP:
-            click.echo("making a base image with debootstrap, once …", err=True)
+            click.echo("building a base image with debootstrap, once …", err=True)
             base = base_image.imported(builder, suite or base_image.SUITE)
         try:
             build(builder, base, tag, shown=True)
         except BuildFailed as error:
-            hint = "" if base else f"; where no registry of images can be reached: --base {DEBOOTSTRAP}"
+            hint = "" if base else f"; without access to an image registry: --base {DEBOOTSTRAP}"
             raise BuildFailed(f"{error}{hint}") from None
         if path:
             path.unlink(missing_ok=True)  # buildah adds to one that is there

@@ -1,6 +1,6 @@
-"""A base image made on this machine with debootstrap, for where no registry of images can be reached.
+"""A base image built on this machine with debootstrap, for use without an image registry.
 
-Mirror and keyring are those of the machine's own apt configuration; neither is left in the image.
+Mirror and keyring come from the machine's own apt configuration; neither stays in the image.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tools.image.builders import Builder
 
 SUITE = "trixie"  # what the Dockerfile's own base is made of
 PACKAGES = ("ca-certificates", "python3", "python3-venv")
-_LEFT_OUT = (  # what debootstrap copied from this machine or says of it, what it fetched, and what slim images lack
+_LEFT_OUT = (  # copies and names of this machine, downloaded files, and files that slim images lack
     "dev/*",
     "etc/apt/sources.list",
     "etc/hostname",
@@ -35,19 +35,19 @@ _SECONDS = 900
 
 
 def imported(builder: Builder, suite: str = SUITE) -> str:
-    """The name of the base image, which the builder has from here on.
+    """Import the base image into a builder; return its name.
 
     Args:
-        builder: What is going to build on it.
-        suite: Of Debian, with Python ≥ 3.11.
+        builder: The builder.
+        suite: A Debian suite with Python ≥ 3.11.
 
     Raises:
-        Unavailable: It can't be made here; the text says why.
-        BuildFailed: The builder does not take it.
+        Unavailable: The image cannot be built here; the text says why.
+        BuildFailed: The builder rejects it.
     """
     made = rootfs(suite)
     digest = made.with_name("sha256").read_text(encoding="utf-8")
-    registry = "" if builder.name == "docker" else "localhost/"  # what the others call images of no registry
+    registry = "" if builder.name == "docker" else "localhost/"  # the others' prefix for images without a registry
     image = f"{registry}innodb-advisor-base:{suite}-{digest[:12]}"
     if builder.has(image):
         return image
@@ -61,10 +61,10 @@ def imported(builder: Builder, suite: str = SUITE) -> str:
 
 
 def rootfs(suite: str) -> Path:
-    """Its file system as a tar archive, beside a file `sha256`.
+    """Its file system as a tar archive, with a file `sha256` in the same folder.
 
     Raises:
-        Unavailable: It can't be made here.
+        Unavailable: It cannot be built here.
     """
     return cache.kept(f"images/base-{suite}-{'+'.join(PACKAGES)}", lambda folder: _make(suite, folder)) / "rootfs.tar"
 
@@ -77,7 +77,7 @@ def _make(suite: str, folder: Path) -> None:
     tools = builders.tools()
     fields = dict(line.split(": ", 1) for line in debian.source(suite).splitlines() if ": " in line)
     signed = fields.get("Signed-By", "").strip()
-    # A key that is written out in apt's configuration is none that debootstrap can read.
+    # debootstrap cannot read an inline key of apt's configuration.
     keyring = signed if signed.startswith("/") else str(tools / "usr/share/keyrings/debian-archive-keyring.gpg")
     with tempfile.TemporaryDirectory(prefix=".root.", dir=folder) as root:
         Path(root).chmod(0o755)  # becomes the image's /
@@ -109,4 +109,4 @@ def _run(command: list[str], environment: dict[str, str]) -> None:
         raise Unavailable(f"the base image took longer than {_SECONDS} s") from None
     except subprocess.CalledProcessError as error:
         last = [line for line in error.output.splitlines() if line.startswith(("E:", "W:", "tar:"))] or ["no word why"]
-        raise Unavailable(f"the base image could not be made: {last[-1]}") from None
+        raise Unavailable(f"the base image could not be built: {last[-1]}") from None

@@ -19,8 +19,8 @@ from tools.image.builders import Builder
 
 TAG = f"innodb-advisor:{__version__}"
 _REACHING = ("index-url", "extra-index-url", "trusted-host", "proxy", "cert", "timeout", "default-timeout", "retries")
-"""Settings of pip that say how an index is reached; the rest is this machine's own affair."""
-_CERT_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # where pip has no setting, in this order
+"""Settings of pip that affect how it reaches an index; others are not passed on."""
+_CERT_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # used if pip has no setting, in this order
 _CERT = "/run/secrets/ca.pem"
 
 
@@ -28,17 +28,17 @@ def build(builder: Builder, base: str | None, tag: str = TAG, *, shown: bool = F
     """Build the image of this working tree.
 
     Args:
-        builder: What builds it, and has it afterwards.
-        base: The image to build on; None for the Dockerfile's own.
-        tag: What it is called.
+        builder: The builder, which has the image afterwards.
+        base: The base image; None for the Dockerfile's own.
+        tag: The image's name.
         shown: Whether the builder's progress goes to the standard error.
 
     Raises:
-        BuildFailed: It could not be built.
+        BuildFailed: The build failed.
     """
     arguments = ["--file", REPOSITORY / "Dockerfile", "--tag", tag, "--build-arg", f"VERSION={__version__}"]
     if builder.name != "docker":
-        # What did not change is not built again, and what fails leaves nothing mounted: docker's defaults.
+        # Cached layers, and no mounts after a failure: docker's defaults.
         arguments += ["--layers", "--force-rm"]
     if base is not None:
         arguments += ["--build-arg", f"BASE={base}"]
@@ -52,7 +52,7 @@ def build(builder: Builder, base: str | None, tag: str = TAG, *, shown: bool = F
 
 
 def pip_settings() -> Mapping[str, str]:
-    """What this machine's pip is told by its files and variables: setting (`index-url`) to value."""
+    """This machine's pip settings from files and variables: name (`index-url`) to value."""
     said = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True
     ).stdout
@@ -64,14 +64,14 @@ def pip_settings() -> Mapping[str, str]:
 
 
 def secrets(pip: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[str, str]:
-    """The files that only the build may see: how the package index is reached from here, and whom to trust there.
+    """The secret files of the build: the way to the package index, and the certificates to trust.
 
     Args:
-        pip: What `pip_settings` returned.
-        environment: Of this process.
+        pip: From `pip_settings`.
+        environment: The variables of this process.
 
     Returns:
-        Name (`pip.conf`, `ca.pem`) to text; nothing where pip needs to be told nothing.
+        Text by name (`pip.conf`, `ca.pem`); empty if pip needs no settings.
     """
     settings = dict(pip)
     certs = [settings.get("cert"), *(environment.get(name) for name in _CERT_VARIABLES)]
@@ -89,7 +89,7 @@ def secrets(pip: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[s
 
 
 def archive(builder: Builder, tag: str, path: Path) -> None:
-    """Write the image to a file that `docker load`, `podman load` and `kind load image-archive` read."""
+    """Write the image to a file for `docker load`, `podman load` and `kind load image-archive`."""
     if builder.name == "buildah":
         builder.run("push", "--quiet", tag, f"docker-archive:{path}:{tag}")
     else:

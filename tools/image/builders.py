@@ -1,7 +1,7 @@
-"""What builds container images on this machine: docker, podman or buildah.
+"""Builders of container images on this machine: docker, podman or buildah.
 
-Where none is installed and the machine is a Debian with root, podman and buildah are unpacked privately; they keep
-their images in the cache folder and nothing outside it, but for what must be gone after a reboot, which is in /run.
+If none is installed and the machine is a Debian, root gets podman and buildah, unpacked into the cache. They keep their
+images there, and only temporary files outside, in /run.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _SAID_AT_MOST = 3000  # characters
 
 
 class BuildFailed(Exception):
-    """A builder failed; the text ends with what it said, where that was not shown."""
+    """A builder failed; the text ends with its output, unless that was shown before."""
 
 
 @dataclass(frozen=True)
 class Builder:
-    """One that works here.
+    """A builder that works here.
 
     Attributes:
         name: One of `NAMES`.
         program: Its path.
-        environment: Variables it needs besides this process's own.
+        environment: Variables that it needs besides this process's own.
     """
 
     name: str
@@ -51,13 +51,13 @@ class Builder:
         """Run it with these arguments.
 
         Args:
-            arguments: What follows its name on the command line.
+            arguments: The arguments after its name.
             check: Whether an exit status other than 0 is an error.
-            shown: Whether what it says goes to the standard error at once, instead of into the result.
+            shown: Whether its output goes to the standard error at once, instead of into the result.
             timeout: Seconds.
 
         Raises:
-            BuildFailed: It did.
+            BuildFailed: It failed.
             subprocess.TimeoutExpired: It took longer.
         """
         done = subprocess.run(
@@ -71,12 +71,12 @@ class Builder:
             env={**os.environ, **self.environment},
         )
         if check and done.returncode:
-            said = "it said why above" if shown else f"{done.stdout}{done.stderr}"[-_SAID_AT_MOST:].strip()
+            said = "see its output above" if shown else f"{done.stdout}{done.stderr}"[-_SAID_AT_MOST:].strip()
             raise BuildFailed(f"{self.name} {arguments[0]} failed: {said}")
         return done
 
     def has(self, image: str) -> bool:
-        """Whether it keeps an image of this name."""
+        """Whether it has an image of this name."""
         return self.run("inspect", "--type", "image", image, check=False).returncode == 0
 
 
@@ -84,7 +84,7 @@ def found(names: Iterable[str] = NAMES) -> Builder:
     """The first of these that is installed and answers, or else a private one.
 
     Raises:
-        Unavailable: None of them; the text says why of each.
+        Unavailable: There is none; the text gives the reason for each.
     """
     names = tuple(names)
     refusals = []
@@ -105,7 +105,7 @@ def found(names: Iterable[str] = NAMES) -> Builder:
 
 
 def _refusal(builder: Builder) -> str:
-    """Why it can't be used; empty when it can."""
+    """The reason why it cannot be used; empty if it can."""
     try:
         done = builder.run("info", check=False, timeout=_ANSWER_SECONDS)
     except subprocess.TimeoutExpired:
@@ -115,13 +115,13 @@ def _refusal(builder: Builder) -> str:
 
 
 def private(name: str) -> Builder:
-    """Debian's podman or buildah, unpacked and not installed; both see the same images.
+    """Debian's podman or buildah, unpacked into the cache; both see the same images.
 
     Raises:
-        Unavailable: It needs a Debian, and root.
+        Unavailable: The machine is not a Debian, or the user is not root.
     """
     if os.geteuid() != 0:
-        raise Unavailable("only root can use one that is not installed")
+        raise Unavailable("only root can use a builder that is not installed")
     root = tools()
     programs = _programs(root)
     builder = Builder(name, str(programs / name), _configured(root, programs))
@@ -134,13 +134,13 @@ def tools() -> Path:
     """The tree of Debian packages that holds the private builders, their runtime and debootstrap.
 
     Raises:
-        Unavailable: The machine is no Debian, or its mirror does not answer.
+        Unavailable: The machine is not a Debian, or its mirror does not answer.
     """
     return debian.unpacked(SUITE, *PACKAGES)
 
 
 def _programs(root: Path) -> Path:
-    """A folder of those that start themselves anew by /proc/self/exe: they name the tree's loader and libraries."""
+    """Programs that restart themselves through /proc/self/exe, patched to use the tree's loader and libraries."""
     loader, _, libraries, _ = patchelf = debian.command(root, "usr/bin/patchelf")
 
     def make(folder: Path) -> None:
@@ -161,16 +161,16 @@ def _home() -> Path:
 
 
 def _run() -> Path:
-    """For what a reboot ends, and where sockets' paths are short enough."""
+    """The folder of temporary files; short enough for the paths of sockets."""
     return Path("/run") / f"innodb-advisor-{_digest(_home())}"
 
 
 def tidy() -> None:
-    """Remove every container that the private builders have, working ones too, and all that they keep in /run.
+    """Remove all containers of the private builders, running ones too, and their files in /run.
 
     Raises:
         Unavailable: See `private`.
-        BuildFailed: One can't be removed.
+        BuildFailed: A container cannot be removed.
     """
     private("podman").run("rm", "--all", "--force", "--time=0")
     private("buildah").run("rm", "--all")
@@ -178,7 +178,7 @@ def tidy() -> None:
 
 
 def _configured(root: Path, programs: Path) -> Mapping[str, str]:
-    """The variables under which its programs read and write nothing of the machine's own."""
+    """Variables that keep its programs from reading or writing the machine's own files."""
     home, run = _home(), _run()
     etc = home / "etc"
     environment = {
@@ -203,7 +203,7 @@ def _configured(root: Path, programs: Path) -> Mapping[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write it unless it is so already: another process may be reading."""
+    """Write the file unless it has this content: another process may be reading it."""
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -235,14 +235,14 @@ runc = ["{programs}/runc"]
 
 
 def _limit(number: int) -> tuple[int, int]:
-    """A limit that this process may set: podman's own are higher than some sandboxes allow."""
+    """A limit that this process may set: podman's defaults exceed what some sandboxes allow."""
     _, hard = resource.getrlimit(number)
     most = 4096  # more than a build or the sidecar needs
     return (min(hard, most), min(hard, most)) if hard >= 0 else (most, most)
 
 
 def _storage(programs: Path, environment: Mapping[str, str], etc: Path, home: Path, run: Path) -> str:
-    """Layers over each other where the kernel and the cache's file system can, whole copies where not."""
+    """Overlay layers if the kernel and the cache's file system support them, else whole copies."""
     text = '[storage]\ndriver = "{}"\ngraphroot = "{}"\nrunroot = "{}"\n'
     probe = etc / "probe.conf"
     overlay = text.format("overlay", home / "overlay", run / "overlay")

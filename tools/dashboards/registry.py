@@ -1,4 +1,4 @@
-"""All dashboards, and the files that are made from them."""
+"""All dashboards, and the files generated from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PART = re.compile(r"(<!-- (innodb-advisor-[a-z-]+): made by tools/dashboards --
 
 
 def documents() -> dict[Path, str]:
-    """Every file that is made here, as a whole or in parts, and what it must hold."""
+    """The generated files, whole or in parts, with their expected content."""
     found = {_file(board): board.json() for board in BOARDS}
     tables = {board.uid: _table(json.loads(board.json())) for board in BOARDS}
     page = PAGE.read_text(encoding="utf-8")
@@ -30,17 +30,17 @@ def documents() -> dict[Path, str]:
 
 
 def stale() -> list[Path]:
-    """Files that are not as they must be, or that no dashboard has any more."""
+    """Files that are out of date, or whose dashboard is gone."""
     return generated.stale(documents(), FOLDER)
 
 
 def write() -> None:
-    """Bring all of it up to date."""
+    """Bring all files up to date."""
     generated.write(documents(), FOLDER)
 
 
 def models() -> dict[str, dict[str, Any]]:
-    """The JSON models as they are in the chart, by uid."""
+    """The chart's JSON models, by uid."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
     return {model["uid"]: model for model in found}
 
