@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.snapshot import Index, Snapshot, Table
 from tests.advisor.building import captured, pool, server, snapshot, variables
+from tests.advisor.facts.capture_facts import facts_of, shown
 
 EVENTS, LOGS = Table("shop", "events"), Table("shop", "logs")
 KEY, UNIQUE = Index("shop", "events", "k1"), Index("shop", "events", "u1")
@@ -118,3 +119,29 @@ def test_a_real_buffer_that_works_is_seen_as_such() -> None:
     assert found.drain_reads is not None
     assert found.buffered_operations is not None
     assert found.drain_reads < found.buffered_operations
+
+
+@pytest.mark.parametrize(
+    ("name", "operations_per_merge"),
+    [
+        ("mysql-9.7/change-buffer-single-merges", 1.0),
+        ("mysql-9.7/change-buffer-merges", None),
+        ("mysql-5.6/change-buffer-merges", None),
+        ("mariadb-10.11/change-buffer-merges", None),
+    ],
+)
+def test_merges_and_their_operations_are_counted(name: str, operations_per_merge: float | None) -> None:
+    truth, found = shown(name), facts_of(name).ibuf
+    assert found.merges == truth["merges"]
+    assert found.operations_per_merge == pytest.approx(operations_per_merge or truth["operations_per_merge"], abs=0.01)
+    assert found.operations_per_merge == (found.merged_operations or 0) / truth["merges"]
+
+
+def test_no_merges_have_no_operations_each() -> None:
+    found = facts_of("mysql-9.7/idle").ibuf
+    assert (found.merges, found.operations_per_merge) == (0.0, None)
+
+
+def test_a_server_without_a_change_buffer_gives_no_facts_of_one() -> None:
+    found = facts_of("mariadb-11.8/idle").ibuf
+    assert {getattr(found, each.name) for each in fields(found)} == {None}

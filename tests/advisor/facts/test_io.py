@@ -1,4 +1,4 @@
-"""What is said of storage, read-ahead, the page cache and the redo log."""
+"""Reads, writes and the redo log are measured over the window."""
 
 from __future__ import annotations
 
@@ -9,83 +9,8 @@ import pytest
 from advisor.facts.io import io
 from advisor.facts.machine import machine
 from advisor.observe.window import Window
-from exporter.collectors.data_files import FileReads
-from exporter.collectors.machine import Machine
-from exporter.snapshot import Outcome, Snapshot
-from tests.advisor.building import BOOTED, captured, pool, server, snapshot, variables
-
-RANDOM_SETTINGS = variables(innodb_flush_method="O_DIRECT", innodb_read_ahead_threshold="56")
-ROTATIONAL = Machine(rotational=True, device="sda", device_source="block device of the data folder")
-SOLID = Machine(rotational=False, device="nvme0n1", device_source="block device of the data folder")
-
-
-def reading(
-    reads: int, seconds: float, ahead: int = 0, *, disk: Machine | None = None, settings: dict[str, str] | None = None
-) -> Window:
-    """A window of a minute with so many reads of data files that took so long in all, some of them ahead of need."""
-
-    def at(second: float, part: int) -> Snapshot:
-        return snapshot(
-            second,
-            variables=settings or RANDOM_SETTINGS,
-            status={"uptime": second, "innodb_buffer_pool_read_ahead_rnd": 0.0},
-            pools=(pool(read_ahead=ahead * part),),
-            data_files=FileReads(reads * part, reads * part * 16_384, seconds * part),
-            machine=disk,
-        )
-
-    return Window((at(100, 0), at(160, 1)))
-
-
-@pytest.mark.parametrize(
-    ("window", "storage"),
-    [
-        (reading(1_000, 0.1), "ssd"),
-        (reading(1_000, 0.1, disk=ROTATIONAL), "ssd"),  # whatever the disk says of itself
-        (reading(1_000, 0.8), "ssd"),  # behind a network
-        (reading(1_000, 0.8, disk=ROTATIONAL), "hdd"),  # short runs of pages can be as fast on a hard disk
-        (reading(1_000, 8.0), "hdd"),
-        (reading(1_000, 8.0, disk=SOLID), "ssd"),  # many requests at a time
-        (reading(1_000, 2.0), None),
-        (reading(100, 0.01), None),  # too few
-        (reading(1_000, 0.1, ahead=500), None),  # read in order
-        (reading(1_000, 0.1, settings=RANDOM_SETTINGS | {"innodb_read_ahead_threshold": "0"}), None),
-        (reading(1_000, 0.1, settings=RANDOM_SETTINGS | {"innodb_flush_method": "fsync"}), None),  # from the page cache
-        (reading(1_000, 0.1, disk=Machine(filesystem="tmpfs")), None),
-        (reading(0, 0.0, disk=SOLID), "ssd"),
-        (reading(0, 0.0, disk=ROTATIONAL), "hdd"),
-        (reading(0, 0.0, disk=Machine(rotational=True, device="vda")), None),  # virtual disks say so by default
-        (reading(0, 0.0, disk=Machine(rotational=True, device="vda", storage_configured="ssd")), "ssd"),
-        (reading(0, 0.0, disk=Machine(storage_configured="hdd")), "hdd"),
-        (reading(0, 0.0), None),
-    ],
-)
-def test_storage_is_what_random_reads_say_and_else_its_disks_or_the_configuration(
-    window: Window, storage: str | None
-) -> None:
-    found = machine(window)
-    assert found.storage == storage
-    assert (found.storage_source is None) is (storage is None)
-
-
-def test_reads_that_were_read_ahead_took_nobodys_time() -> None:
-    found = machine(reading(1_000, 0.1, ahead=900))
-    assert found.waited_reads == 100
-    assert found.read_seconds_per_read == pytest.approx(0.001)
-    assert found.random_read_share == pytest.approx(0.1)
-
-
-def test_what_the_machine_did_is_a_rate_between_the_times_that_it_was_read() -> None:
-    """The machine is read more seldom than the rest, so that snapshots repeat what it was."""
-
-    def at(second: float, read: float, cpu: float) -> Snapshot:
-        outcomes = {"machine": Outcome(BOOTED + read, 0.01)}
-        return snapshot(second, outcomes=outcomes, machine=Machine(cores=4.0, cpu_seconds=cpu, disk_busy_seconds=cpu))
-
-    found = machine(Window((at(100, 100, 50.0), at(105, 100, 50.0), at(110, 110, 70.0), at(115, 110, 70.0))))
-    assert found.cpu_busy == pytest.approx(0.5)
-    assert found.disk_busy == pytest.approx(2.0)
-    assert machine(Window((at(100, 100, 50.0), at(105, 100, 50.0)))).cpu_busy is None
+from exporter.snapshot import Snapshot
+from tests.advisor.building import captured, pool, server, snapshot
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""Sources with the same cure are one blind spot."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor import facts
+from advisor.observe.window import Window
+from exporter.snapshot import Outcome
+from tests.advisor.building import snapshot
+
+
+@pytest.mark.parametrize(
+    ("cure", "statement", "undo"),
+    [
+        ("GRANT PROCESS ON *.* TO 'a to b'@'%'", True, "REVOKE PROCESS ON *.* FROM 'a to b'@'%'"),
+        (
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'statements_digest'",
+            True,
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'statements_digest'",
+        ),
+        ("add performance_schema = ON to the server's option file and restart it", False, ""),
+    ],
+)
+def test_sources_with_the_same_cure_are_one_blind_spot_and_a_statement_can_be_taken_back(
+    cure: str, *, statement: bool, undo: str
+) -> None:
+    shut = {name: Outcome(0.0, 0.0, "privilege", "denied", cure) for name in ("table_files", "pools")}
+    absent = {"parallel_readers": Outcome(0.0, 0.0, "absent", "there are none")}
+    known = {"pools": ["b", "a"], "table_files": ["a"], "parallel_readers": ["c"]}
+    [found] = facts.facts(Window((snapshot(10, outcomes=shut | absent),)), known).lists["blind_spots"]
+    assert (found.sources, found.count) == ("pools, table_files", 2.0)
+    assert (found.rules, found.rule_count) == ("a, b", 2.0)
+    assert (found.statement, found.undo, found.subject) == (statement, undo, {"cure": cure})

@@ -1,0 +1,45 @@
+"""A counted table has its smallest secondary index, or the one that it lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor import facts
+from advisor.observe.window import Window
+from exporter.collectors.count_statements import CountStatement
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.snapshot import Index
+from tests.advisor.building import ORDERS, ROWS, scanned
+from tests.advisor.facts.capture_facts import facts_of
+
+CLUSTERED = Index("shop", "orders", "PRIMARY")
+
+
+def test_a_count_of_a_table_without_a_secondary_index_is_known_with_the_index_that_it_lacks() -> None:
+    [counted] = facts_of("mysql-9.7/counted-without-index").lists["counted"]
+    assert (counted.subject, counted.counts, counted.secondary_pages) == ({"schema": "shop", "table": "orders"}, 4, 0)
+    assert (counted.key, counted.pages, counted.clustered_by_bug) == ("`id`", 1507, False)
+    assert counted.key_index_pages == 10
+
+
+def test_the_smallest_secondary_index_is_named() -> None:
+    [counted] = facts_of("mysql-9.7/counted-beside-index").lists["counted"]
+    assert (counted.secondary, counted.secondary_pages) == ("k1", 17)
+
+
+def test_a_key_is_quoted_and_its_columns_each_count() -> None:
+    sizes = IndexSizes({CLUSTERED: IndexSize(11_400, 11_350, ROWS, ("a`b", "c"))}, 0)
+    window = Window(
+        tuple(
+            scanned(at, 0, 0, index_sizes=sizes, count_statements={ORDERS: CountStatement(runs, 0.0, 0, 0)})
+            for at, runs in ((10, 1), (20, 4))
+        )
+    )
+    [counted] = facts.facts(window).lists["counted"]
+    assert counted.key == "`a``b`, `c`"
+    assert counted.counts == 3
+    assert counted.key_index_pages == pytest.approx(ROWS * 21.5 / 16_256, abs=1)
+
+
+def test_a_table_that_was_not_counted_in_the_window_is_not_in_the_list() -> None:
+    assert facts_of("mysql-9.7/repeated-scan").lists["counted"] == []

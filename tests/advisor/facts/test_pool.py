@@ -1,0 +1,81 @@
+"""The pool is as the server reports it, over all instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor import facts
+from advisor.observe.window import Window
+from exporter.collectors.machine import Machine
+from exporter.collectors.pools import POOLS
+from exporter.midpoint import old_target
+from tests.advisor.building import captured, pool, scanned, snapshot, variables
+from tests.advisor.facts.capture_facts import facts_of, shown
+
+GIB = 2**30
+
+
+def test_what_the_pool_did_is_counted_over_the_window() -> None:
+    window = captured("mysql-9.7/repeated-scan")
+    found, [first], [last] = facts.facts(window).pool, window.snapshots[0][POOLS] or (), window.latest[POOLS] or ()
+    assert found.pages_read == last.pages_read - first.pages_read
+    assert found.pages_read_since_start == last.pages_read
+    assert found.made_young == last.made_young - first.made_young
+    assert found.gets == last.gets - first.gets
+    assert found.pages_read_per_second == found.pages_read / window.seconds
+    assert found.old_most_pages == old_target(last.database_pages, 95)
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-11.8/repeated-scan"])
+def test_the_pool_is_what_the_server_says(name: str) -> None:
+    truth, found = shown(name), facts_of(name).pool
+    assert (found.pages, found.old_target_pages) == (truth["pool_pages"], truth["old_target_pages"])
+    assert found.old_pages == pytest.approx(found.old_target_pages, abs=20)
+    assert (found.instances, found.page_bytes) == (1.0, 16_384.0)
+
+
+def test_without_a_privilege_the_pool_is_not_known() -> None:
+    found = facts_of("mysql-9.7/unprivileged")
+    assert found.pool.free_pages is None
+    assert found.setting["innodb_old_blocks_pct"] == 37.0
+
+
+def test_several_instances_are_summed_and_each_has_its_own_midpoint() -> None:
+    halves = [pool(pool=n, size_pages=8_191, database_pages=1_000 * (n + 1), old_pages=300) for n in range(2)]
+    found = facts.facts(Window((snapshot(10, pools=tuple(halves)),))).pool
+    assert (found.pages, found.list_pages, found.instances) == (16_382.0, 3_000.0, 2.0)
+    assert found.old_target_pages == old_target(1_000, 37) + old_target(2_000, 37)
+
+
+@pytest.mark.parametrize(
+    ("machine", "most"),
+    [
+        (None, None),
+        (Machine(), None),
+        (Machine(memory_bytes=8 * GIB, memory_available_bytes=2 * GIB), GIB + 0.8 * (2 * GIB - 100 * 16_384)),
+        (Machine(memory_bytes=8 * GIB, memory_available_bytes=0), GIB),
+        (Machine(memory_bytes=4 * GIB), 2 * GIB),
+        (Machine(memory_bytes=8 * GIB), 6 * GIB),
+        (Machine(memory_bytes=GIB // 2), GIB),
+    ],
+)
+def test_a_pool_may_grow_into_the_memory_that_is_left(machine: Machine | None, most: float | None) -> None:
+    settings = variables(innodb_buffer_pool_size=str(GIB))
+    pools = (pool(size_pages=65_536, database_pages=65_436, free_pages=100),)
+    found = facts.facts(Window((snapshot(10, variables=settings, pools=pools, machine=machine),))).pool
+    assert found.most_bytes == most
+
+
+def test_the_part_that_scans_read_is_told_from_lookups_of_the_same_table() -> None:
+    def at(seconds: float, passes: int, read: int, of_pool: int) -> Any:
+        return scanned(seconds, passes, read, pools=(pool(pages_read=of_pool),))
+
+    def by_scans(*snapshots: Any) -> float | None:
+        return facts.facts(Window(snapshots)).pool.read_by_scans
+
+    assert by_scans(at(10, 0, 0, 0), at(20, 2, 22_800, 30_400)) == 0.75
+    assert by_scans(at(10, 0, 0, 0), at(20, 2, 30_400, 30_400)) == 0.75  # the table has 11,400 pages
+    assert by_scans(at(10, 0, 0, 0), at(20, 0, 0, 30_400)) == 0.0
+    assert by_scans(scanned(10, 0, 0, table_files=None), scanned(20, 2, 9, table_files=None)) is None

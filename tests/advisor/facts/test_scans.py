@@ -1,0 +1,174 @@
+"""Scans of a table are counted and measured from table I/O, counts and file reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor import facts
+from advisor.facts import ScanFacts
+from advisor.observe.window import Window
+from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.snapshot import Index, Table
+from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, variables
+from tests.advisor.facts.capture_facts import facts_of, shown
+
+CLUSTERED, SECONDARY = Index("shop", "orders", "PRIMARY"), Index("shop", "orders", "k1")
+
+
+def scan_of(*snapshots: Any) -> ScanFacts | None:
+    found = facts.facts(Window(snapshots)).lists["scans"]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-10.5/repeated-scan"])
+def test_a_repeated_serial_scan_is_counted_and_measured(name: str) -> None:
+    truth = shown(name)
+    [scan] = facts_of(name).lists["scans"]
+    assert (scan.schema, scan.table) == ("shop", "orders")
+    assert scan.pages == pytest.approx(truth["table_pages"], rel=0.02)
+    assert scan.bytes == scan.pages * 16_384.0
+    assert scan.passes == pytest.approx(len(truth["pages_read_per_pass"]), rel=0.01)
+    assert (scan.serial_passes, scan.parallel_passes) == (scan.passes, 0.0)
+    assert scan.pages_read_per_pass == pytest.approx(sum(truth["pages_read_per_pass"]) / scan.passes, rel=0.01)
+    assert scan.pages_read_last_pass == pytest.approx(truth["pages_read_per_pass"][-1], rel=0.01)
+
+
+def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
+    window = captured("mysql-9.7/parallel-count")
+    first, last = ((each[COUNT_STATEMENTS] or {}).get(ORDERS) for each in (window.snapshots[0], window.latest))
+    [scan] = facts.facts(window).lists["scans"]
+    assert scan.counts == scan.passes == 7.0
+    assert last is not None
+    assert scan.count_seconds == pytest.approx((last.seconds - (first.seconds if first else 0.0)) / 7)
+    [scan] = facts_of("mysql-9.7/repeated-scan").lists["scans"]
+    assert (scan.counts, scan.count_seconds) == (0.0, None)
+    assert 0.0 < scan.read_seconds < 1.0
+    assert scan.leaf_pages < scan.pages
+
+
+def test_a_parallel_count_is_a_pass_though_no_row_is_counted() -> None:
+    truth = shown("mysql-9.7/parallel-count")
+    [scan] = facts_of("mysql-9.7/parallel-count").lists["scans"]
+    passes = float(len(truth["pages_read_per_pass"]))
+    assert (scan.passes, scan.parallel_passes, scan.serial_passes) == (passes, passes, 0.0)
+    assert scan.pages_read_last_pass == truth["pages_read_per_pass"][-1]
+
+
+def test_the_last_pass_tells_a_table_that_has_been_cached_since() -> None:
+    [scan] = facts_of("mariadb-10.11/repeated-scan").lists["scans"]
+    assert scan.pages_read_per_pass > 900
+    assert scan.pages_read_last_pass == 0.0
+
+
+def test_without_performance_schema_no_scan_is_known() -> None:
+    assert facts_of("mariadb-11.8/idle").lists["scans"] == []
+
+
+def test_a_part_of_a_scan_counts_as_that_part() -> None:
+    scan = scan_of(scanned(10, passes=0, pages_read=0), scanned(20, passes=0.25, pages_read=2_850))
+    assert scan is not None
+    assert (scan.passes, scan.pages_read, scan.pages_read_per_pass) == (0.25, 2_850.0, 11_400.0)
+
+
+def test_a_table_that_nobody_scanned_is_not_in_the_list() -> None:
+    assert scan_of(scanned(10, passes=3, pages_read=9), scanned(20, passes=3, pages_read=9)) is None
+
+
+def test_a_scan_whose_file_is_not_known_has_no_pages_read() -> None:
+    scan = scan_of(scanned(10, 1, 0, table_files={}), scanned(20, 3, 0, table_files={}))
+    assert scan is not None
+    assert (scan.passes, scan.pages_read, scan.pages_read_per_pass) == (2.0, None, None)
+
+
+@pytest.mark.parametrize("sizes", [{CLUSTERED: IndexSize(100, 90, None)}, {}])
+def test_a_scanned_table_without_statistics_of_its_rows_is_in_the_list_with_passes_that_are_not_known(
+    sizes: dict[Index, IndexSize],
+) -> None:
+    known = IndexSizes(sizes, 0)
+    scan = scan_of(scanned(10, 1, 0, index_sizes=known), scanned(20, 3, 0, index_sizes=known))
+    assert scan is not None
+    assert scan.passes is None
+
+
+def test_a_table_that_may_be_one_of_the_small_ones_is_left_out() -> None:
+    rest = IndexSizes({}, other_pages=500)
+    assert scan_of(scanned(10, 1, 0, index_sizes=rest), scanned(20, 3, 0, index_sizes=rest)) is None
+
+
+def test_what_is_read_for_other_tables_between_two_passes_is_told_apart() -> None:
+    first = scanned(10, 0, 0, pools=(pool(pages_read=1_000),))
+    last = scanned(20, 2, 100, pools=(pool(pages_read=1_700),))
+    scan = scan_of(first, last)
+    assert scan is not None
+    assert (scan.pages_read_per_pass, scan.other_pages_read_per_pass) == (50, 300)
+
+
+def counts(executions: int, rows_examined: int = 0, forced: int = 0) -> dict[Any, CountStatement]:
+    return {ORDERS: CountStatement(executions, 0.0, rows_examined, forced)}
+
+
+def counted(
+    version: str, sizes: IndexSizes | None = None, rows_fetched: int = 0, threads: str = "4", **last: Any
+) -> tuple[float | None, float | None] | None:
+    """Serial and parallel passes that two COUNT(*) make on a server of this version."""
+    more = {"of": server(version), "variables": variables(innodb_parallel_read_threads=threads)}
+    more |= {"index_sizes": sizes} if sizes else {}
+    scan = scan_of(
+        scanned(10, 0, 0, count_statements=counts(0), **more),
+        scanned(20, rows_fetched / ROWS, 0, count_statements=counts(2, **last), **more),
+    )
+    return None if scan is None else (scan.serial_passes, scan.parallel_passes)
+
+
+BOTH = IndexSizes({CLUSTERED: IndexSize(11_400, 11_350, ROWS), SECONDARY: IndexSize(300, 290, None)}, 0)
+
+
+def test_a_count_is_parallel_only_where_the_server_reads_so() -> None:
+    assert counted("8.0.14") == (0.0, 2.0)
+    assert counted("9.7.4", threads="1") == (2.0, 0.0)
+    assert counted("8.0.13") == (2.0, 0.0)
+    assert counted("5.7.44") == (2.0, 0.0)
+    assert counted("10.11.6-MariaDB") == (2.0, 0.0)
+
+
+def test_a_count_that_table_io_shows_too_is_not_counted_twice() -> None:
+    assert counted("11.8.6-MariaDB", rows_fetched=2 * ROWS, rows_examined=2 * ROWS) == (2.0, 0.0)
+
+
+def test_a_scan_beside_the_counts_is_a_pass_of_its_own() -> None:
+    assert counted("9.7.4", rows_fetched=ROWS) == (1.0, 2.0)
+    assert counted("10.11.6-MariaDB", rows_fetched=ROWS) == (3.0, 0.0)
+    assert counted("11.8.6-MariaDB", rows_fetched=3 * ROWS, rows_examined=2 * ROWS) == (3.0, 0.0)
+
+
+def test_a_count_of_a_table_with_a_secondary_index_reads_that_one() -> None:
+    assert counted("9.7.4", BOTH) is None
+    assert counted("8.0.16", BOTH) is None
+    assert counted("10.11.6-MariaDB", BOTH) is None
+
+
+def test_from_8_0_17_to_8_0_36_it_reads_the_clustered_index_all_the_same() -> None:
+    assert counted("8.0.17", BOTH) == (0.0, 2.0)
+    assert counted("8.0.36", BOTH) == (0.0, 2.0)
+    assert counted("8.0.37", BOTH) is None
+
+
+def test_a_count_that_is_told_to_reads_the_clustered_index() -> None:
+    assert counted("9.7.4", BOTH, forced=2) == (0.0, 2.0)
+    assert counted("9.7.4", BOTH, forced=1) is None
+
+
+def test_the_list_begins_with_the_most_scanned_pages() -> None:
+    names = ("a", "b", "c")
+    sizes = IndexSizes({Index("s", n, "PRIMARY"): IndexSize(100 * k, 90, 1_000) for k, n in enumerate(names, 1)}, 0)
+
+    def at(seconds: float, passes: int) -> Any:
+        rows = {Table("s", n): passes * 1_000 for n in names}
+        return scanned(seconds, 0, 0, index_sizes=sizes, table_scans=rows)
+
+    found = facts.facts(Window((at(10, 0), at(20, 2)))).lists["scans"]
+    assert [scan.table for scan in found] == ["c", "b", "a"]
