@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from advisor.contract.recommendation import Severity
-from advisor.contract.templates import FactValue, fill, placeholders
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
 from advisor.rules.file import Applies
@@ -487,33 +486,3 @@ def test_a_rule_may_leave_out_a_flavour_or_a_family(tmp_path: Path) -> None:
     applies = check.load_file(tmp_path / NAME).file.applies
     assert server("11.8.6-MariaDB") not in applies
     assert identify({"version": "8.0.36", "aurora_version": "3.08.0"}) not in applies
-
-
-def test_a_summary_shows_values_for_people() -> None:
-    values: dict[str, FactValue | None] = {
-        "a": 2_040_109_465.6,
-        "b": 0.25,
-        "c": 1234.4,
-        "d": "x{y}",
-        "e": None,
-        "f": 9.0,
-    }
-    template = "{{{a:bytes}}} {b:number} {c:number} {d} {e:bytes} {f:number} {f}"
-    assert fill(template, values) == "{1.9 GiB} 0.2 1,234 x{y} ? 9 9.0"
-    assert placeholders(template)[:2] == [("a", ":bytes"), ("b", ":number")]
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1 KiB"),
-        (1.5 * 2**20, "1.5 MiB"),
-        (2**30 * 100, "100 GiB"),
-        (1020 * 2**20, "1020 MiB"),
-        (2**50, "1024 TiB"),
-    ],
-)
-def test_bytes_are_shown_in_binary_units(value: float, shown: str) -> None:
-    assert fill("{a:bytes}", {"a": float(value)}) == shown

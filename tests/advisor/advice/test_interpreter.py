@@ -1,0 +1,202 @@
+"""A rule is evaluated on each item: it fires, is silent, is blind, or fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from advisor.advice import evaluation
+from advisor.contract.recommendation import Advice
+from advisor.observe.window import Window
+from advisor.rules.check import Rule
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.snapshot import Index, Outcome, Table
+from tests.advisor.building import advised, scanned, server, snapshot
+
+SCAN_RULE = "scan-exceeds-old-sublist"
+MakeRule = Callable[..., Rule]
+TWO = Window((snapshot(10), snapshot(20)))
+OFF_RANGE = "(setting.innodb_old_blocks_pct + 59.0)"
+NO_WORD = "setting.innodb_change_buffering + '-some'"
+
+
+def scanning(*passes: float, **sections: Any) -> Window:
+    """A table of 11,400 pages that is read from disk at each of these passes, ten seconds apart."""
+    return Window(tuple(scanned(10.0 * k, n, round(n * 11_400), **sections) for k, n in enumerate(passes)))
+
+
+def of(advice: Advice) -> tuple[list[str], list[tuple[str, str]]]:
+    return [found.rule for found in advice.recommendations], [(each.rule, each.lacks) for each in advice.blind]
+
+
+def test_the_first_condition_that_does_not_hold_silences_a_rule(make_rule: MakeRule) -> None:
+    assert of(advised(TWO, make_rule(when=["1.0 > 0.0", "1.0 > 2.0"]))) == ([], [])
+
+
+def test_an_exception_that_holds_silences_a_rule(make_rule: MakeRule) -> None:
+    assert of(advised(TWO, make_rule(unless=["1.0 > 2.0", "window.seconds > 5.0"]))) == ([], [])
+
+
+@pytest.mark.parametrize("outcome", [Outcome(0.0, 0.0, "privilege", "SELECT denied", "GRANT PROCESS ON *.*"), None])
+def test_a_rule_that_lacks_a_section_is_blind_and_says_why(make_rule: MakeRule, outcome: Outcome | None) -> None:
+    latest = snapshot(20, outcomes={"pools": outcome} if outcome else {})
+    advice = advised(Window((snapshot(10), latest)), make_rule(needs=["pools", "variables"]))
+    [blind] = advice.blind
+    assert (blind.rule, blind.lacks) == ("plain", "pools")
+    assert blind.reason == ("SELECT denied" if outcome else "not collected yet")
+    assert blind.cure == ("GRANT PROCESS ON *.*" if outcome else None)
+    assert advice.recommendations == ()
+
+
+def test_a_single_collection_makes_every_rule_blind() -> None:
+    advice = advised(Window((scanned(10, 0, 0),)))
+    assert advice.recommendations == ()
+    assert {"change-buffering-without-benefit", SCAN_RULE} <= {b.rule for b in advice.blind if b.lacks == "window"}
+
+
+def test_a_rule_for_other_servers_says_nothing(make_rule: MakeRule) -> None:
+    window = Window((snapshot(10, of=server("11.8.6-MariaDB")), snapshot(20, of=server("11.8.6-MariaDB"))))
+    assert of(advised(window, make_rule(applies={"mysql": {"from": "5.6"}}))) == ([], [])
+    assert of(advised(window, make_rule(applies={"mariadb": {"below": "11.0"}}, needs=["pools"]))) == ([], [])
+    assert of(advised(window, make_rule(applies={"mariadb": {"from": "11.0"}})))[0] == ["plain"]
+
+
+def test_a_fact_that_is_not_known_makes_a_rule_blind(make_rule: MakeRule) -> None:
+    [blind] = advised(TWO, make_rule(when=["ibuf.merges > 1.0"])).blind
+    assert (blind.lacks, blind.reason) == ("ibuf.merges", "ibuf.merges is not known")
+
+
+def test_a_let_that_is_not_known_names_the_fact_behind_it(make_rule: MakeRule) -> None:
+    check = make_rule(let={"twice": "ibuf.merges * 2.0", "more": "twice + 1.0"}, when=["more > 1.0"])
+    assert of(advised(TWO, check)) == ([], [("plain", "ibuf.merges")])
+
+
+def test_a_fact_of_a_table_that_is_not_known_names_the_table(make_rule: MakeRule) -> None:
+    check = make_rule(for_each="scans", needs=["table_scans"], when=["scan.pages_read > 1.0"])
+    [blind] = advised(scanning(0, 1, 2, table_files=None), check).blind
+    assert blind.reason == "scan.pages_read is not known for shop.orders"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"when": ["1.0 > 2.0", "ibuf.merges > 1.0"]},
+        {"when": ["ibuf.merges > 1.0", "1.0 > 2.0"]},
+        {"unless": ["ibuf.merges > 1.0", "1.0 > 0.0"]},
+        {"when": ["ibuf.merges > 1.0"], "unless": ["1.0 > 0.0"]},
+        {"when": ["1.0 > 2.0"], "let": {"broken": "double('x')"}},
+        {"when": ["double('x') > 1.0", "1.0 > 2.0"]},
+    ],
+)
+def test_what_settles_it_does_so_whatever_else_is_not_known_or_fails(make_rule: MakeRule, keys: dict[str, Any]) -> None:
+    assert of(advised(TWO, make_rule(**keys))) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"when": ["double('x') > 1.0"]}, "cannot convert string to double"),
+        ({"let": {"broken": "double('x')"}, "when": ["broken > 1.0"]}, "cannot convert string to double"),
+        ({"unless": ["double('x') > 1.0"]}, "cannot convert string to double"),
+        (
+            {"change": [{"setting": "innodb_old_blocks_pct", "value": OFF_RANGE}]},
+            "innodb_old_blocks_pct does not take 96",
+        ),
+        ({"change": [{"setting": "innodb_old_blocks_pct", "value": f"{OFF_RANGE} / 0.0"}]}, "does not take inf"),
+        ({"change": [{"setting": "innodb_change_buffering", "value": NO_WORD}]}, "does not take all-some"),
+        ({"effect": {"quantity": "q", "predicted": "0.0 / 0.0"}}, "a value is nan"),
+        ({"evidence": [{"name": "n", "value": "1.0 / 0.0", "source": "s"}]}, "a value is inf"),
+    ],
+)
+def test_a_rule_that_fails_is_a_finding_about_the_rule(make_rule: MakeRule, keys: dict[str, Any], reason: str) -> None:
+    advice = advised(TWO, make_rule(**keys), make_rule(id="other"))
+    [failed] = advice.failed
+    assert failed.rule == "plain"
+    assert reason in failed.reason
+    assert advice.blind == ()
+    assert [found.rule for found in advice.recommendations] == ["other"]
+
+
+def lasting(condition: str, **keys: float) -> dict[str, Any]:
+    return {"for_each": "scans", "needs": ["table_scans"], "lasting": {"condition": condition, **keys}}
+
+
+BUSY, QUIET = 0.5, 0.2
+BUSIER = "scan.passes >= 0.4"
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ((BUSY,) * 8, ["plain"]),
+        ((BUSY,) * 5 + (QUIET,) * 3, ["plain"]),
+        ((QUIET,) * 4 + (BUSY,) * 4, []),
+        ((BUSY,) + (QUIET,) * 7, []),
+    ],
+)
+def test_a_finding_needs_its_condition_over_the_stated_part_of_the_window(
+    make_rule: MakeRule, parts: tuple[float, ...], found: list[str]
+) -> None:
+    window = scanning(*(sum(parts[:n]) for n in range(len(parts) + 1)))
+    check = make_rule(**lasting(BUSIER, share=0.6))
+    assert of(advised(window, check))[0] == found
+
+
+def test_a_finding_that_stands_goes_later_than_it_came(make_rule: MakeRule) -> None:
+    check = make_rule(**lasting(BUSIER, share=0.6, until=0.3))
+
+    def advice(busy: int, findings: frozenset[str]) -> Advice:
+        parts = [BUSY] * busy + [QUIET] * (8 - busy)
+        window = scanning(*(sum(parts[:n]) for n in range(9)))
+        return evaluation.advise((check,), window, findings=findings)
+
+    [found] = advice(5, frozenset()).recommendations
+    findings = frozenset({found.fingerprint})
+    assert advice(4, frozenset()).recommendations == ()
+    assert [len(advice(busy, findings).recommendations) for busy in (4, 3, 2)] == [1, 1, 0]
+    assert advice(4, frozenset({"0" * 16})).recommendations == ()
+
+
+def test_parts_of_the_window_that_do_not_know_the_condition_do_not_count(make_rule: MakeRule) -> None:
+    """A pass now and then: most parts have none, and no pages read a pass."""
+    window = scanning(0, 1, 1, 1, 1, 2, 2, 2, 2)
+    check = make_rule(**lasting("scan.pages_read_per_pass >= 0.5 * scan.pages", share=1.0))
+    assert of(advised(window, check))[0] == ["plain"]
+
+
+def test_a_rule_that_runs_out_of_time_says_what_it_left_out(make_rule: MakeRule) -> None:
+    tables = [Table("s", f"t{n}") for n in range(50)]
+    sizes = IndexSizes({Index(t.schema, t.table, "PRIMARY"): IndexSize(100, 90, 1_000) for t in tables}, 0)
+    window = Window(
+        tuple(scanned(10.0 * k, 0, 0, index_sizes=sizes, table_scans=dict.fromkeys(tables, 2000 * k)) for k in range(3))
+    )
+    hasty = make_rule(for_each="scans", needs=["table_scans"], budget_seconds=1e-6)
+    advice = advised(window, hasty, make_rule(id="other"))
+    assert [found.rule for found in advice.recommendations].count("plain") == 1
+    [blind] = advice.blind
+    assert (blind.rule, blind.lacks) == ("plain", "time")
+    assert blind.reason == "1 of 50 took its 1e-06 s: the others were not looked at"
+    assert "other" in of(advice)[0]
+
+
+def test_the_time_of_a_rule_covers_the_model(make_rule: MakeRule) -> None:
+    choosing = make_rule(
+        for_each="scans",
+        needs=["table_scans"],
+        budget_seconds=1e-6,
+        choose={"model": "lru", "setting": "innodb_old_blocks_pct"},
+    )
+    [blind] = advised(scanning(0, 1, 2, 3), choosing).blind
+    assert (blind.lacks, blind.reason) == ("time", "the model took longer than the rule's time")
+
+
+def test_what_all_rules_may_take_bounds_each_of_them(make_rule: MakeRule) -> None:
+    choosing = make_rule(
+        for_each="scans", needs=["table_scans"], choose={"model": "lru", "setting": "innodb_old_blocks_pct"}
+    )
+    advice = evaluation.advise([choosing], scanning(0, 1, 2, 3), seconds=0.0)
+    assert [(each.lacks, each.reason) for each in advice.blind] == [
+        ("time", "the model took longer than the rule's time")
+    ]
