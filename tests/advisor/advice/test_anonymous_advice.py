@@ -1,4 +1,4 @@
-"""An anonymised recording gets the advice that the plain one gets, but for the names."""
+"""An anonymised recording gets the same advice as the plain one, except for names."""
 
 import json
 import re
@@ -22,11 +22,11 @@ from tests.exporter.recording.test_anonymise import STAND_IN, again, compare
 
 RULES = check.load(REPOSITORY / "rules")
 QUICK = frozenset({"counted-beside-index", "index-builds", "repeated-scan", "unprivileged", "write-pressure"})
-"""Scenarios that between them speak of schemas, tables, indexes, columns, settings, the server and the account."""
+"""Scenarios whose advice names schemas, tables, indexes, columns, settings, the server and the account."""
 
 
 def advice(rules: tuple[Rule, ...], history: list[Snapshot]) -> list[str]:
-    """What the rules say, as texts without what depends on names: fingerprints and the order."""
+    """The advice as texts, without fingerprints and order, which depend on names."""
     found = evaluation.advise(rules, Window.of(history, float("inf"))).model_dump(mode="json", by_alias=True)
     said = [*found["recommendations"], *found["blind"], *found["failed"], *found["overruled"]]
     return [json.dumps(_without_fingerprints(each), sort_keys=True, ensure_ascii=False) for each in said]
@@ -39,7 +39,7 @@ def _without_fingerprints(value: Any) -> Any:
 
 
 def plainly(said: list[str], names: dict[str, str]) -> list[str]:
-    """Advice with one word for whatever the server or its account are called, and with these names."""
+    """Advice with one word for the server and its account, and with these names."""
     texts = [STAND_IN.sub(lambda found: names.get(found[0], found[0]), each) for each in said]
     texts = [re.sub(r" TO '[^']*'@'[^']*'| FROM '[^']*'@'[^']*'", " TO somebody", each) for each in texts]
     return sorted(re.sub(r"[\w ]*(?:denied|the account may not read)[^\"]*", "refused", each) for each in texts)
@@ -53,7 +53,7 @@ def plainly(said: list[str], names: dict[str, str]) -> list[str]:
         for each in kept()
     ],
 )
-def test_the_advice_is_the_same_but_for_the_names(capture: Capture, tmp_path: Path) -> None:
+def test_anonymised_advice_differs_only_in_names(capture: Capture, tmp_path: Path) -> None:
     path = tmp_path / "anonymous.jsonl.gz"
     again(capture.recording, AnonymousRecorder(path))
     plain, anonymous = list(replay(capture.recording)), list(replay(path))
@@ -63,7 +63,7 @@ def test_the_advice_is_the_same_but_for_the_names(capture: Capture, tmp_path: Pa
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_record_can_leave_out_the_names(server: Server, run: Run, tmp_path: Path) -> None:
+def test_record_can_anonymise(server: Server, run: Run, tmp_path: Path) -> None:
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in (
             "CREATE DATABASE geheim",

@@ -1,4 +1,4 @@
-"""What becomes of findings: not wanted, contradicted, or made; each is shown somewhere."""
+"""A finding is recommended, suppressed or overruled; each is shown somewhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def setting(value: Any, name: str = "innodb_old_blocks_pct") -> list[dict[str, A
     return [{"setting": name, "value": value}]
 
 
-def test_a_rule_that_is_not_wanted_is_shown_as_suppressed_with_the_reason(make_rule: MakeRule) -> None:
+def test_an_unwanted_rule_is_suppressed_with_the_reason(make_rule: MakeRule) -> None:
     unwanted = Suppression(rule="plain", reason="we know")
     advice = evaluation.advise((make_rule(), make_rule(id="other")), TWO, suppressions=(unwanted,))
     assert ids(advice) == (["other"], ["plain"], [])
@@ -72,7 +72,7 @@ def test_a_suppression_names_a_rule_or_a_fingerprint(keys: dict[str, str]) -> No
         ),
     ],
 )
-def test_of_two_that_contradict_each_other_the_first_is_made(
+def test_of_two_contradicting_findings_the_first_is_recommended(
     make_rule: MakeRule, first: list[dict[str, Any]], second: list[dict[str, Any]], said: str
 ) -> None:
     rules = (make_rule(id="weak", change=second, confidence=0.2), make_rule(id="sure", change=first, confidence=0.9))
@@ -82,17 +82,17 @@ def test_of_two_that_contradict_each_other_the_first_is_made(
     assert said in advice.overruled[0].reason
 
 
-def test_the_same_change_twice_is_no_contradiction(make_rule: MakeRule) -> None:
+def test_the_same_change_twice_does_not_contradict(make_rule: MakeRule) -> None:
     assert ids(evaluation.advise((make_rule(), make_rule(id="other")), TWO)) == (["other", "plain"], [], [])
 
 
-def test_what_is_suppressed_overrules_nothing(make_rule: MakeRule) -> None:
+def test_a_suppressed_finding_overrules_nothing(make_rule: MakeRule) -> None:
     rules = (make_rule(id="weak", change=setting(20), confidence=0.2), make_rule(id="sure", confidence=0.9))
     advice = evaluation.advise(rules, TWO, suppressions=(Suppression(rule="sure"),))
     assert ids(advice) == (["weak"], ["sure"], [])
 
 
-def test_what_is_overruled_overrules_nothing(make_rule: MakeRule) -> None:
+def test_an_overruled_finding_overrules_nothing(make_rule: MakeRule) -> None:
     two = [*setting(20), *setting(500, "innodb_old_blocks_time")]
     rules = (
         make_rule(id="first", confidence=0.9),

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from advisor.advice import evaluation
-from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.check import Rule
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Table
+from tests.advisor.advice.windows import scanning, verdicts
 from tests.advisor.building import RULES_FOLDER, advised, captured, pool, scanned, snapshot, variables
 
 SCAN_RULE = "scan-exceeds-old-sublist"
@@ -23,16 +23,7 @@ MakeRule = Callable[..., Rule]
 TWO = Window((snapshot(10), snapshot(20)))
 
 
-def scanning(*passes: float, **sections: Any) -> Window:
-    """A table of 11,400 pages that is read from disk at each of these passes, ten seconds apart."""
-    return Window(tuple(scanned(10.0 * k, n, round(n * 11_400), **sections) for k, n in enumerate(passes)))
-
-
-def of(advice: Advice) -> tuple[list[str], list[tuple[str, str]]]:
-    return [found.rule for found in advice.recommendations], [(each.rule, each.lacks) for each in advice.blind]
-
-
-def test_the_worst_and_the_surest_come_first_and_ties_go_by_name(make_rule: MakeRule) -> None:
+def test_findings_go_by_severity_then_confidence_then_name(make_rule: MakeRule) -> None:
     rules = [
         make_rule(id=name, severity=severity, confidence=confidence)
         for name, severity, confidence in (
@@ -44,8 +35,8 @@ def test_the_worst_and_the_surest_come_first_and_ties_go_by_name(make_rule: Make
         )
     ]
     expected = ["b", "c", "a", "y", "z"]
-    assert of(advised(TWO, *rules))[0] == expected
-    assert of(advised(TWO, *reversed(rules)))[0] == expected
+    assert verdicts(advised(TWO, *rules))[0] == expected
+    assert verdicts(advised(TWO, *reversed(rules)))[0] == expected
 
 
 def test_the_same_window_gives_the_same_bytes() -> None:
@@ -53,7 +44,7 @@ def test_the_same_window_gives_the_same_bytes() -> None:
     assert len(texts) == 1
 
 
-def test_findings_of_one_rule_go_by_subject(make_rule: MakeRule) -> None:
+def test_findings_of_one_rule_are_ordered_by_subject(make_rule: MakeRule) -> None:
     tables = [Table("s", name) for name in ("b", "a", "c")]
     sizes = IndexSizes({Index(t.schema, t.table, "PRIMARY"): IndexSize(100, 90, 1_000) for t in tables}, 0)
     window = Window(
@@ -85,14 +76,14 @@ def test_the_scan_rule_fires_on_a_full_pool_and_asks_for_what_holds_the_table() 
     ids=["free pages hold it", "already followed", "nothing is read", "the old sublist holds it"],
 )
 def test_the_scan_rule_is_silent_where_its_advice_would_not_help(sections: dict[str, Any]) -> None:
-    assert SCAN_RULE not in of(advised(scanning(0, 1, 2, 3, **sections)))[0]
+    assert SCAN_RULE not in verdicts(advised(scanning(0, 1, 2, 3, **sections)))[0]
 
 
 def test_the_scan_rule_waits_for_two_passes() -> None:
-    assert SCAN_RULE not in of(advised(scanning(0, 0.5, 1.9)))[0]
+    assert SCAN_RULE not in verdicts(advised(scanning(0, 0.5, 1.9)))[0]
 
 
-def test_an_hour_of_a_hundred_scanned_tables_is_judged_in_a_moment() -> None:
+def test_an_hour_of_a_hundred_scanned_tables_is_evaluated_quickly() -> None:
     tables = [Table("s", f"t{n}") for n in range(100)]
     sizes = IndexSizes({Index(t.schema, t.table, "PRIMARY"): IndexSize(10_000, 9_900, 80_000) for t in tables}, 0)
     window = Window(
@@ -117,4 +108,4 @@ def test_an_hour_of_a_hundred_scanned_tables_is_judged_in_a_moment() -> None:
 
 
 def test_no_rules_give_empty_advice() -> None:
-    assert of(evaluation.advise((), TWO)) == ([], [])
+    assert verdicts(evaluation.advise((), TWO)) == ([], [])

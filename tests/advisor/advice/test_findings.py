@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.snapshot import Index, Table
-from tests.advisor.building import advised, scanned, server, snapshot
+from tests.advisor.advice.windows import scanning, verdicts
+from tests.advisor.building import advised, server, snapshot
 
 MakeRule = Callable[..., Rule]
 TWO = Window((snapshot(10), snapshot(20)))
-
-
-def scanning(*passes: float, **sections: Any) -> Window:
-    """A table of 11,400 pages that is read from disk at each of these passes, ten seconds apart."""
-    return Window(tuple(scanned(10.0 * k, n, round(n * 11_400), **sections) for k, n in enumerate(passes)))
-
-
-def of(advice: Advice) -> tuple[list[str], list[tuple[str, str]]]:
-    return [found.rule for found in advice.recommendations], [(each.rule, each.lacks) for each in advice.blind]
 
 
 def test_a_rule_that_holds_gives_a_recommendation(make_rule: MakeRule) -> None:
@@ -46,7 +36,7 @@ def test_a_rule_that_holds_gives_a_recommendation(make_rule: MakeRule) -> None:
 
 def test_a_setting_that_the_server_lacks_cannot_be_advised(make_rule: MakeRule) -> None:
     check = make_rule(change=[{"setting": "innodb_ddl_threads", "value": 4}])
-    assert of(advised(TWO, check)) == ([], [("plain", "setting.innodb_ddl_threads")])
+    assert verdicts(advised(TWO, check)) == ([], [("plain", "setting.innodb_ddl_threads")])
 
 
 def test_set_persist_is_advised_to_mysql_8_and_later_only(make_rule: MakeRule) -> None:
@@ -66,7 +56,7 @@ def test_set_persist_is_advised_to_mysql_8_and_later_only(make_rule: MakeRule) -
     ]
 
 
-def test_items_whose_own_condition_fails_or_is_not_known_are_left_out(make_rule: MakeRule) -> None:
+def test_changes_and_actions_whose_condition_is_false_or_not_known_are_left_out(make_rule: MakeRule) -> None:
     check = make_rule(
         change=[
             {"setting": "innodb_old_blocks_pct", "value": 80, "if": "1.0 > 2.0"},
@@ -82,19 +72,19 @@ def test_items_whose_own_condition_fails_or_is_not_known_are_left_out(make_rule:
     assert [(each.do, each.apply) for each in found.actions] == [("wait 10 s", ("DO SLEEP(10)",))]
 
 
-def test_a_finding_with_nothing_left_to_do_is_none(make_rule: MakeRule) -> None:
+def test_a_finding_without_a_change_or_action_is_dropped(make_rule: MakeRule) -> None:
     check = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": 80, "if": "1.0 > 2.0"}])
-    assert of(advised(TWO, check)) == ([], [])
+    assert verdicts(advised(TWO, check)) == ([], [])
 
 
-def test_a_setting_that_has_the_value_already_is_not_advised(make_rule: MakeRule) -> None:
+def test_a_change_to_the_present_value_is_not_advised(make_rule: MakeRule) -> None:
     there = {"setting": "innodb_old_blocks_pct", "value": 37}
-    assert of(advised(TWO, make_rule(change=[there]))) == ([], [])
+    assert verdicts(advised(TWO, make_rule(change=[there]))) == ([], [])
     [found] = advised(TWO, make_rule(change=[there, {"setting": "innodb_old_blocks_time", "value": 0}])).recommendations
     assert [each.setting for each in found.changes] == ["innodb_old_blocks_time"]
 
 
-def test_an_action_is_made_for_the_service_that_it_is_advised_to(make_rule: MakeRule) -> None:
+def test_an_action_fits_the_cloud_service(make_rule: MakeRule) -> None:
     acting = make_rule(action=[{"do": "stop", "apply": ["SET GLOBAL innodb_fast_shutdown = 0"]}])
     rds = replace(server(), managed="rds")
     [found] = advised(Window((snapshot(10, of=rds), snapshot(20, of=rds))), acting).recommendations

@@ -13,6 +13,7 @@ from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Outcome, Table
+from tests.advisor.advice.windows import scanning, verdicts
 from tests.advisor.building import advised, scanned, server, snapshot
 
 SCAN_RULE = "scan-exceeds-old-sublist"
@@ -22,21 +23,12 @@ OFF_RANGE = "(setting.innodb_old_blocks_pct + 59.0)"
 NO_WORD = "setting.innodb_change_buffering + '-some'"
 
 
-def scanning(*passes: float, **sections: Any) -> Window:
-    """A table of 11,400 pages that is read from disk at each of these passes, ten seconds apart."""
-    return Window(tuple(scanned(10.0 * k, n, round(n * 11_400), **sections) for k, n in enumerate(passes)))
+def test_a_false_condition_silences_a_rule(make_rule: MakeRule) -> None:
+    assert verdicts(advised(TWO, make_rule(when=["1.0 > 0.0", "1.0 > 2.0"]))) == ([], [])
 
 
-def of(advice: Advice) -> tuple[list[str], list[tuple[str, str]]]:
-    return [found.rule for found in advice.recommendations], [(each.rule, each.lacks) for each in advice.blind]
-
-
-def test_the_first_condition_that_does_not_hold_silences_a_rule(make_rule: MakeRule) -> None:
-    assert of(advised(TWO, make_rule(when=["1.0 > 0.0", "1.0 > 2.0"]))) == ([], [])
-
-
-def test_an_exception_that_holds_silences_a_rule(make_rule: MakeRule) -> None:
-    assert of(advised(TWO, make_rule(unless=["1.0 > 2.0", "window.seconds > 5.0"]))) == ([], [])
+def test_a_true_exception_silences_a_rule(make_rule: MakeRule) -> None:
+    assert verdicts(advised(TWO, make_rule(unless=["1.0 > 2.0", "window.seconds > 5.0"]))) == ([], [])
 
 
 @pytest.mark.parametrize("outcome", [Outcome(0.0, 0.0, "privilege", "SELECT denied", "GRANT PROCESS ON *.*"), None])
@@ -56,11 +48,11 @@ def test_a_single_collection_makes_every_rule_blind() -> None:
     assert {"change-buffering-without-benefit", SCAN_RULE} <= {b.rule for b in advice.blind if b.lacks == "window"}
 
 
-def test_a_rule_for_other_servers_says_nothing(make_rule: MakeRule) -> None:
+def test_a_rule_for_other_servers_is_silent(make_rule: MakeRule) -> None:
     window = Window((snapshot(10, of=server("11.8.6-MariaDB")), snapshot(20, of=server("11.8.6-MariaDB"))))
-    assert of(advised(window, make_rule(applies={"mysql": {"from": "5.6"}}))) == ([], [])
-    assert of(advised(window, make_rule(applies={"mariadb": {"below": "11.0"}}, needs=["pools"]))) == ([], [])
-    assert of(advised(window, make_rule(applies={"mariadb": {"from": "11.0"}})))[0] == ["plain"]
+    assert verdicts(advised(window, make_rule(applies={"mysql": {"from": "5.6"}}))) == ([], [])
+    assert verdicts(advised(window, make_rule(applies={"mariadb": {"below": "11.0"}}, needs=["pools"]))) == ([], [])
+    assert verdicts(advised(window, make_rule(applies={"mariadb": {"from": "11.0"}})))[0] == ["plain"]
 
 
 def test_a_fact_that_is_not_known_makes_a_rule_blind(make_rule: MakeRule) -> None:
@@ -70,7 +62,7 @@ def test_a_fact_that_is_not_known_makes_a_rule_blind(make_rule: MakeRule) -> Non
 
 def test_a_let_that_is_not_known_names_the_fact_behind_it(make_rule: MakeRule) -> None:
     check = make_rule(let={"twice": "ibuf.merges * 2.0", "more": "twice + 1.0"}, when=["more > 1.0"])
-    assert of(advised(TWO, check)) == ([], [("plain", "ibuf.merges")])
+    assert verdicts(advised(TWO, check)) == ([], [("plain", "ibuf.merges")])
 
 
 def test_a_fact_of_a_table_that_is_not_known_names_the_table(make_rule: MakeRule) -> None:
@@ -90,8 +82,10 @@ def test_a_fact_of_a_table_that_is_not_known_names_the_table(make_rule: MakeRule
         {"when": ["double('x') > 1.0", "1.0 > 2.0"]},
     ],
 )
-def test_what_settles_it_does_so_whatever_else_is_not_known_or_fails(make_rule: MakeRule, keys: dict[str, Any]) -> None:
-    assert of(advised(TWO, make_rule(**keys))) == ([], [])
+def test_a_condition_that_says_no_settles_it_even_if_others_are_not_known_or_fail(
+    make_rule: MakeRule, keys: dict[str, Any]
+) -> None:
+    assert verdicts(advised(TWO, make_rule(**keys))) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +104,7 @@ def test_what_settles_it_does_so_whatever_else_is_not_known_or_fails(make_rule: 
         ({"evidence": [{"name": "n", "value": "1.0 / 0.0", "source": "s"}]}, "a value is inf"),
     ],
 )
-def test_a_rule_that_fails_is_a_finding_about_the_rule(make_rule: MakeRule, keys: dict[str, Any], reason: str) -> None:
+def test_a_rule_that_fails_is_reported_as_failed(make_rule: MakeRule, keys: dict[str, Any], reason: str) -> None:
     advice = advised(TWO, make_rule(**keys), make_rule(id="other"))
     [failed] = advice.failed
     assert failed.rule == "plain"
@@ -136,15 +130,15 @@ BUSIER = "scan.passes >= 0.4"
         ((BUSY,) + (QUIET,) * 7, []),
     ],
 )
-def test_a_finding_needs_its_condition_over_the_stated_part_of_the_window(
+def test_a_finding_needs_its_lasting_condition_in_enough_slices(
     make_rule: MakeRule, parts: tuple[float, ...], found: list[str]
 ) -> None:
     window = scanning(*(sum(parts[:n]) for n in range(len(parts) + 1)))
     check = make_rule(**lasting(BUSIER, share=0.6))
-    assert of(advised(window, check))[0] == found
+    assert verdicts(advised(window, check))[0] == found
 
 
-def test_a_finding_that_stands_goes_later_than_it_came(make_rule: MakeRule) -> None:
+def test_a_finding_clears_later_than_it_came(make_rule: MakeRule) -> None:
     check = make_rule(**lasting(BUSIER, share=0.6, until=0.3))
 
     def advice(busy: int, findings: frozenset[str]) -> Advice:
@@ -159,14 +153,14 @@ def test_a_finding_that_stands_goes_later_than_it_came(make_rule: MakeRule) -> N
     assert advice(4, frozenset({"0" * 16})).recommendations == ()
 
 
-def test_parts_of_the_window_that_do_not_know_the_condition_do_not_count(make_rule: MakeRule) -> None:
-    """A pass now and then: most parts have none, and no pages read a pass."""
+def test_slices_without_a_known_condition_do_not_count(make_rule: MakeRule) -> None:
+    """Rare passes: most slices have none, and no pages read per pass."""
     window = scanning(0, 1, 1, 1, 1, 2, 2, 2, 2)
     check = make_rule(**lasting("scan.pages_read_per_pass >= 0.5 * scan.pages", share=1.0))
-    assert of(advised(window, check))[0] == ["plain"]
+    assert verdicts(advised(window, check))[0] == ["plain"]
 
 
-def test_a_rule_that_runs_out_of_time_says_what_it_left_out(make_rule: MakeRule) -> None:
+def test_a_rule_that_runs_out_of_time_says_how_many_items_are_left(make_rule: MakeRule) -> None:
     tables = [Table("s", f"t{n}") for n in range(50)]
     sizes = IndexSizes({Index(t.schema, t.table, "PRIMARY"): IndexSize(100, 90, 1_000) for t in tables}, 0)
     window = Window(
@@ -178,7 +172,7 @@ def test_a_rule_that_runs_out_of_time_says_what_it_left_out(make_rule: MakeRule)
     [blind] = advice.blind
     assert (blind.rule, blind.lacks) == ("plain", "time")
     assert blind.reason == "1 of 50 took its 1e-06 s: the others were not looked at"
-    assert "other" in of(advice)[0]
+    assert "other" in verdicts(advice)[0]
 
 
 def test_the_time_of_a_rule_covers_the_model(make_rule: MakeRule) -> None:
@@ -192,7 +186,7 @@ def test_the_time_of_a_rule_covers_the_model(make_rule: MakeRule) -> None:
     assert (blind.lacks, blind.reason) == ("time", "the model took longer than the rule's time")
 
 
-def test_what_all_rules_may_take_bounds_each_of_them(make_rule: MakeRule) -> None:
+def test_the_time_of_all_rules_bounds_each_rule(make_rule: MakeRule) -> None:
     choosing = make_rule(
         for_each="scans", needs=["table_scans"], choose={"model": "lru", "setting": "innodb_old_blocks_pct"}
     )

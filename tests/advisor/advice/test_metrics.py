@@ -1,4 +1,4 @@
-"""The rules and what they say as metrics: one series a change, and for every rule whether it could see."""
+"""Rules and advice as metrics: one series for each change, and for each rule whether it is blind."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_findings_whose_labels_are_the_same_are_one_series() -> None:
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mariadb-11.8/idle", "mysql-5.6/idle", "odd names"])
-def test_promtool_has_nothing_to_say(name: str) -> None:
+def test_promtool_accepts_the_metrics(name: str) -> None:
     odd = advice(found({"schema": 'a"b\\', "table": "c\nd\u00e9{}"}, saved=1.0), found({"schema": "x"}))
     text = exposed(odd if name == "odd names" else advised(captured(name)))
     assert "innodb_advisor_rule_blind" in text

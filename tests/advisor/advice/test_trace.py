@@ -38,12 +38,12 @@ def test_every_condition_that_says_no_is_named_with_its_values(make_rule: MakeRu
     ]
 
 
-def test_a_name_in_a_text_is_no_name(make_rule: MakeRule) -> None:
+def test_a_name_in_a_string_is_not_a_name(make_rule: MakeRule) -> None:
     found = make_rule(when=["'pool.pages' == \"pool.pages or not\""])
     assert explained(found, window()) == ["when `'pool.pages' == \"pool.pages or not\"` is false"]
 
 
-def test_what_is_not_known_is_no_reason_but_what_says_no_beside_it_is(make_rule: MakeRule) -> None:
+def test_a_condition_that_is_not_known_is_not_a_reason(make_rule: MakeRule) -> None:
     found = make_rule(when=["ibuf.merges > 0.0", "ibuf.merges > 0.0 && pool.pages < 0.0"])
     assert explained(found, window()) == [
         "when `ibuf.merges > 0.0 && pool.pages < 0.0` is false  (ibuf.merges = not known, pool.pages = 16,382)"
@@ -61,23 +61,23 @@ def test_every_item_is_explained_by_its_name(make_rule: MakeRule) -> None:
     assert explained(found, window()) == ["shop.orders: when `scan.passes > 3.0` is false  (scan.passes = 2)"]
 
 
-def test_there_may_be_nothing_to_look_at(make_rule: MakeRule) -> None:
+def test_an_empty_list_is_a_reason(make_rule: MakeRule) -> None:
     found = make_rule(for_each="scans")
     assert explained(found, captured("mysql-9.7/idle")) == ["there is nothing in scans"]
 
 
-def test_the_rule_may_be_for_other_servers(make_rule: MakeRule) -> None:
+def test_a_rule_for_other_servers_says_so(make_rule: MakeRule) -> None:
     found = make_rule(applies={"mariadb": {"from": "10.5"}})
     assert explained(found, window(of=server("8.4.3"))) == ["the rule does not apply to mysql 8.4.3"]
 
 
-def test_what_did_not_last_is_said(make_rule: MakeRule) -> None:
+def test_a_condition_that_did_not_last_is_a_reason(make_rule: MakeRule) -> None:
     found = make_rule(lasting={"condition": "pool.pages_read > 100000.0"})
     [said] = explained(found, window())
     assert said == ("lasting `pool.pages_read > 100000.0` held in 0 of 1 slices of the window, of which 60% are needed")
 
 
-def test_what_the_model_chose_is_among_the_values(make_rule: MakeRule) -> None:
+def test_the_choice_of_the_model_is_among_the_values(make_rule: MakeRule) -> None:
     chosen = {"model": "lru", "setting": "innodb_old_blocks_pct"}
     found = make_rule(for_each="scans", choose=chosen, unless=["choice.value == 60.0"])
     assert explained(found, captured("mysql-9.7/repeated-scan")) == [
@@ -85,7 +85,7 @@ def test_what_the_model_chose_is_among_the_values(make_rule: MakeRule) -> None:
     ]
 
 
-def test_advice_that_this_server_cannot_take_is_said(make_rule: MakeRule) -> None:
+def test_advice_that_the_server_cannot_follow_is_a_reason(make_rule: MakeRule) -> None:
     found = make_rule(change=[{"setting": "innodb_change_buffering", "value": "'none'"}])
     aurora = replace(server("8.0.32"), flavour="aurora", managed="aurora")
     assert explained(found, window(of=server("8.0.32"))) == []
@@ -94,7 +94,7 @@ def test_advice_that_this_server_cannot_take_is_said(make_rule: MakeRule) -> Non
     ]
 
 
-def test_the_first_condition_that_says_no_is_enough_where_nobody_asks_for_more(make_rule: MakeRule) -> None:
+def test_one_reason_is_enough_unless_every_reason_is_asked_for(make_rule: MakeRule) -> None:
     found = make_rule(when=["pool.pages > 0.0", "pool.pages < 0.0", "pool.pages < 1.0"])
     [each] = evaluate([found], window())
     assert [refusal.key for refusal in each.refusals] == ["when"]

@@ -1,4 +1,4 @@
-"""A change is written for the server at hand; tests/live/test_changes.py has real servers take them."""
+"""A change is written for the server at hand; tests/live/test_changes.py tries changes on real servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMBER = identify({"version": "9.7.4", "group_replication_group_name": "8a94f357
 WINDOWS = identify({"version": "8.4.5", "version_compile_os": "Win64"})
 
 
-def test_a_number_and_a_word_are_written_as_sql_and_option_files_have_them() -> None:
+def test_numbers_and_words_are_written_for_sql_and_option_files() -> None:
     number = change_on(MYSQL, "innodb_old_blocks_pct", 37.0, 60.0)
     assert (number.from_, number.to, number.dynamic) == (37, 60, True)
     assert number.apply == ("SET GLOBAL innodb_old_blocks_pct = 60",)
@@ -34,7 +34,7 @@ def test_a_number_and_a_word_are_written_as_sql_and_option_files_have_them() -> 
     assert switch.apply == ("SET GLOBAL innodb_buffer_pool_dump_at_shutdown = ON",)
 
 
-def test_a_quote_in_a_value_stays_one() -> None:
+def test_a_quote_in_a_value_is_escaped() -> None:
     assert change_on(OLD, "innodb_change_buffering", "it's", "a'b").rollback == (
         "SET GLOBAL innodb_change_buffering = 'it''s'",
     )
@@ -52,11 +52,11 @@ def test_set_persist_is_written_only_where_the_server_has_it(of: Server) -> None
     assert change_on(of, "innodb_flush_method", "fsync", "O_DIRECT").persist == ()
 
 
-def test_a_rollback_needs_the_value_found() -> None:
+def test_a_rollback_needs_the_present_value() -> None:
     assert change_on(MYSQL, "innodb_old_blocks_pct", None, 60.0).rollback == ()
 
 
-def test_what_takes_a_restart_has_a_line_for_it_and_what_keeps_it_until_then() -> None:
+def test_a_change_by_restart_has_an_option_file_line_and_persist_only() -> None:
     changed = change_on(MYSQL, "innodb_flush_method", "fsync", "O_DIRECT")
     assert (changed.dynamic, changed.apply) == (False, ())
     assert changed.persist == ("SET PERSIST_ONLY innodb_flush_method = 'O_DIRECT'",)
@@ -64,13 +64,13 @@ def test_what_takes_a_restart_has_a_line_for_it_and_what_keeps_it_until_then() -
     assert (changed.config, changed.via) == ("innodb_flush_method = O_DIRECT", "option file and restart")
 
 
-def test_what_cannot_be_persisted_has_the_line_only() -> None:
+def test_a_setting_that_cannot_be_persisted_has_the_line_only() -> None:
     changed = change_on(MYSQL, "innodb_buffer_pool_load_at_startup", "OFF", "ON")
     assert (changed.apply, changed.persist, changed.rollback) == ((), (), ())
     assert changed.config == "innodb_buffer_pool_load_at_startup = ON"
 
 
-def test_a_setting_that_older_versions_take_at_start_only_is_not_set_there() -> None:
+def test_a_setting_that_needs_a_restart_in_older_versions_has_no_statement_there() -> None:
     changed = change_on(server("5.6.24"), "innodb_buffer_pool_size", 2.0**27, 2.0**28)
     assert (changed.dynamic, changed.apply, changed.via) == (False, (), "option file and restart")
 
@@ -92,7 +92,7 @@ def test_a_managed_server_names_the_place_and_gets_no_statement(of: Server, via:
     assert change_on(of, "performance_schema", "OFF", "ON").note == ("It takes effect when the instance is restarted.")
 
 
-def test_a_setting_of_sessions_says_whom_it_reaches() -> None:
+def test_a_session_setting_says_which_sessions_it_reaches() -> None:
     changed = change_on(MYSQL, "innodb_ddl_threads", 4.0, 8.0)
     assert changed.note == "Open sessions keep their value; only new sessions get this one."
 
@@ -118,7 +118,7 @@ def test_a_group_is_restarted_one_member_at_a_time() -> None:
         (WINDOWS, "innodb_flush_method", "O_DIRECT", "innodb_flush_method cannot be 'O_DIRECT' there"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_there_is_refused_with_the_reason(
+def test_an_impossible_change_is_refused_with_the_reason(
     of: Server, setting: str, value: SettingValue, why: str
 ) -> None:
     said = refuses(of, setting, value)
@@ -136,16 +136,16 @@ def test_what_cannot_be_done_there_is_refused_with_the_reason(
         (server("26.7.0"), "innodb_redo_log_capacity", 2.0**38),
     ],
 )
-def test_what_can_be_done_there_is_not_refused(of: Server, setting: str, value: SettingValue) -> None:
+def test_a_possible_change_is_not_refused(of: Server, setting: str, value: SettingValue) -> None:
     assert refuses(of, setting, value) is None
 
 
-def test_a_setting_that_nobody_knows_is_a_mistake_of_the_caller() -> None:
+def test_an_unknown_setting_is_an_error_of_the_caller() -> None:
     with pytest.raises(KeyError):
         refuses(MYSQL, "innodb_old_blocks", 1.0)
 
 
-def test_a_value_beyond_what_a_running_server_takes_needs_a_restart() -> None:
+def test_a_value_that_a_running_server_does_not_accept_needs_a_restart() -> None:
     changed = at_restart(change_on(MARIADB, "innodb_buffer_pool_size", 2.0**27, 2.0**34))
     assert (changed.dynamic, changed.apply, changed.rollback, changed.persist) == (False, (), (), ())
     assert (changed.via, changed.config) == ("option file and restart", "innodb_buffer_pool_size = 17179869184")
@@ -153,7 +153,7 @@ def test_a_value_beyond_what_a_running_server_takes_needs_a_restart() -> None:
     assert managed.via == "DB parameter group (Amazon RDS)"
 
 
-def test_an_action_on_a_service_names_the_place_of_the_statements_that_it_does_not_take() -> None:
+def test_an_action_on_a_service_names_the_place_for_refused_statements() -> None:
     action = Action(
         do="stop buffering",
         apply=("SET GLOBAL innodb_change_buffering = 'none'", "ANALYZE TABLE t"),

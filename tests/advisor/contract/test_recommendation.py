@@ -1,4 +1,4 @@
-"""The contract: stable names, statements that can be run as they stand, and the shape that the design promises."""
+"""The contract: stable names, a stable shape, and statements that run unchanged."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_json_is_read_back_as_the_same_advice() -> None:
     assert Advice.model_validate_json(advice.model_dump_json(by_alias=True)) == advice
 
 
-def test_what_the_contract_does_not_know_is_refused() -> None:
+def test_unknown_keys_are_refused() -> None:
     [found] = advised(captured("mysql-9.7/repeated-scan")).recommendations
     with pytest.raises(ValidationError):
         Recommendation.model_validate(found.model_dump() | {"surprise": 1})

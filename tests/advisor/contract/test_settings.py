@@ -1,4 +1,4 @@
-"""What people and servers write of a setting is understood; tests/live/test_changes.py asks the servers themselves."""
+"""Values of settings are parsed as people and servers write them; tests/live/test_changes.py tries real servers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_only_a_value_of_its_kind_and_range_is_accepted(name: str, value: Settin
         ("innodb_random_read_ahead", 0.0, "OFF"),
     ],
 )
-def test_what_a_person_writes_is_understood(name: str, written: SettingValue, value: SettingValue) -> None:
+def test_values_are_parsed_as_people_write_them(name: str, written: SettingValue, value: SettingValue) -> None:
     assert SETTINGS[name].parse(written) == value
 
 
@@ -83,7 +83,7 @@ def test_what_a_person_writes_is_understood(name: str, written: SettingValue, va
         ("innodb_change_buffering", 1.0, "1 is not one of none, inserts, deletes, changes, purges, all"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_what_would_be(name: str, written: SettingValue, said: str) -> None:
+def test_an_invalid_value_is_refused_with_the_accepted_ones(name: str, written: SettingValue, said: str) -> None:
     with pytest.raises(ValueError, match="is not") as caught:
         SETTINGS[name].parse(written)
     assert str(caught.value) == said
@@ -109,7 +109,7 @@ def test_a_setting_exists_in_some_versions(version: str, *, present: bool) -> No
     assert SETTINGS["innodb_old_blocks_pct"].exists_on(server_of(version))
 
 
-def test_what_is_taken_depends_on_the_server() -> None:
+def test_accepted_values_depend_on_the_server() -> None:
     capacity, shutdown = SETTINGS["innodb_redo_log_capacity"], SETTINGS["innodb_fast_shutdown"]
     large = 2.0**38
     assert capacity.accepts(large)
@@ -121,7 +121,7 @@ def test_what_is_taken_depends_on_the_server() -> None:
         shutdown.parse("3", server_of("9.7.4"))
 
 
-def test_windows_has_words_of_its_own() -> None:
+def test_windows_has_its_own_words() -> None:
     windows = identify({"version": "8.4.5", "version_compile_os": "Win64"})
     assert SETTINGS["innodb_flush_method"].accepts("O_DIRECT", server_of("8.4.5"))
     assert not SETTINGS["innodb_flush_method"].accepts("O_DIRECT", windows)

@@ -37,6 +37,6 @@ def test_a_field_is_a_fact() -> None:
 
 
 @pytest.mark.parametrize("shape", [Unexplained, Whole])
-def test_a_field_without_a_meaning_or_of_another_type_is_no_fact(shape: type) -> None:
+def test_a_field_without_a_meaning_or_of_another_type_is_refused(shape: type) -> None:
     with pytest.raises(TypeError, match=r"pages must be Annotated"):
         declared(shape)

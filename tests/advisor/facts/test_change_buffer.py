@@ -1,4 +1,4 @@
-"""Facts of the change buffer: what is counted as a read for a change, and what is not known."""
+"""Facts of the change buffer: reads that changes explain, merges, and predictions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = variables(innodb_change_buffering="none", innodb_change_buffer_max_si
 
 
 def at(seconds: float, *, inserted: int = 0, fetched: int = 0, read: int = 0, **sections: Any) -> Snapshot:
-    """A server that keeps nothing of an index of 10,000 leaf pages."""
+    """A server with an index of 10,000 leaf pages, none of them in the pool."""
     known: dict[str, Any] = {
         "of": server("9.7.4"),
         "status": {
@@ -61,7 +61,7 @@ def facts(**at_the_end: Any) -> ChangeBufferFacts:
     return change_buffer(Window((at(0.0, **beginning), at(SECONDS, **at_the_end))))
 
 
-def test_a_read_for_each_change_to_a_non_unique_index_is_one_of_writing() -> None:
+def test_reads_for_changes_to_a_non_unique_index_are_reads_of_writes() -> None:
     found = facts(inserted=20_000, read=19_000)
     assert found.index_changes_per_second == 2_000.0
     assert found.write_reads_per_second == 1_900.0
@@ -70,14 +70,14 @@ def test_a_read_for_each_change_to_a_non_unique_index_is_one_of_writing() -> Non
     assert found.expected_reads_per_second < 1_900.0
 
 
-def test_no_more_reads_are_of_writing_than_there_are_changes_to_pages_that_are_not_in_the_pool() -> None:
+def test_reads_of_writes_are_at_most_the_changes_to_absent_pages() -> None:
     assert facts(inserted=1_000, read=19_000).write_reads_per_second == 100.0
     half = facts(inserted=20_000, read=19_000, cached_indexes=CachedIndexes({KEY: 5_000}, 0))
     assert (half.resident_share, half.write_reads_per_second) == (0.5, 1_000.0)
     assert facts(inserted=20_000, read=0).write_reads_per_second in (0.0, None)
 
 
-def test_before_8_0_only_reads_that_the_rows_read_cannot_explain_are_of_writing() -> None:
+def test_before_8_0_reads_of_writes_are_reads_that_rows_read_do_not_explain() -> None:
     old: dict[str, Any] = {"of": server("5.6.24"), "cached_indexes": None}
     assert facts(inserted=20_000, read=19_000, fetched=0, **old).write_reads_per_second == 1_900.0
     assert facts(inserted=20_000, read=19_000, fetched=5_000, **old).write_reads_per_second == 900.0
@@ -98,7 +98,7 @@ def test_tables_that_are_hardly_read_do_not_count() -> None:
     assert found.index_changes_per_second == 2_000.0
 
 
-def test_what_is_not_known_is_none() -> None:
+def test_missing_sources_give_none() -> None:
     assert facts(inserted=20_000, read=19_000, indexes=None).write_reads_per_second is None
     assert facts(inserted=20_000, read=19_000, pools=None).expected_reads_per_second is None
     bare = change_buffer(Window((snapshot(0.0), snapshot(10.0))))
@@ -111,7 +111,7 @@ def test_mariadb_gets_no_prediction() -> None:
     assert found.expected_reads_per_second is None
 
 
-def test_a_real_buffer_that_works_is_seen_as_such() -> None:
+def test_a_real_buffer_at_work_is_measured() -> None:
     found = change_buffer(captured("mysql-9.7/change-buffer-small"))
     assert found.operations_per_merge == pytest.approx(found.expected_operations_per_merge, rel=0.3)
     assert found.best_max_size is not None
@@ -137,11 +137,11 @@ def test_merges_and_their_operations_are_counted(name: str, operations_per_merge
     assert found.operations_per_merge == (found.merged_operations or 0) / truth["merges"]
 
 
-def test_no_merges_have_no_operations_each() -> None:
+def test_without_merges_operations_per_merge_are_not_known() -> None:
     found = facts_of("mysql-9.7/idle").ibuf
     assert (found.merges, found.operations_per_merge) == (0.0, None)
 
 
-def test_a_server_without_a_change_buffer_gives_no_facts_of_one() -> None:
+def test_a_server_without_a_change_buffer_has_no_facts_of_it() -> None:
     found = facts_of("mariadb-11.8/idle").ibuf
     assert {getattr(found, each.name) for each in fields(found)} == {None}

@@ -15,7 +15,7 @@ from tests.advisor.facts.capture_facts import facts_of
 CLUSTERED = Index("shop", "orders", "PRIMARY")
 
 
-def test_a_count_of_a_table_without_a_secondary_index_is_known_with_the_index_that_it_lacks() -> None:
+def test_a_counted_table_without_a_secondary_index_has_the_size_of_the_missing_one() -> None:
     [counted] = facts_of("mysql-9.7/counted-without-index").lists["counted"]
     assert (counted.subject, counted.counts, counted.secondary_pages) == ({"schema": "shop", "table": "orders"}, 4, 0)
     assert (counted.key, counted.pages, counted.clustered_by_bug) == ("`id`", 1507, False)

@@ -17,7 +17,7 @@ CLUSTERED = Index("shop", "orders", "PRIMARY")
 MIB = 1 << 20
 
 
-def test_a_build_is_seen_and_its_work_foretold() -> None:
+def test_a_build_is_seen_and_its_work_predicted() -> None:
     found = facts_of("mysql-9.7/index-builds").ddl
     assert (found.seen, found.builds, found.table, found.index, found.built) == (True, 8, "notes", "by_text", False)
     assert found.index_bytes == pytest.approx(200_000 * 255, rel=0.02)
@@ -27,13 +27,13 @@ def test_a_build_is_seen_and_its_work_foretold() -> None:
     assert 7 * (found.index_bytes or 0) < (found.written_bytes or 0) < 8 * (found.index_bytes or 0)
 
 
-def test_a_build_under_way_is_seen() -> None:
+def test_a_build_in_progress_is_seen() -> None:
     stage = Stage("alter table (merge sort)", 1, 2)
     window = Window(tuple(snapshot(at, ddl=Ddl(0, 0, stages, 0, 0.0)) for at, stages in ((10, (stage,)), (20, ()))))
     assert facts.facts(window).ddl.seen is True
 
 
-def test_no_build_is_a_fact_and_no_source_is_none() -> None:
+def test_without_a_build_seen_is_false_and_without_a_source_none() -> None:
     assert facts_of("mysql-9.7/idle").ddl.seen is False
     assert facts_of("mysql-9.7/unprivileged").ddl.seen is None
 
@@ -43,7 +43,7 @@ def test_a_server_without_secondary_indexes_has_nothing_to_merge() -> None:
     assert (found.index_bytes, found.merge_passes, found.index) == (0.0, 0.0, None)
 
 
-def test_an_index_that_appears_in_the_window_is_the_one_that_was_built() -> None:
+def test_an_index_that_appears_in_the_window_was_built() -> None:
     rows = {CLUSTERED: IndexSize(11_400, 11_350, ROWS, ("id",)), _index("old"): IndexSize(900, 890, None, ("a",))}
     new = rows | {_index("new"): IndexSize(300, 290, None, ("b",))}
     settings = variables(innodb_ddl_buffer_size=str(MIB), innodb_parallel_read_threads="4")

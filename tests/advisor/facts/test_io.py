@@ -25,7 +25,7 @@ from tests.advisor.building import captured, pool, server, snapshot
         ({}, (None, None)),
     ],
 )
-def test_the_page_cache_is_used_as_the_setting_that_counts_says(
+def test_the_setting_in_effect_tells_whether_the_page_cache_is_used(
     settings: dict[str, str], said: tuple[bool | None, str | None]
 ) -> None:
     found = io(Window((snapshot(100, variables=settings),)))
@@ -48,14 +48,14 @@ def test_the_page_cache_is_used_as_the_setting_that_counts_says(
         ({}, {"innodb_log_file_size": "500", "innodb_log_files_in_group": "2"}, None),
     ],
 )
-def test_the_checkpoints_age_is_a_share_of_where_writers_wait(
+def test_the_checkpoint_age_is_a_share_of_its_limit(
     status: dict[str, float], settings: dict[str, str], share: float | None
 ) -> None:
     found = io(Window((snapshot(100, status={"uptime": 100.0} | status, variables=settings),)))
     assert found.checkpoint_age_share == (None if share is None else pytest.approx(share))
 
 
-def test_evictions_of_what_was_read_ahead_are_unknown_where_the_server_does_not_count_them() -> None:
+def test_read_ahead_evictions_are_not_known_where_the_server_does_not_count_them() -> None:
     def window(version: str) -> Window:
         def at(second: float, counted: int) -> Snapshot:
             known: dict[str, Any] = {"status": {"uptime": second, "innodb_buffer_pool_read_ahead_rnd": 0.0}}
@@ -75,7 +75,7 @@ def test_a_server_without_a_percentage_dumps_all() -> None:
     assert io(captured("mysql-9.7/warm-pool")).dump_share == 0.25
 
 
-def test_a_real_servers_flushing_is_seen() -> None:
+def test_flushing_of_a_real_server_is_measured() -> None:
     pressed, rested = (
         io(captured("mariadb-10.11/write-pressure")),
         io(captured("mariadb-10.11/write-pressure-followed")),

@@ -19,7 +19,7 @@ SOLID = Machine(rotational=False, device="nvme0n1", device_source="block device 
 def reading(
     reads: int, seconds: float, ahead: int = 0, *, disk: Machine | None = None, settings: dict[str, str] | None = None
 ) -> Window:
-    """A window of a minute with so many reads of data files that took so long in all, some of them ahead of need."""
+    """A window of a minute with these reads of data files, their total time, and reads by read-ahead among them."""
 
     def at(second: float, part: int) -> Snapshot:
         return snapshot(
@@ -57,7 +57,7 @@ def reading(
         (reading(0, 0.0), None),
     ],
 )
-def test_storage_is_what_random_reads_say_and_else_its_disks_or_the_configuration(
+def test_random_reads_tell_the_storage_or_else_its_disks_or_the_configuration(
     window: Window, storage: str | None
 ) -> None:
     found = machine(window)
@@ -65,15 +65,15 @@ def test_storage_is_what_random_reads_say_and_else_its_disks_or_the_configuratio
     assert (found.storage_source is None) is (storage is None)
 
 
-def test_reads_that_were_read_ahead_took_nobodys_time() -> None:
+def test_reads_by_read_ahead_are_not_waited_for() -> None:
     found = machine(reading(1_000, 0.1, ahead=900))
     assert found.waited_reads == 100
     assert found.read_seconds_per_read == pytest.approx(0.001)
     assert found.random_read_share == pytest.approx(0.1)
 
 
-def test_what_the_machine_did_is_a_rate_between_the_times_that_it_was_read() -> None:
-    """The machine is read more seldom than the rest, so that snapshots repeat what it was."""
+def test_counters_of_the_machine_are_rates_between_its_readings() -> None:
+    """The machine is read less often than the rest, so that snapshots repeat its values."""
 
     def at(second: float, read: float, cpu: float) -> Snapshot:
         outcomes = {"machine": Outcome(BOOTED + read, 0.01)}

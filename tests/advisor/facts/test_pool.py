@@ -17,7 +17,7 @@ from tests.advisor.facts.capture_facts import facts_of, shown
 GIB = 2**30
 
 
-def test_what_the_pool_did_is_counted_over_the_window() -> None:
+def test_counters_of_the_pool_grow_over_the_window() -> None:
     window = captured("mysql-9.7/repeated-scan")
     found, [first], [last] = facts.facts(window).pool, window.snapshots[0][POOLS] or (), window.latest[POOLS] or ()
     assert found.pages_read == last.pages_read - first.pages_read
@@ -29,7 +29,7 @@ def test_what_the_pool_did_is_counted_over_the_window() -> None:
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-11.8/repeated-scan"])
-def test_the_pool_is_what_the_server_says(name: str) -> None:
+def test_the_pool_is_as_the_server_reports_it(name: str) -> None:
     truth, found = shown(name), facts_of(name).pool
     assert (found.pages, found.old_target_pages) == (truth["pool_pages"], truth["old_target_pages"])
     assert found.old_pages == pytest.approx(found.old_target_pages, abs=20)
@@ -61,14 +61,14 @@ def test_several_instances_are_summed_and_each_has_its_own_midpoint() -> None:
         (Machine(memory_bytes=GIB // 2), GIB),
     ],
 )
-def test_a_pool_may_grow_into_the_memory_that_is_left(machine: Machine | None, most: float | None) -> None:
+def test_a_pool_may_grow_into_the_available_memory(machine: Machine | None, most: float | None) -> None:
     settings = variables(innodb_buffer_pool_size=str(GIB))
     pools = (pool(size_pages=65_536, database_pages=65_436, free_pages=100),)
     found = facts.facts(Window((snapshot(10, variables=settings, pools=pools, machine=machine),))).pool
     assert found.most_bytes == most
 
 
-def test_the_part_that_scans_read_is_told_from_lookups_of_the_same_table() -> None:
+def test_reads_by_scans_exclude_lookups_of_the_same_table() -> None:
     def at(seconds: float, passes: int, read: int, of_pool: int) -> Any:
         return scanned(seconds, passes, read, pools=(pool(pages_read=of_pool),))
 

@@ -37,7 +37,7 @@ def test_a_repeated_serial_scan_is_counted_and_measured(name: str) -> None:
     assert scan.pages_read_last_pass == pytest.approx(truth["pages_read_per_pass"][-1], rel=0.01)
 
 
-def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
+def test_counts_and_reads_of_scans_are_timed() -> None:
     window = captured("mysql-9.7/parallel-count")
     first, last = ((each[COUNT_STATEMENTS] or {}).get(ORDERS) for each in (window.snapshots[0], window.latest))
     [scan] = facts.facts(window).lists["scans"]
@@ -50,7 +50,7 @@ def test_a_count_is_timed_and_a_scan_shows_what_its_reads_took() -> None:
     assert scan.leaf_pages < scan.pages
 
 
-def test_a_parallel_count_is_a_pass_though_no_row_is_counted() -> None:
+def test_a_parallel_count_is_a_pass_although_table_io_counts_no_row() -> None:
     truth = shown("mysql-9.7/parallel-count")
     [scan] = facts_of("mysql-9.7/parallel-count").lists["scans"]
     passes = float(len(truth["pages_read_per_pass"]))
@@ -58,7 +58,7 @@ def test_a_parallel_count_is_a_pass_though_no_row_is_counted() -> None:
     assert scan.pages_read_last_pass == truth["pages_read_per_pass"][-1]
 
 
-def test_the_last_pass_tells_a_table_that_has_been_cached_since() -> None:
+def test_the_last_pass_shows_that_a_table_is_cached_by_now() -> None:
     [scan] = facts_of("mariadb-10.11/repeated-scan").lists["scans"]
     assert scan.pages_read_per_pass > 900
     assert scan.pages_read_last_pass == 0.0
@@ -68,13 +68,13 @@ def test_without_performance_schema_no_scan_is_known() -> None:
     assert facts_of("mariadb-11.8/idle").lists["scans"] == []
 
 
-def test_a_part_of_a_scan_counts_as_that_part() -> None:
+def test_a_partial_scan_counts_in_part() -> None:
     scan = scan_of(scanned(10, passes=0, pages_read=0), scanned(20, passes=0.25, pages_read=2_850))
     assert scan is not None
     assert (scan.passes, scan.pages_read, scan.pages_read_per_pass) == (0.25, 2_850.0, 11_400.0)
 
 
-def test_a_table_that_nobody_scanned_is_not_in_the_list() -> None:
+def test_a_table_without_scans_is_not_in_the_list() -> None:
     assert scan_of(scanned(10, passes=3, pages_read=9), scanned(20, passes=3, pages_read=9)) is None
 
 
@@ -85,7 +85,7 @@ def test_a_scan_whose_file_is_not_known_has_no_pages_read() -> None:
 
 
 @pytest.mark.parametrize("sizes", [{CLUSTERED: IndexSize(100, 90, None)}, {}])
-def test_a_scanned_table_without_statistics_of_its_rows_is_in_the_list_with_passes_that_are_not_known(
+def test_passes_of_a_table_without_row_statistics_are_not_known(
     sizes: dict[Index, IndexSize],
 ) -> None:
     known = IndexSizes(sizes, 0)
@@ -99,7 +99,7 @@ def test_a_table_that_may_be_one_of_the_small_ones_is_left_out() -> None:
     assert scan_of(scanned(10, 1, 0, index_sizes=rest), scanned(20, 3, 0, index_sizes=rest)) is None
 
 
-def test_what_is_read_for_other_tables_between_two_passes_is_told_apart() -> None:
+def test_reads_for_other_tables_are_separate() -> None:
     first = scanned(10, 0, 0, pools=(pool(pages_read=1_000),))
     last = scanned(20, 2, 100, pools=(pool(pages_read=1_700),))
     scan = scan_of(first, last)
@@ -114,7 +114,7 @@ def counts(executions: int, rows_examined: int = 0, forced: int = 0) -> dict[Any
 def counted(
     version: str, sizes: IndexSizes | None = None, rows_fetched: int = 0, threads: str = "4", **last: Any
 ) -> tuple[float | None, float | None] | None:
-    """Serial and parallel passes that two COUNT(*) make on a server of this version."""
+    """Serial and parallel passes of two COUNT(*) on a server of this version."""
     more = {"of": server(version), "variables": variables(innodb_parallel_read_threads=threads)}
     more |= {"index_sizes": sizes} if sizes else {}
     scan = scan_of(
@@ -127,7 +127,7 @@ def counted(
 BOTH = IndexSizes({CLUSTERED: IndexSize(11_400, 11_350, ROWS), SECONDARY: IndexSize(300, 290, None)}, 0)
 
 
-def test_a_count_is_parallel_only_where_the_server_reads_so() -> None:
+def test_a_count_is_parallel_only_on_servers_with_parallel_readers() -> None:
     assert counted("8.0.14") == (0.0, 2.0)
     assert counted("9.7.4", threads="1") == (2.0, 0.0)
     assert counted("8.0.13") == (2.0, 0.0)
@@ -139,30 +139,30 @@ def test_a_count_that_table_io_shows_too_is_not_counted_twice() -> None:
     assert counted("11.8.6-MariaDB", rows_fetched=2 * ROWS, rows_examined=2 * ROWS) == (2.0, 0.0)
 
 
-def test_a_scan_beside_the_counts_is_a_pass_of_its_own() -> None:
+def test_a_scan_beside_counts_is_a_separate_pass() -> None:
     assert counted("9.7.4", rows_fetched=ROWS) == (1.0, 2.0)
     assert counted("10.11.6-MariaDB", rows_fetched=ROWS) == (3.0, 0.0)
     assert counted("11.8.6-MariaDB", rows_fetched=3 * ROWS, rows_examined=2 * ROWS) == (3.0, 0.0)
 
 
-def test_a_count_of_a_table_with_a_secondary_index_reads_that_one() -> None:
+def test_a_count_reads_the_secondary_index_if_there_is_one() -> None:
     assert counted("9.7.4", BOTH) is None
     assert counted("8.0.16", BOTH) is None
     assert counted("10.11.6-MariaDB", BOTH) is None
 
 
-def test_from_8_0_17_to_8_0_36_it_reads_the_clustered_index_all_the_same() -> None:
+def test_from_8_0_17_to_8_0_36_a_count_reads_the_clustered_index() -> None:
     assert counted("8.0.17", BOTH) == (0.0, 2.0)
     assert counted("8.0.36", BOTH) == (0.0, 2.0)
     assert counted("8.0.37", BOTH) is None
 
 
-def test_a_count_that_is_told_to_reads_the_clustered_index() -> None:
+def test_a_count_with_a_forced_primary_key_reads_the_clustered_index() -> None:
     assert counted("9.7.4", BOTH, forced=2) == (0.0, 2.0)
     assert counted("9.7.4", BOTH, forced=1) is None
 
 
-def test_the_list_begins_with_the_most_scanned_pages() -> None:
+def test_the_list_is_ordered_by_scanned_pages() -> None:
     names = ("a", "b", "c")
     sizes = IndexSizes({Index("s", n, "PRIMARY"): IndexSize(100 * k, 90, 1_000) for k, n in enumerate(names, 1)}, 0)
 

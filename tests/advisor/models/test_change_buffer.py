@@ -1,4 +1,4 @@
-"""The model of the change buffer, beside what real servers did."""
+"""The model of the change buffer agrees with real servers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_page_of_the_change_buffer_holds_what_was_seen() -> None:
     assert 120 <= operations_per_page(PAGE, ENTRY) <= 150
 
 
-def test_more_reads_never_come_of_a_larger_buffer_or_more_room() -> None:
+def test_a_larger_buffer_or_more_room_never_leads_to_more_reads() -> None:
     changes = Changes(10_000, 20_000, ENTRY)
     reads = [steady(Buffer(8_192, PAGE, size, 200), changes).reads_per_second for size in (0.0, 1.0, 5.0, 25.0, 50.0)]
     assert reads == sorted(reads, reverse=True)
@@ -59,12 +59,12 @@ def test_more_reads_never_come_of_a_larger_buffer_or_more_room() -> None:
     assert narrow.reads_per_second < reads[2]
 
 
-def test_a_page_takes_no_more_than_an_eighth_of_itself() -> None:
+def test_at_most_an_eighth_of_a_page_is_buffered() -> None:
     few = steady(Buffer(100_000, PAGE, 50.0, 200), Changes(50_000, 100, ENTRY))
     assert few.operations_per_merge <= PAGE / 8.0 / ENTRY
 
 
-def test_where_nothing_changes_nothing_is_read() -> None:
+def test_without_changes_nothing_is_read() -> None:
     found = steady(Buffer(1_536, PAGE, 25.0, 200), Changes(0.0, 5_000, ENTRY))
     assert (found.pages, found.reads_per_second) == (0.0, 0.0)
 
@@ -79,7 +79,7 @@ def test_where_nothing_changes_nothing_is_read() -> None:
 def test_as_many_pages_wait_as_were_read_when_real_buffers_were_emptied(
     waiting: float, operations_per_merge: float, read: float
 ) -> None:
-    """MySQL 9.7; lab/proofs/change_buffer_size.py does it again."""
+    """MySQL 9.7; lab/proofs/change_buffer_size.py repeats it."""
     assert pages_with_changes(waiting, operations_per_merge) == pytest.approx(read, rel=0.12)
 
 

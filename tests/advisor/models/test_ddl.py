@@ -1,4 +1,4 @@
-"""Runs and merge passes of index builds are what MySQL 9.7 wrote to its temporary files."""
+"""Runs and merge passes of index builds agree with the temporary files of MySQL 9.7."""
 
 import pytest
 
@@ -50,19 +50,19 @@ def test_a_small_share_keeps_half_a_page_and_a_block_for_writing_and_never_falls
         (THREE_INTS, 8, 1, 4.0),
     ],
 )
-def test_what_is_written_is_within_a_twentieth_of_what_was_measured(
+def test_written_bytes_are_within_a_twentieth_of_the_measured_ones(
     build: IndexBuild, buffer_mib: int, threads: int, times_written: float
 ) -> None:
     said = written_bytes(build, buffer_mib * MIB, threads)
     assert said == pytest.approx(times_written * build.file_bytes, rel=0.05)
 
 
-def test_an_entry_s_bytes_are_those_of_its_columns_and_one_more() -> None:
+def test_an_entry_has_its_columns_and_one_byte_more() -> None:
     assert [build.file_bytes / build.entries for build in (ONE_INT, CHAR_60, THREE_INTS)] == [9, 65, 17]
 
 
 LEAF_PAGES, SUBTREES = 3_637, (601, 1_203, 1_203, 630)
-"""Of the table of notes, whose key is an INT, as its data file has them."""
+"""Subtrees of the table of notes, whose key is an INT, from its data file."""
 NOTES = IndexBuild(entries=200_000, key_bytes=258, fields=3, subtrees=LEAF_PAGES / max(SUBTREES))
 
 
@@ -78,7 +78,7 @@ def test_more_threads_than_subtrees_write_more(buffer_mib: int, measured: dict[i
     assert said == pytest.approx(measured, rel=0.02)
 
 
-def test_the_root_s_subtrees_are_shared_out_as_they_are() -> None:
+def test_the_subtrees_of_the_root_are_shared_as_wholes() -> None:
     assert NOTES.shares(32) == pytest.approx([pages / LEAF_PAGES for pages in SUBTREES], abs=0.01)
     first, second, third, last = NOTES.shares(4)
     assert NOTES.shares(2) == pytest.approx([first + third, second + last])
@@ -99,7 +99,7 @@ def test_the_smallest_buffer_that_is_enough_is_found() -> None:
     assert merge_passes(CHAR_120, found / 2, 4) > 1
 
 
-def test_what_is_at_most_allowed_bounds_it() -> None:
+def test_the_buffer_is_bounded() -> None:
     assert enough_buffer(CHAR_120, threads=4, at_most=20 * MIB) == 16 * MIB
     assert enough_buffer(CHAR_120, threads=4, at_most=1_000) is None
     assert enough_buffer(IndexBuild(1e10, 500, 4), threads=256, at_most=1 << 40) == (1 << 32) - 1

@@ -1,4 +1,4 @@
-"""More reader threads wait for reads at the same time, as far as cores feed them; sizes of indexes are as measured."""
+"""Reader threads wait at the same time, as far as cores feed them; sizes of indexes are as measured."""
 
 import pytest
 
@@ -9,7 +9,7 @@ SCATTERED = ParallelRead(seconds=0.75, threads=1, wait_seconds=0.667, cores=2)
 IN_ORDER = ParallelRead(seconds=0.381, threads=1, wait_seconds=0.116, cores=2)
 
 
-def test_with_its_own_threads_a_read_takes_what_was_measured() -> None:
+def test_with_its_own_threads_a_read_takes_the_measured_time() -> None:
     for read in (SCATTERED, IN_ORDER, ParallelRead(0.397, 2, 0.703, 2)):
         assert read.seconds_with(read.threads) == pytest.approx(read.seconds)
 
@@ -20,7 +20,7 @@ def test_waits_that_overlap_are_as_short_as_measured() -> None:
     assert SCATTERED.seconds_with(4) == pytest.approx(0.24, rel=0.2)
 
 
-def test_what_is_no_waiting_is_spread_over_the_cores_only() -> None:
+def test_cpu_time_is_spread_over_the_cores_only() -> None:
     cpu = ParallelRead(seconds=1.0, threads=1, wait_seconds=0.0, cores=2)
     assert [cpu.seconds_with(threads) for threads in (1, 2, 8)] == [1.0, 0.5, 0.5]
 
@@ -42,5 +42,5 @@ def test_an_index_on_the_key_has_as_many_leaf_pages_as_a_server_made(bytes_of_ke
 
 
 @pytest.mark.parametrize(("leaf_pages", "bytes_of_key"), [(333, 8), (1_717, 64), (530, 16)])
-def test_what_entries_hold_is_known_from_their_pages(leaf_pages: int, bytes_of_key: int) -> None:
+def test_the_size_of_entries_follows_from_their_pages(leaf_pages: int, bytes_of_key: int) -> None:
     assert key_bytes(400_000, leaf_pages) == pytest.approx(bytes_of_key, rel=0.02)

@@ -1,4 +1,4 @@
-"""A rule file is right as a whole, or refused with the file, line and column of what is wrong with it."""
+"""A rule file is valid as a whole, or refused with the file, line and column of the error."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ references: [a manual]
 
 
 def refusal(folder: Path, text: str | bytes, name: str = NAME) -> tuple[str, str, str]:
-    """Line and column, the rest of the line from there on, and the message."""
+    """Line and column, the line from there on, and the message."""
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError) as caught:
@@ -385,7 +385,7 @@ def test_a_mistake_is_refused_where_it_is(tmp_path: Path, what: str) -> None:
     assert "\n" not in message
 
 
-def test_a_choice_for_what_is_no_table_is_refused(tmp_path: Path) -> None:
+def test_a_choice_for_a_list_other_than_scans_is_refused(tmp_path: Path) -> None:
     other = GOOD.replace("for_each: scans", "for_each: blind_spots")
     for name in ("scan.schema", "scan.table"):
         other = other.replace(name, "blind_spot.sources")
@@ -415,12 +415,12 @@ def test_a_rule_applies_to_servers_of_some_behaviour(applies: dict[str, Any], on
     assert [version for version in (*on, *not_on) if server(version) in rule_applies] == on
 
 
-def test_the_place_is_line_and_column_from_one(tmp_path: Path) -> None:
+def test_lines_and_columns_count_from_one(tmp_path: Path) -> None:
     text = GOOD.replace("scan.passes >= 2.0", "scan.pases >= 2.0")
     assert refusal(tmp_path, text)[0] == "15:5"
 
 
-def test_windows_line_ends_do_not_move_the_place(tmp_path: Path) -> None:
+def test_windows_line_ends_do_not_move_lines_and_columns(tmp_path: Path) -> None:
     text = GOOD.replace("neded", "needed").replace("&& needed", "&& neded").replace("\n", "\r\n")
     assert refusal(tmp_path, text)[0] == "18:8"
 
@@ -437,7 +437,7 @@ def test_windows_line_ends_do_not_move_the_place(tmp_path: Path) -> None:
         (b"id: a\x00\n", "1:6", "YAML forbids the character '\\x00'"),
     ],
 )
-def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, content: bytes, where: str, message: str) -> None:
+def test_a_file_must_be_a_mapping(tmp_path: Path, content: bytes, where: str, message: str) -> None:
     found = refusal(tmp_path, content)
     assert found[0] == where
     assert found[2].startswith(message)

@@ -30,7 +30,7 @@ def load(folder: Path, text: str) -> Configuration:
     return configuration.load(path)
 
 
-def test_everything_that_it_can_say(tmp_path: Path) -> None:
+def test_a_configuration_with_every_key(tmp_path: Path) -> None:
     assert load(tmp_path, WHOLE) == Configuration(
         server=ServerMachine(cores=8, memory=16 << 30, storage="ssd"),
         rules=tmp_path / "my-rules",
@@ -68,7 +68,7 @@ def test_everything_that_it_can_say(tmp_path: Path) -> None:
         ("server: [\n", "2:1: "),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_an_error_names_line_and_column(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(FileError) as caught:
         load(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'advisor.yaml'}:{said}")

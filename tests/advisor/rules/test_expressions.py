@@ -1,4 +1,4 @@
-"""CEL: checked when it is loaded, quick when it runs, and true to what is not known."""
+"""CEL is checked when it is loaded, fast when it runs, and names a missing fact."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_mistake_is_refused_with_its_place(text: str, line: int, column: int, 
         ("[x]", float, "this is of the type LIST<DOUBLE>; a number is needed"),
     ],
 )
-def test_a_result_of_another_type_than_wanted_is_refused(text: str, wanted: type, message: str) -> None:
+def test_a_result_of_the_wrong_type_is_refused(text: str, wanted: type, message: str) -> None:
     assert refusal(text, wanted)[2].startswith(message)
 
 
@@ -81,7 +81,7 @@ def test_the_type_is_known_before_the_value(text: str, *, value: float | str | b
     assert (result, type(result), expression.type) == (value, type(value), type(value))
 
 
-def test_what_depends_on_an_unknown_fact_says_which() -> None:
+def test_a_missing_fact_is_named() -> None:
     with pytest.raises(Missing) as caught:
         VOCABULARY.expression("pool.pages * 2.0 > x")({**VALUES, "x": None})
     assert caught.value.name == "x"
@@ -96,11 +96,11 @@ def test_what_depends_on_an_unknown_fact_says_which() -> None:
         ("full ? 1.0 : x", 1.0),
     ],
 )
-def test_what_is_settled_without_an_unknown_fact_does_not_need_it(text: str, *, value: float | bool) -> None:
+def test_an_expression_settled_without_a_missing_fact_does_not_need_it(text: str, *, value: float | bool) -> None:
     assert VOCABULARY.expression(text)({**VALUES, "x": None}) == value
 
 
-def test_a_failure_is_no_missing_fact() -> None:
+def test_a_failure_is_not_a_missing_fact() -> None:
     with pytest.raises(EvaluationError, match="cannot convert string to double"):
         VOCABULARY.expression("double(scan.schema) > 1.0")(VALUES)
 

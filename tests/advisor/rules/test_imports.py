@@ -1,4 +1,4 @@
-"""Rules are checked without a model."""
+"""Rules are loaded without the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule's page says everything that its file does, in an order for people."""
+"""A rule's page has everything of its file, in an order for people."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_conditions_are_shown_as_written_and_their_names_explained(make_rule: Ma
     )
 
 
-def test_what_to_do_is_shown_with_its_statements(make_rule: MakeRule) -> None:
+def test_fixes_are_shown_with_their_statements(make_rule: MakeRule) -> None:
     text = section(page.markdown(make_rule(**WHOLE)), "How to fix it")
     assert text.startswith("- Set `innodb_old_blocks_pct` to `80.0`, if `setting.innodb_old_blocks_pct < 80.0`. ")
     assert (
@@ -94,18 +94,18 @@ def test_what_to_do_is_shown_with_its_statements(make_rule: MakeRule) -> None:
         ({"mysql": {"from": "8.0", "below": "8.4"}, "not_on": ["percona"]}, None),
     ],
 )
-def test_servers_are_said_in_words(make_rule: MakeRule, applies: dict[str, Any], said: str | None) -> None:
+def test_servers_are_written_out(make_rule: MakeRule, applies: dict[str, Any], said: str | None) -> None:
     said = said or "MySQL 8.0 and later, below 8.4; not on Percona Server"
     assert page.applies(make_rule(applies=applies)) == said
 
 
-def test_a_behaviour_is_said_in_words(make_rule: MakeRule) -> None:
+def test_a_behaviour_is_written_out(make_rule: MakeRule) -> None:
     said = page.applies(make_rule(applies={"has": ["parallel_read"]}))
     assert said.startswith("MySQL and MariaDB, where this holds: ")
     assert said.endswith(" (`parallel_read`)")
 
 
-def test_comments_beside_or_above_a_condition_are_its_words(make_rule: MakeRule) -> None:
+def test_a_comment_beside_or_above_a_condition_explains_it(make_rule: MakeRule) -> None:
     found = make_rule(when=["1.0 > 0.0", "2.0 > 0.0", "3.0 > 0.0"])
     text = found.path.read_text().replace("- 1.0 > 0.0", "- 1.0 > 0.0   # the first")
     found.path.write_text(text.replace("- 3.0 > 0.0", "# the third,\n# at last\n- 3.0 > 0.0"))
@@ -114,7 +114,7 @@ def test_comments_beside_or_above_a_condition_are_its_words(make_rule: MakeRule)
 
 
 @pytest.mark.parametrize("change", ["gone", "broken", "another"])
-def test_a_page_is_that_of_the_rule_in_force_whatever_became_of_its_file(make_rule: MakeRule, change: str) -> None:
+def test_a_page_shows_the_rule_in_force_even_if_its_file_changed(make_rule: MakeRule, change: str) -> None:
     found = make_rule()
     wanted = page.markdown(found)
     if change == "gone":
@@ -126,7 +126,7 @@ def test_a_page_is_that_of_the_rule_in_force_whatever_became_of_its_file(make_ru
     assert page.markdown(found) == wanted
 
 
-def test_keys_that_may_be_left_out_leave_nothing_behind(make_rule: MakeRule) -> None:
+def test_absent_keys_have_no_sections(make_rule: MakeRule) -> None:
     shown = page.markdown(make_rule())
     for words in ("None of these", "It must last", "Where:", "Cost:", "How it was proved", "It looks at"):
         assert words not in shown

@@ -1,4 +1,4 @@
-"""What if: answers for every setting of the model, and clear refusals of everything else."""
+"""What-if has an answer for each setting of the model, and refuses everything else clearly."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def test_a_larger_old_sublist_holds_the_table_from_the_second_pass_on() -> None:
     assert found.error < 0.02
 
 
-def test_one_that_is_not_large_enough_reads_on() -> None:
+def test_an_old_sublist_that_is_too_small_changes_nothing() -> None:
     [table] = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct=50).tables
     assert table.pages_read_per_pass.then == pytest.approx(table.pages_read_per_pass.now, rel=0.01)
     assert table.passes_until_cached is None
 
 
-def test_a_change_to_what_is_set_today_changes_nothing() -> None:
+def test_a_change_to_the_present_value_changes_nothing() -> None:
     for name in ("mysql-9.7/repeated-scan", "mysql-9.7/repeated-scan-followed", "mariadb-10.11/repeated-scan"):
         pct = 80 if "followed" in name else 37
         found = asked(name, innodb_old_blocks_pct=pct)
         assert found.pages_read_per_second.then == pytest.approx(found.pages_read_per_second.now, abs=5), name
 
 
-def test_what_was_followed_and_is_taken_back_stays_cached() -> None:
+def test_a_table_stays_cached_after_a_rollback() -> None:
     # As the server does: nothing evicts the table any more (tests/live/test_whatif.py).
     [table] = asked("mysql-9.7/repeated-scan-followed", innodb_old_blocks_pct=37).tables
     assert (table.pages_read_per_pass.then, table.passes_until_cached) == (0, 0)
@@ -145,7 +145,7 @@ def test_a_server_without_scans_has_an_answer_too() -> None:
         ),
     ],
 )
-def test_a_change_that_makes_no_sense_is_refused_with_what_does(changes: dict[str, Any], said: str) -> None:
+def test_an_invalid_change_is_refused_with_the_accepted_values(changes: dict[str, Any], said: str) -> None:
     assert refused(captured("mysql-9.7/repeated-scan"), **changes).startswith(said)
 
 
@@ -156,7 +156,7 @@ def test_a_setting_that_the_server_lacks_is_refused() -> None:
     assert refused(captured("mysql-5.6/repeated-scan"), innodb_parallel_read_threads=1).startswith("mysql 5.6")
 
 
-def test_everything_that_the_model_answers_for_is_a_known_setting() -> None:
+def test_every_setting_of_the_model_is_known() -> None:
     found = asked("mysql-9.7/repeated-scan", innodb_old_blocks_pct=37)
     assert set(found.changes[0].model_dump()) >= {"setting", "to"}
     assert len(set(SETTINGS_OF_MODEL)) == 5
@@ -169,7 +169,7 @@ def test_the_json_is_read_back_as_the_same_answer() -> None:
     assert json.loads(text)["changes"][0]["from"] == 37
 
 
-def test_a_percona_server_counts_as_mysql() -> None:
+def test_a_percona_server_is_a_mysql() -> None:
     percona = server("8.0.36-28", "Percona Server (GPL)")
     window = Window(tuple(scanned(10.0 * n, n, 11_400 * n, of=percona) for n in range(3)))
     assert what_if(window, {"innodb_old_blocks_pct": 80}).server == "percona 8.0.36-28"

@@ -1,4 +1,4 @@
-"""The model is fitted to what was watched: tables, sizes, periods, the way of fetching. It says what it lacks."""
+"""The model is calibrated to the window: tables, sizes, periods and kinds of fetch. A missing fact is named."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_model_reads_what_the_captured_server_read(name: str) -> None:
     assert scan.period == pytest.approx(1.5, abs=0.3)
 
 
-def test_a_table_that_the_server_holds_is_held_in_the_model() -> None:
+def test_a_table_that_the_server_caches_is_cached_in_the_model() -> None:
     for name in ("mysql-9.7/repeated-scan-followed", "mariadb-10.11/repeated-scan", "mysql-9.7/small-table-scan"):
         assert of(captured(name)).fit.rates.per_pass == {"shop.orders": pytest.approx(0, abs=30)}, name
 
@@ -59,7 +59,7 @@ def test_only_mariadb_from_10_6_on_keeps_a_free_list() -> None:
         assert of(captured(name)).pool.free_high == 0
 
 
-def test_how_long_a_count_takes_is_read_and_a_scan_is_estimated() -> None:
+def test_the_time_of_a_count_is_measured_and_of_a_scan_estimated() -> None:
     window = captured("mysql-9.7/parallel-count")
     counted = of(window)
     assert counted.fit.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
@@ -68,7 +68,7 @@ def test_how_long_a_count_takes_is_read_and_a_scan_is_estimated() -> None:
     assert estimated in of(captured("mysql-9.7/repeated-scan")).notes
 
 
-def test_the_size_is_what_a_pass_reads_where_it_reads_all() -> None:
+def test_the_size_of_a_table_is_what_an_uncached_pass_reads() -> None:
     [scan] = of(captured("mariadb-10.5/repeated-scan")).fit.workload.scans
     assert scan.pages == 4_643  # of 4,646, with 4,601 leaves
 
@@ -78,7 +78,7 @@ def watched(**sections: Any) -> Window:
     return Window(tuple(scanned(10.0 * n, n, n * 11_400, **sections) for n in range(4)))
 
 
-def test_a_table_that_is_scanned_in_both_ways_is_in_the_workload_twice() -> None:
+def test_a_table_with_both_kinds_of_fetch_is_in_the_workload_twice() -> None:
     def at(n: int) -> Any:
         settings = variables(innodb_parallel_read_threads="4")
         counts = {ORDERS: CountStatement(2 * n, 0.5 * n, 0, 0)}
@@ -123,7 +123,7 @@ def test_a_table_whose_file_is_not_known_is_left_out_and_named() -> None:
     assert any("scans of shop.orders are left out" in note for note in found.notes)
 
 
-def test_a_poor_fit_is_said_and_lowers_the_confidence() -> None:
+def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
     # A table of 1,000 pages that is read at every pass over a pool of 16,382: nothing in the model does that.
     sizes = IndexSizes({Index("shop", "orders", "PRIMARY"): IndexSize(1_000, 990, ROWS)}, 0)
     window = Window(tuple(scanned(10.0 * n, n, n * 1_000, index_sizes=sizes) for n in range(4)))
@@ -142,7 +142,7 @@ def test_a_poor_fit_is_said_and_lowers_the_confidence() -> None:
         ({"table_scans": None}, "table_scans"),
     ],
 )
-def test_what_is_missing_is_named_and_is_never_zero(sections: dict[str, Any], lacks: str) -> None:
+def test_a_missing_fact_is_named_and_is_never_zero(sections: dict[str, Any], lacks: str) -> None:
     assert lacking(watched(**sections)).lacks == lacks
 
 

@@ -1,4 +1,4 @@
-"""The model's choice reads the fewest pages by the least change; where nothing helps it is today's value."""
+"""The choice reads the fewest pages by the smallest change; where nothing helps it is today's value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def scan_advice(window: Window) -> list[Recommendation]:
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mysql-9.7/parallel-count"])
-def test_no_value_reads_less_and_none_that_reads_as_little_is_nearer(name: str) -> None:
+def test_the_choice_reads_least_by_the_smallest_change(name: str) -> None:
     model, _ = model_of(captured(name))
     value = choice.best(model, PCT)
     reads = {float(pct): model.predict({} if pct == 37 else {PCT: pct}, GROWTH).rates.read for pct in range(5, 96)}
@@ -48,7 +48,7 @@ def test_no_value_reads_less_and_none_that_reads_as_little_is_nearer(name: str) 
     assert all(read > enough for pct, read in reads.items() if abs(pct - 37) < abs(value - 37))
 
 
-def test_it_says_what_the_table_reads_then_and_what_is_left_to_others() -> None:
+def test_a_choice_has_the_reads_of_the_table_and_the_pages_left_to_others() -> None:
     found = chosen(captured("mysql-9.7/repeated-scan"))
     assert found.value == 60
     assert (found.predicted, found.confidence) == (0, 1)
@@ -121,13 +121,13 @@ def test_a_table_that_no_setting_holds_gets_no_advice() -> None:
 
 
 def test_a_hot_set_that_would_lose_more_than_the_scan_saves_is_not_harmed() -> None:
-    """It is read from memory alone, so that only the pages that are asked for tell of it."""
+    """A hot set without reads: only its accesses show it."""
     quiet, busy = (three_passes({"a": 11_400}, every=300.0, gets=gets) for gets in (0, 4_000_000))
     assert [each.changes[0].to for each in scan_advice(quiet)] == [74]
     assert scan_advice(busy) == []
 
 
-def test_a_scan_that_reads_more_than_a_hot_set_could_is_held_all_the_same() -> None:
+def test_a_scan_that_reads_more_than_the_hot_set_could_is_cached() -> None:
     often = three_passes({"a": 11_400}, every=2.0, gets=50_000)
     [found] = scan_advice(often)
     assert found.effect is not None
@@ -157,7 +157,7 @@ def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
     assert found.confidence == model.calibration.fit.confidence
 
 
-def test_more_tables_than_the_model_takes_are_said() -> None:
+def test_tables_beyond_the_limit_of_the_model_are_named() -> None:
     window = three_passes({f"t{n:02}": 7_000 for n in range(MOST_TABLES + 1)})
     model, scans = model_of(window)
     with pytest.raises(Unanswerable, match=f"the model takes the {MOST_TABLES} tables"):
@@ -169,7 +169,7 @@ HOT_SET = "mysql-9.7/hot-set-exceeds-pool"
 MIB = 2.0**20
 
 
-def test_the_pool_is_the_smallest_that_saves_next_to_all_that_the_largest_would() -> None:
+def test_the_chosen_pool_is_the_smallest_that_saves_nearly_as_much_as_the_largest() -> None:
     model, _ = model_of(captured(HOT_SET))
     value = choice.best(model, POOL)
 
@@ -181,14 +181,14 @@ def test_the_pool_is_the_smallest_that_saves_next_to_all_that_the_largest_would(
     assert reads(value) <= enough < reads(value - 8 * MIB)  # the server takes steps of 8 MiB
 
 
-def test_no_pool_is_larger_than_it_may_be() -> None:
+def test_no_pool_is_larger_than_the_bound() -> None:
     model, _ = model_of(captured(HOT_SET))
     assert choice.best(model, POOL, 63 * MIB) == 56 * MIB
     assert choice.best(model, POOL, 50 * MIB) == 48 * MIB
     assert choice.best(model, POOL, 40 * MIB) == 48 * MIB
 
 
-def test_a_choice_for_the_server_counts_the_reads_of_all() -> None:
+def test_a_choice_for_the_server_counts_all_reads() -> None:
     model, _ = model_of(captured(HOT_SET))
     found = choice.choose(model, POOL, None, 56 * MIB)
     assert (found.now, found.predicted) == (None, None)
@@ -197,7 +197,7 @@ def test_a_choice_for_the_server_counts_the_reads_of_all() -> None:
 
 
 @pytest.mark.parametrize(("available", "size"), [(400, 384 * MIB), (100, None)])
-def test_no_alternative_needs_memory_that_is_not_there(available: int, size: float | None) -> None:
+def test_no_alternative_needs_more_memory_than_available(available: int, size: float | None) -> None:
     window = captured("mysql-9.7/repeated-scan")
     machine = Machine(memory_available_bytes=available * 2**20)
     model, [scan] = model_of(Window(tuple(each.with_section(MACHINE, machine) for each in window.snapshots)))
@@ -205,7 +205,7 @@ def test_no_alternative_needs_memory_that_is_not_there(available: int, size: flo
     assert found.get(POOL) == size
 
 
-def test_the_model_is_asked_once_for_the_same() -> None:
+def test_a_prediction_is_made_once() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
     assert choice.choose(model, PCT, scan) == choice.choose(model, PCT, scan)
     assert model.predict({PCT: 60.0}) is model.predict({PCT: 60.0})

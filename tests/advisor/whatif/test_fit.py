@@ -1,4 +1,4 @@
-"""A workload that is only known by what it reads is found again, well enough to predict what changes do."""
+"""A fit finds a workload from its reads, well enough to predict the effect of changes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fitted(truth: Workload, accesses: tuple[float, float] | None = None) -> Fit:
     ],
     ids=["even", "skewed", "warm", "in bursts"],
 )
-def test_a_hot_set_is_found_that_reads_as_much_today_and_after_a_change(hot: Background) -> None:
+def test_the_fitted_hot_set_reads_as_much_today_and_after_a_change(hot: Background) -> None:
     truth = Workload((SCAN,), PAGES, (hot,))
     known = fitted(truth, (hot.per_second, hot.per_second / 2))
     assert known.error < 0.05
@@ -79,7 +79,7 @@ def test_scans_alone_need_no_hot_set() -> None:
     assert (known.workload.backgrounds, known.error, known.confidence) == ((), 0.0, 1.0)
 
 
-def test_what_the_pool_kept_of_a_table_is_kept_where_that_explains_what_is_read() -> None:
+def test_a_kept_part_of_a_table_stays_if_it_explains_the_reads() -> None:
     workload = Workload((TableScan("shop.orders", 5_000, 20.0, 0.2, "normal", kept=0.4),), PAGES)
     known = fit(workload, POOL, Measured({"shop.orders": 3_000.0}, 0.0))
     assert known.workload.scans[0].kept == 0.4
@@ -92,7 +92,7 @@ def test_a_table_that_would_be_cached_anyway_is_not_kept() -> None:
     assert (known.workload.scans[0].kept, known.error) == (0.0, 0.0)
 
 
-def test_accesses_that_read_nothing_are_taken_for_the_largest_hot_set_that_there_could_be() -> None:
+def test_accesses_without_reads_are_the_largest_possible_hot_set() -> None:
     known = fit(Workload((SCAN,), PAGES), POOL, Measured({"shop.orders": 5_000.0}, 0.0, 0.0, (900.0, 500.0)))
     unseen = known.background(UNSEEN)
     assert unseen is not None
@@ -104,7 +104,7 @@ def test_accesses_that_read_nothing_are_taken_for_the_largest_hot_set_that_there
     assert played(known.workload, 80).other > 100
 
 
-def test_a_measurement_that_no_workload_gives_is_said_to_be_off() -> None:
+def test_an_impossible_measurement_has_a_large_error() -> None:
     # A small table in a large pool cannot be read at every pass, nor that many pages be made young by none.
     small = TableScan("shop.orders", 500, 20.0, 0.2, "normal")
     known = fit(Workload((small,), PAGES), POOL, Measured({"shop.orders": 500.0}, 0.0))
@@ -112,12 +112,12 @@ def test_a_measurement_that_no_workload_gives_is_said_to_be_off() -> None:
     assert known.confidence == pytest.approx(ACCEPTED_ERROR)
 
 
-def test_little_is_read_and_nothing_is_known() -> None:
+def test_few_reads_without_other_facts_give_a_fit() -> None:
     known = fit(Workload((), PAGES), POOL, Measured({}, 0.3))
     assert (known.workload.backgrounds, known.error) == ((), 0.0)
 
 
-def test_reads_without_any_scan_are_fitted_too() -> None:
+def test_reads_without_a_scan_are_fitted() -> None:
     truth = Workload((), PAGES, (Background(16_000, 0.0, 50.0),))
     known = fitted(truth, (50.0, 50.0))
     assert known.error < 0.05

@@ -10,14 +10,14 @@ from advisor.models.lru.scenario import Scenario
 
 PAGES = (1500, 2500)  # in an instance
 LEAST_OLD = 192
-"""Pages of the old sublist: in one that is not much longer than a read-ahead of 64 pages some are evicted before they
-are asked for, and read twice. The reference has that, the model that serves has not."""
+"""Pages of the old sublist. If it is not much longer than a read-ahead of 64 pages, some of these are evicted before
+they are accessed, and read twice. The reference does that; the model does not."""
 ONE, NO_MARKS = st.just(1), st.just((0, 0))
 Draw = st.DrawFn
 
 
 def old_blocks_pct(pages: int) -> st.SearchStrategy[int]:
-    """What an instance of so many pages can be set to."""
+    """Settings for an instance of this many pages."""
     return st.integers(-(-LEAST_OLD * 100 // pages), 95)
 
 
@@ -70,7 +70,7 @@ def scenarios(
     instances: st.SearchStrategy[int] = ONE,
     marks: st.SearchStrategy[tuple[int, int]] = NO_MARKS,
 ) -> Scenario:
-    """Scans of up to three tables, alone, in turn, with settings changed on the way, and with lookups between them."""
+    """Scans of up to three tables: alone, in turn, with changes of settings, and with lookups between them."""
     pool = draw(pools(instances, marks))
     whole = int(pool["pages"])
     sizes = {name: draw(st.integers(whole // 20, whole * 3 // 2)) for name in "abc"[: draw(st.integers(1, 3))]}

@@ -1,4 +1,4 @@
-"""The LRU list page by page, as InnoDB's source has it: what the model that serves is compared with.
+"""The reference of the model: the LRU list page by page, as in InnoDB's source.
 
 Sources: storage/innobase/buf/buf0lru.cc (buf_LRU_add_block_low, buf_LRU_remove_block, buf_LRU_old_adjust_len,
 buf_LRU_old_init, buf_LRU_make_block_young), buf0buf.cc (Buf_fetch::single_page, buf_page_peek_if_too_old,
@@ -21,7 +21,7 @@ FRAGMENTS = 32
 (FSEG_FRAG_ARR_N_SLOTS): page 32 of a table begins an extent. The single ones end before the extent does, so that no
 read-ahead starts from them."""
 TOUCHES = 3
-"""Times that the row path comes back to a page while it reads the rows of it; at least two, seen on MySQL 9.7."""
+"""Accesses of the row path to a page while it reads its rows; at least two, as seen on MySQL 9.7."""
 READ_AHEAD_FAILURES = 8  # 64 - innodb_read_ahead_threshold
 
 
@@ -75,7 +75,7 @@ class Instance:
         return page
 
     def clean(self, now: float) -> None:
-        """What a page cleaner that goes by the clock does, where it is due."""
+        """Refill the free list, if a page cleaner that goes by the clock is due."""
         if self.period and now >= self.due:
             self.due = (now // self.period + 1) * self.period
             self._refill()
@@ -85,7 +85,7 @@ class Instance:
             self._evict()
 
     def touch(self, page: Page, now: float, fetch: Fetch) -> bool:
-        """Ask for a resident page; whether it was refused a move."""
+        """Access a resident page; True if it was not moved."""
         if page.access is None:
             page.access = now
         if fetch == "scan" or not self.clock:
@@ -248,7 +248,7 @@ class Reference:
             instance.clean(self.now)
 
     def _read_ahead(self, object_: str, number: int, pages: int) -> None:
-        """After the last page of an area, when the area was read in order: the next area."""
+        """Read the next area after the last page of an area that was read in order."""
         if number < FRAGMENTS or (number + 1 - FRAGMENTS) % self.area:
             return
         failed, last = 0, None
@@ -276,7 +276,7 @@ class Reference:
 
 
 def simulate(scenario: Scenario) -> list[Pass]:
-    """Every pass of the scenario, page by page."""
+    """The passes of a scenario, page by page."""
     return list(Reference(scenario).passes())
 
 

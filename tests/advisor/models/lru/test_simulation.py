@@ -1,4 +1,4 @@
-"""The model that serves, beside the page-exact reference."""
+"""The simulation agrees with the page-exact reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AREAS = 128  # pages: with innodb_old_blocks_time = 0, a read-ahead of 64 goes t
 
 
 def many(examples: int) -> settings:
-    """So many scenarios, the same at each run; not made smaller where one fails, which takes minutes."""
+    """This many scenarios, the same at each run. A failing one is not shrunk, which would take minutes."""
     return settings(
         max_examples=examples,
         deadline=None,
@@ -34,7 +34,7 @@ def read(passes: Sequence[Pass]) -> float:
 
 
 def drawn_anew(scenario: Scenario, number: int) -> Scenario:
-    """The same scenario with other random accesses."""
+    """The scenario with other random accesses."""
 
     def anew(step: Step) -> Step:
         if isinstance(step, Repeat):
@@ -45,7 +45,7 @@ def drawn_anew(scenario: Scenario, number: int) -> Scenario:
 
 
 def agree(scenario: Scenario, part: float) -> None:
-    """Pages read agree pass by pass within a part of what is scanned, and the sublists within that of the pool."""
+    """Pages read agree pass by pass within this part of the scanned pages, sublists within this part of the pool."""
     sizes = scenario.sizes()
     rounding = (ROUNDING if scenario.pool.old_blocks_time_ms else AREAS + ROUNDING) * scenario.pool.instances
     for exact, ours in zip(reference.simulate(scenario), simulation.simulate(scenario).passes, strict=True):
@@ -113,7 +113,7 @@ def test_a_free_list_is_as_long_as_the_page_cleaner_keeps_it(scenario: Scenario)
 
 
 def one(pool: dict[str, object], *steps: dict[str, object]) -> list[Pass]:
-    """The passes of a scenario, once the two models agree on them."""
+    """The passes of a scenario that both models agree on."""
     scenario = Scenario.model_validate({"pool": pool, "steps": steps})
     agree(scenario, 0.005)
     return list(simulation.simulate(scenario).passes)
@@ -133,7 +133,7 @@ def test_a_scan_larger_than_the_old_sublist_is_read_at_each_pass() -> None:
     assert passes[-1].old_pages == pytest.approx(6_066, abs=3)  # as on MySQL 9.7.4
 
 
-def test_an_old_sublist_that_holds_the_table_ends_the_reads_however_it_is_fetched() -> None:
+def test_an_old_sublist_that_holds_the_table_ends_the_reads_for_both_kinds_of_fetch() -> None:
     for fetch in ("normal", "scan"):
         _, first, second = one({"pages": 16_382, "old_blocks_pct": 95}, OTHERS, {**TABLE, "passes": 2, "fetch": fetch})
         assert (first.pages_read, second.pages_read) == (11_491, 0)
@@ -169,7 +169,7 @@ def test_the_free_list_carries_a_table_into_the_pool() -> None:
     assert ours[0] > ours[1] > ours[2] > ours[3] == 0
 
 
-def test_a_free_list_that_is_refilled_by_the_clock_carries_it_in_fewer_passes_the_slower_they_are() -> None:
+def test_a_free_list_refilled_by_the_clock_caches_a_table_in_fewer_slow_passes() -> None:
     """MySQL while something is written, as in experiment E3."""
     pool = {"pages": 16_224, "free_high": 1536, "refill_seconds": 1.0}
     last = []
@@ -183,7 +183,7 @@ def test_a_free_list_that_is_refilled_by_the_clock_carries_it_in_fewer_passes_th
     assert last[0] > 0.5 * 11_489 > last[1] == 0
 
 
-def test_a_free_list_that_is_refilled_by_the_clock_agrees_within_two_percent() -> None:
+def test_a_free_list_refilled_by_the_clock_agrees_within_two_percent() -> None:
     """Pass by pass, of the table, in nineteen scenarios of twenty."""
     within: list[bool] = []
 
@@ -200,7 +200,7 @@ def test_a_free_list_that_is_refilled_by_the_clock_agrees_within_two_percent() -
 
 
 def test_a_pool_of_any_size_costs_the_same_runs() -> None:
-    """What is read scales with the pool."""
+    """Reads scale with the pool."""
     small, large = (
         simulation.simulate(
             Scenario.model_validate(
@@ -219,7 +219,7 @@ def test_a_pool_of_any_size_costs_the_same_runs() -> None:
         assert other.pages_read / 512 == pytest.approx(one_pass.pages_read, rel=0.01)
 
 
-def test_accesses_without_number_are_not_lost() -> None:
+def test_very_many_accesses_are_not_lost() -> None:
     """Pages of a set three times the pool are read again and again, in one step of 2,000,000 accesses."""
     scenario = Scenario.model_validate(
         {

@@ -1,4 +1,4 @@
-"""A scenario made of a workload does what the workload says, as often and as fast."""
+"""The scenario of a workload has its accesses at its rates."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def the_round(made: Scenario) -> list[Scan | Points]:
 
 
 @given(scans=tables, hot=backgrounds)
-def test_a_round_lasts_the_longest_period_and_holds_each_table_as_often_as_it_is_scanned(
+def test_a_round_lasts_the_longest_period_and_has_each_pass_in_it(
     scans: tuple[TableScan, ...], hot: tuple[Background, ...]
 ) -> None:
     workload = Workload(scans, 4_000, hot)
@@ -71,9 +71,7 @@ def test_a_round_lasts_the_longest_period_and_holds_each_table_as_often_as_it_is
 
 
 @given(scans=tables, hot=backgrounds)
-def test_the_accesses_of_a_round_are_those_of_its_time(
-    scans: tuple[TableScan, ...], hot: tuple[Background, ...]
-) -> None:
+def test_a_round_has_the_accesses_of_its_time(scans: tuple[TableScan, ...], hot: tuple[Background, ...]) -> None:
     workload = Workload(scans, 4_000, hot)
     steps = the_round(scenario(workload, POOL))
     for background in hot:
@@ -123,7 +121,7 @@ def test_the_pool_is_full_before_the_first_round_and_at_todays_settings(kept: fl
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.3, 1.0])
-def test_the_first_round_finds_what_is_kept_of_a_table(kept: float) -> None:
+def test_the_first_round_finds_the_kept_part_of_a_table(kept: float) -> None:
     made = scenario(Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal", kept),), 4_000), POOL)
     [first, *_] = [each for each in simulation.simulate(made).passes if each.object == "s.a"][-ROUNDS:]
     assert first.pages_read == pytest.approx(2_000 * (1 - kept), abs=60)
@@ -134,7 +132,7 @@ def test_a_pool_that_was_never_full_keeps_its_free_pages() -> None:
     assert simulation.simulate(made).passes[-1].free_pages == pytest.approx(1_000, abs=70)
 
 
-def test_what_comes_after_a_change_follows_as_many_rounds_again() -> None:
+def test_as_many_rounds_follow_a_change_as_come_before_it() -> None:
     workload = Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal"),), 4_000)
     now = simulation.simulate(scenario(workload, POOL)).passes
     then = simulation.simulate(scenario(workload, POOL, then=(Settings(old_blocks_pct=80), workload))).passes
@@ -144,7 +142,7 @@ def test_what_comes_after_a_change_follows_as_many_rounds_again() -> None:
     assert rates(workload, then).per_pass["s.a"] == pytest.approx(0, abs=1)
 
 
-def test_rates_are_those_of_the_last_rounds_at_the_tables_own_pace() -> None:
+def test_rates_are_means_of_the_last_rounds_at_the_pace_of_each_table() -> None:
     often = TableScan("s.a", 3_900, 10.0, 0.1, "normal")
     seldom = TableScan("s.b", 3_900, 100.0, 0.1, "scan")
     workload = Workload((often, seldom), 4_000, (Background(100_000, 0.0, 7.0),))
@@ -155,12 +153,12 @@ def test_rates_are_those_of_the_last_rounds_at_the_tables_own_pace() -> None:
     assert found.read == found.scans + found.other
 
 
-def test_a_table_that_is_scanned_in_two_ways_has_the_passes_of_both() -> None:
+def test_a_table_with_both_kinds_of_fetch_has_the_passes_of_both() -> None:
     scans = (TableScan("s.a", 10, 10.0, 0.1, "normal"), TableScan("s.a", 10, 5.0, 0.1, "scan"))
     assert Workload(scans, 0).passes_per_second == {"s.a": pytest.approx(0.3)}
 
 
-def test_nothing_comes_to_nothing() -> None:
+def test_an_empty_workload_reads_nothing() -> None:
     workload = Workload((), 4_000)
     assert rates(workload, simulation.simulate(scenario(workload, POOL)).passes) == Rates({}, 0.0, 0.0, 0.0)
 
