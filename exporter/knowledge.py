@@ -107,7 +107,7 @@ class Behaviour(_Part):
     references: tuple[str, ...] = Field(min_length=1)
 
 
-class Setting(_Part):
+class SettingEntry(_Part):
     """A global variable.
 
     Attributes:
@@ -143,7 +143,7 @@ class Setting(_Part):
 class Knowledge(_Part):
     """The whole file."""
 
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, SettingEntry]
     behaviours: Mapping[str, Behaviour]
 
 

@@ -25,7 +25,7 @@ class Setting:
     """
 
     name: str
-    known: knowledge.Setting
+    known: knowledge.SettingEntry
 
     @property
     def kind(self) -> Literal["number", "text"]:

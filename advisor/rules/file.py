@@ -51,7 +51,7 @@ class VersionBounds(_Shape):
         )
 
 
-Place = Literal["percona", "aurora", "rds", "azure", "cloudsql"]
+Platform = Literal["percona", "aurora", "rds", "azure", "cloudsql"]
 
 
 class Applies(_Shape):
@@ -64,7 +64,7 @@ class Applies(_Shape):
     mysql: VersionBounds | None = None
     mariadb: VersionBounds | None = None
     has: tuple[Annotated[str, AfterValidator(_known_behaviour)], ...] = Field((), strict=False)
-    not_on: tuple[Place, ...] = Field((), strict=False)
+    not_on: tuple[Platform, ...] = Field((), strict=False)
 
     def __contains__(self, server: Server) -> bool:
         if self.mysql or self.mariadb:

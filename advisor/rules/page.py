@@ -14,7 +14,7 @@ from advisor.rules.file import EffectItem, RuleFile, VersionBounds
 from exporter import knowledge
 
 _FAMILIES = {"mysql": "MySQL", "mariadb": "MariaDB"}
-_PLACES = {
+_PLATFORMS = {
     "percona": "Percona Server",
     "aurora": "Aurora",
     "rds": "RDS",
@@ -68,7 +68,7 @@ def applies(rule: Rule) -> str:
         what = knowledge.BEHAVIOURS[name].what.rstrip(".")
         text += f", where this holds: {what} (`{name}`)"
     if found.not_on:
-        text += f"; not on {', '.join(_PLACES[each] for each in found.not_on)}"
+        text += f"; not on {', '.join(_PLATFORMS[each] for each in found.not_on)}"
     return text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.knowledge import BEHAVIOURS, COMPUTED, PATH, SETTINGS, Family, Ranges, Setting, Version, load
+from exporter.knowledge import BEHAVIOURS, COMPUTED, PATH, SETTINGS, Family, Ranges, SettingEntry, Version, load
 from lab.servers import NAMES
 
 BEGINNING: Version = (5, 5, 0)
@@ -132,7 +132,7 @@ def test_the_file_says_which_servers_checked_it() -> None:
 
 
 def test_a_setting_that_says_nothing_of_it_exists_everywhere() -> None:
-    known = Setting.model_validate(
+    known = SettingEntry.model_validate(
         {"kind": "number", "dynamic": True, "default": 1, "reference": "https://example.org/"}
     )
     assert all(known.exists.on(*version) for version in [*VERSIONS, ("mysql", BEGINNING)])

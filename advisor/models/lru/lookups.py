@@ -9,7 +9,7 @@ from itertools import repeat
 from operator import add, mul, sub
 
 from advisor.models.lru.instance import Counts, Instance
-from advisor.models.lru.popularity import Group
+from advisor.models.lru.popularity import PageGroup
 from advisor.models.lru.runs import NOTHING, Run
 
 MOST_SLICES = 64
@@ -42,7 +42,7 @@ class Lookups:
         self,
         instance: Instance,
         object_: str,
-        groups: Sequence[Group],
+        groups: Sequence[PageGroup],
         *,
         rates: Sequence[float],
         start: float,

@@ -13,7 +13,7 @@ popular pages are always in the pool, very rare ones never."""
 _EXACT = 256  # ranks whose weights are summed one by one
 
 
-class Group(NamedTuple):
+class PageGroup(NamedTuple):
     """``pages`` pages of an object, spread evenly over the page numbers ``lo`` to ``hi``."""
 
     lo: float
@@ -26,7 +26,7 @@ class Group(NamedTuple):
         return self.pages / (self.hi - self.lo)
 
 
-def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[Group, ...]:
+def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[PageGroup, ...]:
     """The groups of an object, the most popular first.
 
     Args:
@@ -37,13 +37,13 @@ def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[Group, ...]:
     found = []
     if looked_up:
         bounds = _bounds(looked_up) if skewed else (0, looked_up)
-        found = [Group(0.0, float(looked_up), float(b - a)) for a, b in pairwise(bounds) if b > a]
+        found = [PageGroup(0.0, float(looked_up), float(b - a)) for a, b in pairwise(bounds) if b > a]
     if pages > looked_up:
-        found.append(Group(float(looked_up), float(pages), float(pages - looked_up)))
+        found.append(PageGroup(float(looked_up), float(pages), float(pages - looked_up)))
     return tuple(found)
 
 
-def chances(found: tuple[Group, ...], looked_up: int, skew: float) -> list[float]:
+def chances(found: tuple[PageGroup, ...], looked_up: int, skew: float) -> list[float]:
     """The share of point accesses on the first ``looked_up`` pages for each group; rank r weighs ``r ** -skew``."""
     total = _weight(looked_up, skew)
     chosen = [group for group in found if group.lo < looked_up]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from advisor.models.lru.instance import FRAGMENTS, Instance
-from advisor.models.lru.popularity import Group
+from advisor.models.lru.popularity import PageGroup
 from advisor.models.lru.runs import NOTHING, Layer, Run
 from advisor.models.lru.scenario import Fetch
 from exporter.midpoint import MINIMUM_LENGTH, TOLERANCE
@@ -64,7 +64,7 @@ class ScanPass:
         self,
         instance: Instance,
         object_: str,
-        groups: Sequence[Group],
+        groups: Sequence[PageGroup],
         *,
         start: float,
         each: float,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance
 from advisor.models.lru.list import Sublists
 from advisor.models.lru.lookups import Lookups
-from advisor.models.lru.popularity import Group, chances, groups
+from advisor.models.lru.popularity import PageGroup, chances, groups
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenario, Step
 
@@ -174,12 +174,14 @@ class _Simulator:
 class _Instances:
     """``count`` instances that are alike, each with these shares (0 to 1) of the objects."""
 
-    def __init__(self, pool: Pool, count: int, shares: dict[str, float], groups: Mapping[str, Sequence[Group]]) -> None:
+    def __init__(
+        self, pool: Pool, count: int, shares: dict[str, float], groups: Mapping[str, Sequence[PageGroup]]
+    ) -> None:
         self.count = count
         self.shares = shares
         self.instance = Instance(pool, pool.pages // pool.instances)
         self.groups = {
-            name: [Group(g.lo * shares[name], g.hi * shares[name], g.pages * shares[name]) for g in found]
+            name: [PageGroup(g.lo * shares[name], g.hi * shares[name], g.pages * shares[name]) for g in found]
             for name, found in groups.items()
         }
 
