@@ -1,6 +1,6 @@
-"""Scenarios of the LRU model, played on real servers: what each pass really read, and how the pool looked after it.
+"""Scenarios of the LRU model on real servers: pages read by each pass, and the state of the pool after it.
 
-`python -m lab.lru_scenarios SERVER/NAME [--json]` plays lab/scenarios/NAME.yaml and prints what was measured.
+`python -m lab.lru_scenarios SERVER/NAME [--json]` plays lab/scenarios/NAME.yaml and prints the measurements.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FOLDER = Path(__file__).parent / "scenarios"
 PAGE_BYTES = 16_384
 PARALLEL_READ_THREADS = 4
 LEAST_SCAN_DEPTH = 100
-"""What MySQL's page cleaner, where it runs, keeps free: as little as the server accepts."""
+"""The free pages that MySQL's page cleaner keeps: the least that the server accepts."""
 
 START = "start"
-"""The object that stands for the pages which the server itself had read before the first step."""
+"""The object for the pages that the server itself read before the first step."""
 
 STATISTICS = """
 SELECT SUM(POOL_SIZE), SUM(FREE_BUFFERS), SUM(DATABASE_PAGES), SUM(OLD_DATABASE_PAGES), SUM(NUMBER_PAGES_READ),
@@ -41,24 +41,24 @@ ACTIVITY = """
 SELECT SUM(MODIFIED_DATABASE_PAGES), SUM(NUMBER_PAGES_READ), SUM(NUMBER_PAGES_WRITTEN)
 FROM information_schema.INNODB_BUFFER_POOL_STATS"""
 QUIET_SECONDS = 1.05
-"""Longer than the second after which a page cleaner looks again."""
+"""Longer than the page cleaner's interval of one second."""
 
 MYSQL = {"mysql-5.6", "mysql-9.7", "mariadb-10.5"}
-"""Where a read evicts the one page it needs room for. While something is written, MySQL's page cleaner refills the free
-list to innodb_lru_scan_depth once a second; MariaDB's, from 10.6 on, does whenever less than half of that is left."""
+"""Servers on which a read evicts only one page. During writes, MySQL's page cleaner refills the free list to
+innodb_lru_scan_depth once a second. MariaDB's, from 10.6 on, does so whenever less than half of it is left."""
 CLEANER_SECONDS = 1.0
 TICKING_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
 class PlayedScenario:
-    """A scenario as it really was, and what was measured.
+    """A scenario with its measurements.
 
     Attributes:
-        server, version: Where it was played.
-        scenario: With the sizes, durations and gaps that were measured, one step a pass; the first step stands for
-            what was in the pool before.
-        passes: Those of the scenario but the first. ``not_made_young`` counts accesses, as the server does.
+        server, version: The server.
+        scenario: The scenario with the measured sizes, durations and gaps, one step per pass. Its first step stands for
+            the earlier content of the pool.
+        passes: The passes of all steps except the first. ``not_made_young`` counts accesses, as the server does.
     """
 
     server: str
@@ -70,12 +70,12 @@ class PlayedScenario:
 _PLAYED = TypeAdapter(PlayedScenario)
 
 Reader = Callable[["pymysql.Connection[Any]", str, Scan], None]
-"""Reads a table once: takes a session, the table's name and the step that it is a pass of."""
+"""Reads a table once. Takes a session, the table's name and the step of the pass."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """INNODB_BUFFER_POOL_STATS of all instances together, pages; the last three since the server's start."""
+    """INNODB_BUFFER_POOL_STATS summed over all instances, pages; the last three since the server's start."""
 
     size: int
     free: int
@@ -92,7 +92,7 @@ def load(name: str) -> Scenario:
 
 
 def read(connection: pymysql.Connection[Any], table: str, step: Scan) -> None:
-    """As the step says: by parallel threads, slowed down to its ``seconds``, or as fast as it goes."""
+    """Read the table by parallel threads, slowed down to the step's ``seconds``, or at full speed."""
     if step.fetch == "scan":
         count(connection, table)
     elif step.seconds:
@@ -102,20 +102,20 @@ def read(connection: pymysql.Connection[Any], table: str, step: Scan) -> None:
 
 
 def table_name(name: str, pages: int) -> str:
-    """The table in `SCHEMA` that a scenario's object of so many pages is."""
+    """The name of the table in `SCHEMA` for a scenario's object."""
     return f"{name}_{pages}"
 
 
 def play(
     server: Server, scenario: Scenario, reader: Reader = read, indexes: Mapping[str, int] | None = None
 ) -> PlayedScenario:
-    """Restart the server with an empty pool of the scenario's size and settings, and do its steps.
+    """Restart the server with an empty pool of the scenario's size and settings, and run the steps.
 
     Args:
-        server: A running one. The scenario's tables are made first where it does not have them.
-        scenario: What is done.
-        reader: The statement that a pass of a scan is.
-        indexes: How many secondary indexes an object's table has; none without it.
+        server: A running server. Missing tables of the scenario are created first.
+        scenario: The scenario.
+        reader: The statement for a pass of a scan.
+        indexes: The number of secondary indexes by object; none by default.
     """
     tables = {name: table_name(name, pages) for name, pages in scenario.sizes().items()}
     with server.connect() as connection:
@@ -125,10 +125,10 @@ def play(
         ):
             missing.pop(table, None)
         for table, (name, pages) in missing.items():
-            # Half of the first page stays empty, which makes one page more.
+            # Half of the first page stays empty, so there is one more page.
             make_table(connection, table, pages - 1, indexes=(indexes or {}).get(name, 0))
         if missing:
-            # Else MariaDB, once it is up again, purges what the load left behind and so reads the tables.
+            # Else MariaDB purges after the restart, and so reads the tables.
             _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart(_options(server, scenario.pool))
     with server.connect() as connection:
@@ -148,7 +148,7 @@ def _options(server: Server, pool: Pool) -> dict[str, str]:
 
 
 class _Play:
-    """One run of a scenario on a server that has just started."""
+    """One run of a scenario on a freshly started server."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Play:
         self.draws = Draws()
         if server.name == "mysql-9.7":
             _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
-        for table in tables.values():  # what opening it reads is no part of a scan
+        for table in tables.values():  # opens the table, so that its reads do not count for a scan
             _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
         self.leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
         self._settle()
@@ -204,7 +204,7 @@ class _Play:
         )
 
     def _single(self) -> Iterator[Scan | Points | Set]:
-        """The steps, each pass one of its own."""
+        """The steps, one per pass."""
         for step in self.scenario.flat():
             if isinstance(step, Scan):
                 yield from [step.model_copy(update={"passes": 1})] * step.passes
@@ -228,15 +228,15 @@ class _Play:
                 _rows(self.connection, f"SET GLOBAL {name} = {value:.0f}")
 
     def _free_list(self) -> dict[str, int]:
-        """What the page cleaner really keeps free: MariaDB's that much, MySQL's nothing while nothing is written."""
+        """The page cleaner's free list: MariaDB's is constant, MySQL's is empty without writes."""
         if self.server.name in MYSQL or self.scenario.pool.free_high:
             return {}
         return {"free_low": LEAST_SCAN_DEPTH // 2, "free_high": LEAST_SCAN_DEPTH}
 
     def _settle(self) -> None:
-        """Wait until the server has written what it changed when it started, and does nothing any more.
+        """Wait until the server has written its changes of the start and is idle.
 
-        MySQL 9.7 takes four seconds. Until then its page cleaner evicts pages, and dirty ones can't be evicted.
+        MySQL 9.7 takes four seconds. Until then its page cleaner evicts pages, and dirty pages cannot be evicted.
         """
         last, since = None, time.monotonic()
         while time.monotonic() - since < QUIET_SECONDS:
@@ -251,7 +251,7 @@ class _Play:
 
 
 def tick(connection: pymysql.Connection[Any]) -> None:
-    """Write a little, for MySQL's page cleaner to wake; in one transaction, which needs few pages for its undo log."""
+    """Write a row to wake MySQL's page cleaner; in one transaction, which needs few undo pages."""
     connection.autocommit(value=False)
     _rows(connection, f"UPDATE {SCHEMA}.ticks SET tick = tick + 1")
 
@@ -277,30 +277,30 @@ def _rows(connection: pymysql.Connection[Any], statement: str) -> tuple[tuple[An
 
 
 def save(played: PlayedScenario, name: str) -> None:
-    """Keep what was measured beside the scenario, as NAME.measured.json."""
+    """Write the measurements to NAME.measured.json, next to the scenario."""
     text = json.dumps(dumped(played), indent=1)
     (FOLDER / f"{name}.measured.json").write_text(text + "\n", encoding="utf-8")
 
 
 def saved(name: str) -> PlayedScenario:
-    """What `save` kept."""
+    """The measurements that `save` wrote."""
     return _PLAYED.validate_json((FOLDER / f"{name}.measured.json").read_text(encoding="utf-8"))
 
 
 def dumped(played: PlayedScenario) -> dict[str, Any]:
-    """As JSON can hold it."""
+    """The scenario and its measurements as a JSON object."""
     return dict(_PLAYED.dump_python(played, mode="json", exclude_none=True))
 
 
 def restored(data: Mapping[str, Any]) -> PlayedScenario:
-    """What `dumped` gave."""
+    """The inverse of `dumped`."""
     return _PLAYED.validate_json(json.dumps(data))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, required=True, metavar="SERVER/SCENARIO...")
-@click.option("--json", "as_json", is_flag=True, help="Print all of what was measured, as JSON.")
-@click.option("--save", "keep", is_flag=True, help="Keep it beside the scenario, as SCENARIO.measured.json.")
+@click.option("--json", "as_json", is_flag=True, help="Print all measurements, as JSON.")
+@click.option("--save", "keep", is_flag=True, help="Write them to SCENARIO.measured.json, next to the scenario.")
 def main(names: tuple[str, ...], as_json: bool, keep: bool) -> None:  # noqa: FBT001 - click's flags
     """Play scenarios of lab/scenarios on real servers, such as mariadb-10.11/seed-002-steps, and print each pass."""
     interrupt_on_signals()

@@ -17,7 +17,7 @@ from lab.servers import StartError, start
 
 ATTEMPTS = 2
 """A part that fails with `NotShown` is tried once more, and its record says so: other work can disturb a server."""
-CODE = ("advisor", "exporter", "lab", "rules")
+CODE = ("advisor", "exporter", "lab", "rules", "tools")
 """The code that a kept result depends on. When it changes, the parts are run again."""
 
 

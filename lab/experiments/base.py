@@ -1,4 +1,4 @@
-"""What an experiment is: parts that run on real servers, and what their numbers show beside the published ones."""
+"""An experiment: parts that run on real servers, and a conclusion that compares them with the published numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Column:
 
     Attributes:
         title: With its unit, such as `published, s` or `pages read`.
-        form: How its numbers are printed, a format specification.
+        form: The format specification of its numbers.
     """
 
     title: str
@@ -28,11 +28,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Something that must hold, as a ratio or a number of pages; never absolute seconds.
+    """A bound on a ratio or a number of pages; never on absolute seconds.
 
     Attributes:
-        what: What the value is, in words.
-        value: As measured.
+        what: The quantity, in words.
+        value: Its measured value.
         least, most: Its bounds; None for none.
     """
 
@@ -56,13 +56,13 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What an experiment's parts show together.
+    """The results of an experiment's parts together.
 
     Attributes:
-        columns, rows: The one table: settings or passes, then published, ours, the model's.
-        checks: What must hold.
-        differences: Where ours differs from what was published or from the model, and why, from measured counters.
-        plot: The numbers that the picture shows; whatever JSON can hold.
+        columns, rows: The table: settings or passes, then published numbers, ours, and the model's.
+        checks: The expectations that must hold.
+        differences: Differences from the published numbers or the model, and their reasons from measured counters.
+        plot: The picture's numbers; any JSON object.
     """
 
     columns: tuple[Column, ...]
@@ -74,16 +74,16 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the published five.
+    """One of the five published experiments.
 
     Attributes:
         id: E1 to E5.
-        title: What it shows, in one line.
-        folder: Its folder, with README.md: what was published, and how it is scaled down.
-        parts: What runs on servers. Each returns plain numbers, counters beside every time.
-        conclude: From the parts' data by the parts' names; pure, and it asks the models: no server is needed.
-        draw: Draws ``Outcome.plot``.
-        size: Of the picture, inches.
+        title: One line.
+        folder: Its folder, with README.md on the published experiment and its scaling.
+        parts: The work on servers. Each part returns numbers: times, with counters for each.
+        conclude: Draws the conclusion from the parts' data by name. It is pure and uses the models; it needs no server.
+        draw: Draws ``Conclusion.plot``.
+        size: Size of the picture, inches.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Passes over tables, measured beside the model's and the published: what E2 and E3 have in common."""
+"""Passes over tables, shared by E2 and E3: measured, modelled and published."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lab.lru_scenarios import PlayedScenario, restored
 from lab.reports import pictures
 
 CACHED = 0.01
-"""Of its table: a pass that reads fewer pages found it in the pool."""
+"""A pass that reads less than this share of its table found it in the pool."""
 ALIKE_PAGES, ALIKE_SECONDS = 0.01, 1.5
-"""Passes are one row while their pages are within this share of the table, and the published seconds within this
-ratio."""
+"""Passes share a row while their pages differ by at most this share of the table, and the published seconds by at most
+this ratio."""
 
 COLUMNS = (
     Column("pass"),
@@ -35,12 +35,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class PassSeries:
-    """The passes over one table, one after the other.
+    """The passes over one table, in order.
 
     Attributes:
-        pages: The table's.
-        seconds: How long each took.
-        measured, model: What the server did at each, and what the model says.
+        pages: The table's pages.
+        seconds: Duration of each pass.
+        measured, model: The server's counters for each pass, and the model's.
     """
 
     pages: int
@@ -50,37 +50,37 @@ class PassSeries:
 
     @property
     def read(self) -> list[int]:
-        """Pages that each pass read."""
+        """Pages read by each pass."""
         return [round(each.pages_read) for each in self.measured]
 
     @property
     def modelled(self) -> list[int]:
-        """Pages that it reads as the model says."""
+        """Pages read by each pass, by the model."""
         return [round(each.pages_read) for each in self.model]
 
     @property
     def cached_at(self) -> int:
-        """The first pass that found the table in the pool; one more than there are where none did."""
+        """The first pass that found the table in the pool; the number of passes + 1 if none did."""
         return self._cached_at(self.read)
 
     @property
     def says_cached_at(self) -> int:
-        """The same as the model says."""
+        """The same by the model."""
         return self._cached_at(self.modelled)
 
     @property
     def least_later(self) -> float:
-        """What the pass that read least read, the first left out, as a share of the table."""
+        """The fewest pages read by a pass after the first, as a share of the table."""
         return min(self.read[1:]) / self.pages
 
     @property
     def most_later(self) -> float:
-        """The same of the pass that read most."""
+        """The most pages read by a pass after the first, as a share of the table."""
         return max(self.read[1:]) / self.pages
 
     @property
     def most_free(self) -> float:
-        """The longest free list that a later pass left behind, pages."""
+        """The longest free list after a pass other than the first, pages."""
         return max(each.free_pages for each in self.measured[1:])
 
     def _cached_at(self, read: Sequence[int]) -> int:
@@ -89,7 +89,7 @@ class PassSeries:
 
 
 def series(data: Data) -> dict[str, PassSeries]:
-    """The passes of a scenario that was played, by table, in the order of their first ones."""
+    """The passes of a played scenario by table, in the order of their first passes."""
     played: PlayedScenario = restored(data)
     steps = [step for step in played.scenario.flat() if not isinstance(step, Set)][1:]
     passes = zip(steps, played.passes, simulation.simulate(played.scenario).passes[1:], strict=True)
@@ -109,13 +109,13 @@ def series(data: Data) -> dict[str, PassSeries]:
 
 
 def off(found: Mapping[str, PassSeries]) -> float:
-    """Pages that the model reads too much or too little, pass by pass, as a share of all pages read."""
+    """The model's absolute error in pages, summed over the passes, as a share of all pages read."""
     wrong = sum(abs(a - b) for each in found.values() for a, b in zip(each.read, each.modelled, strict=True))
     return wrong / sum(sum(each.read) for each in found.values())
 
 
 def rows(found: PassSeries, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
-    """Cells for `COLUMNS`: a row a pass; later ones in a row that are alike are one, with their medians."""
+    """Cells for `COLUMNS`: one row per pass. Consecutive similar passes share a row, with their medians."""
     groups: list[list[tuple[int, float | None, float, int, int]]] = []
     passes = zip_longest(published[: len(found.read)], found.seconds, found.read, found.modelled)
     for number, (theirs, ours, read, model) in enumerate(passes, 1):
@@ -138,19 +138,19 @@ def _alike(one: tuple[Any, ...], other: tuple[Any, ...], pages: float) -> bool:
 
 
 def draw_pages(axes: Axes, name: str, colour: str, measured: Sequence[float], model: Sequence[float]) -> None:
-    """Pages that each pass read, and the model's."""
+    """Draw the pages read by each pass, measured and modelled."""
     passes = range(1, len(measured) + 1)
     axes.plot(passes, measured, color=colour, label=name, **pictures.MEASURED)
     axes.plot(passes, model, color=colour, **pictures.MODEL)
 
 
 def draw_seconds(axes: Axes, name: str, colour: str, seconds: Sequence[float]) -> None:
-    """What was published of each pass."""
+    """Draw the published seconds of each pass."""
     axes.plot(range(1, len(seconds) + 1), seconds, color=colour, label=name, **pictures.PUBLISHED)
 
 
 def finish(pages: Axes, seconds: Axes) -> None:
-    """Axes, and which line is measured and which is the model's."""
+    """Label the axes, and add the legend of measured and modelled lines."""
     pages.plot([], [], color=pictures.INK, label="measured", **pictures.MEASURED)
     pages.plot([], [], color=pictures.INK, label="model", **pictures.MODEL)
     pictures.label(pages, "pass", "pages read from disk")

@@ -16,16 +16,16 @@ PICTURES = pictures.FOLDER / "experiments"
 _HEAD = """\
 # The published experiments, on real servers here
 
-Five people published what they saw InnoDB do. Here each is done again on a real server, scaled down to a small machine,
-with the server's own counters read beside every time: what was published, what was measured here, and what the model
-says, in one table and one picture. What must hold is a ratio or a number of pages, never a number of seconds.
-`make lab` does all of it again, `make lab EXPERIMENT=E3` one; this page is made from what they record.
+These are five published experiments on InnoDB, repeated on real servers and scaled down to a small machine. The
+server's own counters are read with every time. Each experiment has one table and one picture with the published
+numbers, the numbers measured here, and the model's. Its expectations are ratios or numbers of pages, never seconds.
+`make lab` repeats all experiments, `make lab EXPERIMENT=E3` repeats one. This page is generated from their records.
 
 """
 
 
 def outcomes() -> dict[str, tuple[Experiment, Mapping[str, Any], Conclusion]]:
-    """The experiments that have a record, with it and what it shows."""
+    """The experiments with a record, with the record and its conclusion."""
     found = {}
     for name, each in EXPERIMENTS.items():
         record = records.load(f"experiments/{name}")
@@ -45,7 +45,7 @@ def page() -> str:
 
 
 def draw() -> None:
-    """Its pictures, as SVG and PNG."""
+    """Draw the pictures, as SVG and PNG."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, (each, _, outcome) in outcomes().items():
         for suffix in (".svg", ".png"):
@@ -53,7 +53,7 @@ def draw() -> None:
 
 
 def anchor(experiment: Experiment) -> str:
-    """Of its section, as GitHub makes it of the heading."""
+    """The anchor of its section, as GitHub derives it from the heading."""
     kept = "".join(letter for letter in _heading(experiment).lower() if letter.isalnum() or letter in " -_")
     return kept.replace(" ", "-")
 

@@ -11,7 +11,7 @@ from lab.servers import NAMES, StartError, Unavailable, interrupt_on_signals, pr
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Start private, throw-away MySQL and MariaDB servers on the loopback address."""
+    """Start private, temporary MySQL and MariaDB servers on the loopback address."""
 
 
 @main.command("start")
@@ -26,13 +26,13 @@ def main() -> None:
 @click.option(
     "--datadir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="A data folder to use and keep, set up when empty. Default: a temporary one.",
+    help="A data folder to use and to keep; set up when empty. Default: a temporary one.",
 )
 def start_command(name: str, options: tuple[str, ...], datadir: Path | None) -> None:
-    """Start server NAME, print where it is, and stop it on Ctrl-C or SIGTERM.
+    """Start server NAME, print its address, and stop it on Ctrl-C or SIGTERM.
 
-    Root has no password. The server dies with this command, however that ends. Exit status: 2 when the server
-    can't be had here, 1 when it didn't start or ended by itself.
+    Root has no password. The server always ends with this command. Exit status: 2 when the server is unavailable here,
+    1 when it did not start or ended by itself.
     """
     interrupt_on_signals()
     try:
@@ -54,9 +54,9 @@ def start_command(name: str, options: tuple[str, ...], datadir: Path | None) -> 
 @main.command("fetch")
 @click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
 def fetch_command(names: tuple[str, ...]) -> None:
-    """Download the servers NAME..., or all of them, so that starting them needs no network.
+    """Download the servers NAME..., or all of them, so that their start needs no network.
 
-    A server that the environment or PATH has isn't downloaded. Exit status: 2 when one can't be had.
+    Servers from the environment or PATH are not downloaded. Exit status: 2 when a server is unavailable.
     """
     missing = False
     for name in names or NAMES:
@@ -75,7 +75,7 @@ def fetch_command(names: tuple[str, ...]) -> None:
 
 @main.command("list")
 def list_command() -> None:
-    """List the servers, and from where each one would be taken. Nothing is downloaded."""
+    """List the servers and their sources. Nothing is downloaded."""
     for name in NAMES:
         try:
             program = programs.local(name)

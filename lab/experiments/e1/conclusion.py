@@ -1,4 +1,4 @@
-"""What the counts of E1 show beside the published ones and the model's."""
+"""The conclusion of E1: counts compared with the published ones and the model's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PUBLISHED_CORES, PUBLISHED_ROWS = 2, 2**24
 PUBLISHED_SERIAL = 32.94  # seconds, MySQL 5.7.25
 PLACES = {GROWN: "as they came", ORDERED: "in key order"}
 ADVISED = 4
-"""Threads: what two cores may be advised, two for each."""
+"""Threads that the rule may advise for two cores: two per core."""
 WITHIN = 0.2
-"""What the model may be off by."""
+"""The largest error of the model."""
 SLOWER = 1.5
-"""So many times as slow is more than chance."""
+"""A ratio of durations above this is not chance."""
 
 COLUMNS = (
     Column("server"),
@@ -43,7 +43,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class CountCost:
-    """The counts of one table by one number of threads: medians of what `experiment.counted` returns."""
+    """The counts of one table with one number of threads: medians of `experiment.counted`."""
 
     threads: int
     seconds: float
@@ -57,24 +57,24 @@ class CountCost:
 
     @property
     def wait_ms(self) -> float:
-        """For each page that a thread waited for."""
+        """Milliseconds of a wait for a page."""
         return 1000.0 * self.wait_seconds / self.waited_for
 
     @property
     def unaccounted(self) -> float:
-        """Seconds of a count by one thread in which it neither ran nor read."""
+        """Seconds of a count by one thread, without its CPU time and its reads."""
         return max(0.0, self.seconds - self.cpu_seconds - self.wait_seconds)
 
 
 @dataclass(frozen=True)
 class CountSeries:
-    """The counts of one table by all numbers of threads.
+    """The counts of one table with all numbers of threads.
 
     Attributes:
-        leaf_pages: Of its clustered index.
-        subtrees: Of its root, which are what threads share out: of more threads some have nothing to do.
+        leaf_pages: Leaf pages of its clustered index.
+        subtrees: Subtrees of its root. Threads share them; more threads than subtrees are idle.
         by_threads: Its counts.
-        cores: That the server could use.
+        cores: Cores available to the server.
     """
 
     leaf_pages: float
@@ -84,38 +84,38 @@ class CountSeries:
 
     @property
     def model(self) -> ParallelRead:
-        """Fed by the count of one thread."""
+        """The model with the count of one thread as its input."""
         one = self.by_threads[1]
         return ParallelRead(one.seconds, 1.0, one.wait_seconds, self.cores)
 
     def speed_up(self, threads: int) -> float:
-        """Measured."""
+        """The measured speed-up."""
         return self.by_threads[1].seconds / self.by_threads[threads].seconds
 
     def at_work(self, threads: int) -> int:
-        """So many of the threads have something to read."""
+        """The number of threads with something to read."""
         return min(threads, self.subtrees)
 
     def foretold(self, threads: int) -> float:
-        """The model's speed-up: reads take no longer than one thread's."""
+        """The model's speed-up, if reads take as long as with one thread."""
         return self.model.seconds / self.model.seconds_with(self.at_work(threads))
 
     def foretold_with_its_waits(self, threads: int) -> float:
-        """The model's speed-up if it knew how long reads take when so many threads ask for them."""
+        """The model's speed-up with the measured duration of reads for this number of threads."""
         one, working = self.model, self.at_work(threads)
         waits = self.by_threads[threads].wait_seconds
         return one.seconds / (one.cpu_seconds / min(working, self.cores) + waits / working)
 
 
 def published_model() -> ParallelRead:
-    """Of the published table, whose waits are not known: those that fit the times with 1 and with 32 threads."""
+    """The model of the published table. Its waits are unknown; they are fitted to the times with 1 and 32 threads."""
     one, most = PUBLISHED[1], max(PUBLISHED)
     waits = (one / PUBLISHED_CORES - PUBLISHED[most]) / (1.0 / PUBLISHED_CORES - 1.0 / most)
     return ParallelRead(one, 1.0, waits, PUBLISHED_CORES)
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
-    """One row a server, table and number of threads."""
+    """One row per server, table and number of threads."""
     grown, ordered, serial = (
         _series(parts[part], table) for part, table in ((PARALLEL, GROWN), (PARALLEL, ORDERED), (SERIAL, GROWN))
     )
@@ -253,51 +253,52 @@ def _differences(grown: CountSeries, ordered: CountSeries, serial: CountSeries) 
         measured, foretold, told = (of(each) for of in (grown.speed_up, grown.foretold, grown.foretold_with_its_waits))
         if abs(foretold / measured - 1.0) > WITHIN and abs(told - measured) < 0.5 * abs(foretold - measured):
             wait = grown.by_threads[each].wait_ms
-            why = "it serves only so many reads at a time" if wait > one.wait_ms else "others used it less meanwhile"
+            why = "it serves a limited number of reads" if wait > one.wait_ms else "other work used it less"
             yield (
-                f"With {each} threads the model foretells {foretold:.1f} times the speed of one, and {measured:.1f} was"
-                f" measured. It takes the disk for as slow as with one thread; but a wait for a page took"
-                f" {one.wait_ms:.2f} ms with one, and {wait:.2f} ms with {each}: {why}. Told this, it says {told:.1f}."
+                f"With {each} threads the model predicts {foretold:.1f} times the speed of one; {measured:.1f} was"
+                f" measured. The model assumes that the disk is as fast as with one thread. But a wait for a page took"
+                f" {one.wait_ms:.2f} ms with one thread, and {wait:.2f} ms with {each}: {why}. With the measured"
+                f" duration it predicts {told:.1f}."
             )
     if grown.subtrees < most:
         yield (
-            f"Above {grown.subtrees} threads nothing can be gained: so many subtrees has the root of this table, and"
-            f" no two threads share one. The published table has {PUBLISHED_ROWS // ROWS} times as many rows."
+            f"More than {grown.subtrees} threads gain nothing: the root of this table has {grown.subtrees} subtrees,"
+            f" and each is read by one thread. The published table has {PUBLISHED_ROWS // ROWS} times as many rows."
         )
     if last.load > 2 * grown.cores and grown.speed_up(most) < (1.0 - WITHIN) * grown.foretold_with_its_waits(most):
         yield (
-            f"With {most} threads {grown.foretold_with_its_waits(most):.1f} times the speed of one would be left, told"
-            f" how slow the reads were and how many threads had work; {grown.speed_up(most):.1f} was measured. The"
-            f" machine had other work: its load average was {last.load:.1f} on {grown.cores} cores, and a thread that"
-            " waits for a core is in none of the server's counters."
+            f"With {most} threads the model predicts {grown.foretold_with_its_waits(most):.1f} times the speed of one,"
+            f" from the measured duration of reads and the number of busy threads; {grown.speed_up(most):.1f} was"
+            f" measured. The machine had other work: its load average was {last.load:.1f} on {grown.cores} cores. No"
+            " counter of the server shows a thread that waits for a core."
         )
     share, here = published_model().wait_share, grown.model.wait_share
     if here > share:
         yield (
-            f"The published waits are not known; those that fit the times with 1 and {most} threads are {share:.0%} of"
-            f" one thread's time. Here they are {here:.0%}, so that more of it can overlap: {ADVISED} threads are"
+            f"The published waits are unknown. Fitted to the times with 1 and {most} threads, they are {share:.0%} of"
+            f" one thread's time. Here they are {here:.0%}, so more of it can overlap: {ADVISED} threads are"
             f" {grown.speed_up(ADVISED):.2f} times as fast as one, not {PUBLISHED[1] / PUBLISHED[ADVISED]:.2f} times."
         )
     first = ordered.by_threads[1]
     yield (
-        f"The gain is that of pages in no order. Of the copy whose pages lie in key order, {first.read_ahead:,.0f} of"
-        f" {first.pages:,.0f} were read ahead: one thread waits {first.wait_seconds:.2f} s for reads instead of"
+        f"The gain needs pages in random order. In the copy with pages in key order, {first.read_ahead:,.0f} of"
+        f" {first.pages:,.0f} pages were read ahead: one thread waits {first.wait_seconds:.2f} s for reads instead of"
         f" {one.wait_seconds:.2f} s, and {ADVISED} threads are {ordered.speed_up(ADVISED):.2f} times as fast."
     )
     if first.unaccounted > 0.2 * first.seconds and ordered.speed_up(ADVISED) < (1.0 - WITHIN) * ordered.foretold(
         ADVISED
     ):
         yield (
-            f"There the model foretells more, {ordered.foretold(ADVISED):.1f}: it takes for CPU time what is no wait"
-            f" for a read. Of the {first.seconds:.2f} s of one thread the server used the CPU for"
-            f" {first.cpu_seconds:.2f} s; {first.unaccounted:.2f} s are neither that nor a read of its own: it waits"
-            " for pages that read-ahead has asked for, or for a core. The rule about too few threads looks at waits"
-            " for reads alone and stays silent."
+            f"There the model predicts more, {ordered.foretold(ADVISED):.1f}: it counts all time without a wait for a"
+            f" read as CPU time. Of the {first.seconds:.2f} s of one thread the server used the CPU for"
+            f" {first.cpu_seconds:.2f} s. {first.unaccounted:.2f} s are neither CPU time nor own reads: the thread"
+            " waits for pages of read-ahead, or for a core. The rule on too few threads uses only waits for reads and"
+            " stays silent."
         )
     alone = serial.by_threads[1]
     if max(alone.wait_ms, one.wait_ms) > SLOWER * min(alone.wait_ms, one.wait_ms):
         yield (
-            f"{SERIAL} counts in {alone.seconds / one.seconds:.1f} times the time of one thread of {PARALLEL}"
-            f" (published for 5.7.25: {PUBLISHED_SERIAL / PUBLISHED[1]:.1f}), with as many pages read: a read took"
-            f" {alone.wait_ms:.2f} ms when it ran, and {one.wait_ms:.2f} ms for {PARALLEL}."
+            f"{SERIAL} takes {alone.seconds / one.seconds:.1f} times as long as one thread of {PARALLEL}"
+            f" (published for 5.7.25: {PUBLISHED_SERIAL / PUBLISHED[1]:.1f}), for the same pages: a read took"
+            f" {alone.wait_ms:.2f} ms on {SERIAL}, and {one.wait_ms:.2f} ms on {PARALLEL}."
         )

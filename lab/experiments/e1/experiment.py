@@ -1,4 +1,4 @@
-"""COUNT(*) of a table that is on disk only, by 1 to 32 threads: the published table, and its copy in order."""
+"""The work of E1: COUNT(*) of a table that is not in the pool, by 1 to 32 threads, and of its copy in key order."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _COUNTERS = {
 
 
 def make_items(server: Server) -> None:
-    """The published table, made in the published way: doubled with its key only, then every row filled in.
+    """Create the published table in the published way: doubled with only its key, then filled.
 
-    The rows grow, so that every page is split, and the new halves are put behind all others.
+    The rows grow, so that every page splits, and the new halves go to the end of the file.
     """
     execute(
         server,
@@ -62,7 +62,7 @@ def make_items(server: Server) -> None:
 
 
 def copy_in_order(server: Server) -> None:
-    """A copy whose pages lie in the order of their keys, as of a table that only ever grew at its end."""
+    """Create a copy with pages in key order, like a table with insertions only at its end."""
     execute(
         server,
         f"CREATE TABLE {SCHEMA}.{ORDERED} LIKE {SCHEMA}.{GROWN}",
@@ -72,9 +72,9 @@ def copy_in_order(server: Server) -> None:
 
 
 def subtrees(server: Server, table: str) -> int:
-    """Of the root of its clustered index: a parallel read shares these out. From the data file of a server at rest.
+    """Subtrees of the root of its clustered index, the units of a parallel read; from the data file of an idle server.
 
-    PAGE_LEVEL (page0types.h) of its pages of the type FIL_PAGE_INDEX (fil0types.h).
+    Counts PAGE_LEVEL (page0types.h) in pages of the type FIL_PAGE_INDEX (fil0types.h).
     """
     size, kind, level, index_page = 16384, 24, 38 + 26, 17855
     data = (server.datadir / SCHEMA / f"{table}.ibd").read_bytes()
@@ -87,12 +87,13 @@ def subtrees(server: Server, table: str) -> int:
 
 
 def counted(server: Server, table: str, threads: int) -> dict[str, float]:
-    """One COUNT(*) of a table that was opened before.
+    """One COUNT(*) of an open table.
 
     Returns:
-        ``seconds``; ``threads_made`` for it; ``load``, the machine's load average (tasks that want a core or wait for
-        a disk, over a minute); ``cpu_seconds`` of the server; ``pages`` read, of them ``waited_for`` and
-        ``read_ahead``; ``wait_seconds`` of all threads for reads of the table's file, without those of read-ahead.
+        ``seconds``; ``threads_made``, the created threads; ``load``, the machine's load average (tasks that run or wait
+        for a core or a disk, over a minute); ``cpu_seconds`` of the server; ``pages`` read, and among them
+        ``waited_for`` and ``read_ahead``; ``wait_seconds`` of all threads for reads of the table's file, without
+        read-ahead.
     """
     with server.connect() as connection, connection.cursor() as cursor:
         if server.name == PARALLEL:
@@ -104,7 +105,7 @@ def counted(server: Server, table: str, threads: int) -> dict[str, float]:
         cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")
         cursor.fetchall()
         took = time.perf_counter() - began
-    threads_made = query_number(server, _THREAD) - threads_before - 1  # the one that asks is new too
+    threads_made = query_number(server, _THREAD) - threads_before - 1  # without the one of this query
     after = _counters(server, table)
     spent = {name: round(after[name] - before[name], 4) for name in after}
     return {"seconds": round(took, 4), "threads_made": threads_made, "load": os.getloadavg()[0]} | spent
@@ -125,12 +126,12 @@ def _counters(server: Server, table: str) -> dict[str, float]:
 
 
 def measure(server: Server, say: Say, tables: Sequence[str], threads: Sequence[int]) -> Data:
-    """Every table counted with every number of threads, each time after a restart, in rounds."""
+    """Count every table with every number of threads, in rounds, each time after a restart."""
     say("filling the table")
     make_items(server)
     if ORDERED in tables:
         copy_in_order(server)
-    execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # so that no purge goes on beside the counts
+    execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # so that no purge runs during the counts
     counts: dict[str, dict[str, list[dict[str, float]]]] = {
         table: {str(each): [] for each in threads} for table in tables
     }

@@ -1,4 +1,4 @@
-"""E2 on MySQL 9.7: three tables counted in turn, so often each, in a pool that holds two of them or all."""
+"""E2 on MySQL 9.7: three tables, each counted ten times in turn, in a pool that holds two of them or all."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from lab.workloads import count
 SERVER = "mysql-9.7"
 GROUP = "experiments/E2"
 
-POOL, LARGE_POOL = 8_192, 16_384  # pages: two tables fit but for a third of the second; all fit
+POOL, LARGE_POOL = 8_192, 16_384  # pages: the two large tables do not fit together; all tables fit
 PAGES = {SHORT: 160, LONG: 6_112, LONG_UK: 6_112}
 PROBE, PROBE_PAGES = "probe", 320
-"""A table that fits the old sublist: a second count of it promotes its pages, unless the reader promotes none."""
+"""A table that fits the old sublist: a second count promotes its pages, if the reader promotes at all."""
 INDEXES = {LONG_UK: 1}
 PASSES = 10
 
 OLD_BLOCKS_MS, GAP_SECONDS = 200.0, 0.25
-"""At full speed a scan takes some tenths of a second in place of the published 45 s, and innodb_old_blocks_time is
-scaled down with it: shorter than the time from one pass to the next, as it was."""
+"""At full speed a scan takes some tenths of a second, not the published 45 s. innodb_old_blocks_time is scaled down:
+it is shorter than the time between two passes, as published."""
 FREE_HIGH, SLOW_SECONDS, SLOW_GAP_SECONDS = 800, 4.3, 0.5
-"""Case 3: the page cleaner refills innodb_lru_scan_depth pages a second for the 1,400 that a scan reads. The published
-server's scans read some 15,000 a second, for which it refilled 8,192 (by default eight instances, 1,024 each)."""
+"""Case 3: the page cleaner refills innodb_lru_scan_depth pages a second, while a scan reads 1,400. On the published
+server it refilled 8,192 (by default eight instances with 1,024 each), while a scan read about 15,000."""
 
 SMALL = Pool(pages=POOL, old_blocks_time_ms=OLD_BLOCKS_MS)
 
@@ -43,12 +43,12 @@ class PublishedCase:
 
     Attributes:
         number: The published case.
-        how: What differs from the published one, for the table.
-        order: In which the tables are counted.
+        how: The differences from the published case, for the table.
+        order: The tables in the order of their counts.
         reader: The statement.
-        pool: As it is set.
-        fetch: How the statement asks for pages.
-        slow_seconds: Of each scan of the last table; 0 for full speed.
+        pool: The pool and its settings.
+        fetch: The way in which the statement requests pages.
+        slow_seconds: Seconds of each scan of the last table; 0 for full speed.
     """
 
     number: str
@@ -66,7 +66,7 @@ class PublishedCase:
 
     @property
     def scenario(self) -> Scenario:
-        """What is played."""
+        """Its scenario."""
         scans = [
             Scan(
                 scan=table,
@@ -83,9 +83,9 @@ class PublishedCase:
 
 
 ALIKE: Mapping[Fetch, float] = {"normal": passes.ALIKE_PAGES, "scan": 0.2}
-"""As in `passes`: what four threads read differs from pass to pass."""
+"""As in `passes`; larger for four threads, whose pages read differ from pass to pass."""
 WRONG: Mapping[Fetch, float] = {"normal": 0.005, "scan": 0.05}
-"""The most that the model, which goes in page order, may be off at full speed, as a share of the pages read."""
+"""The largest error of the model, which reads in page order, at full speed, as a share of the pages read."""
 
 USUAL, OTHER = (SHORT, LONG, LONG_UK), (SHORT, LONG_UK, LONG)
 PARALLEL = PublishedCase("1", "4 threads", USUAL, by_threads, fetch="scan")
@@ -125,7 +125,7 @@ def _measure(*cases: PublishedCase) -> Callable[[Server, Callable[[str], None]],
 
 
 def _plain(server: Server) -> Data:
-    """What COUNT(*) of the table with a secondary index reads when it may choose its index."""
+    """The cost of COUNT(*) of the table with a secondary index, with a free choice of the index."""
     took: list[float] = []
     with server.connect() as connection:
         table = table_name(LONG_UK, PAGES[LONG_UK])
@@ -142,7 +142,7 @@ PARTS = (
 
 @dataclass(frozen=True)
 class PassCounters:
-    """What a case showed: passes by table, and the plain COUNT(*) of the table with a secondary index after them."""
+    """The counters of a case: passes by table, and the final plain COUNT(*) of the table with a secondary index."""
 
     tables: Mapping[str, PassSeries]
     plain: Data
@@ -160,7 +160,7 @@ class PassCounters:
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
-    """What each pass read, beside the model and the published seconds."""
+    """Pages read by each pass, with the model's and the published seconds."""
     data = {name: each for part in parts.values() for name, each in part.items()}
     found = {case: PassCounters(passes.series(data[case.name]["played"]), data[case.name]["plain"]) for case in CASES}
     return Conclusion(
@@ -172,11 +172,11 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
     )
 
 
-Found = Mapping[PublishedCase, PassCounters]
+Results = Mapping[PublishedCase, PassCounters]
 
 
-def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
-    """Case 3 at full speed has nothing published beside it: that is what the slowed one is compared with."""
+def _rows(found: Results) -> Iterator[tuple[Cell, ...]]:
+    """One row per pass. Case 3 at full speed has no published numbers: they stand with the slowed form."""
     for case, counted in found.items():
         theirs = {} if case == ONE else SECONDS[case.number]
         for table in case.order:
@@ -187,7 +187,7 @@ def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
             yield case.name, f"{LONG_UK}, plain COUNT(*)", "after", None, plain["seconds"], plain["pages"], None
 
 
-def _checks(found: Found) -> Iterator[Expectation]:
+def _checks(found: Results) -> Iterator[Expectation]:
     for case in (PARALLEL, OTHER_ORDER, ONE, WHERE, ALL_FITS):
         wrong = passes.off(found[case].tables)
         yield Expectation(f"{case.name}: pages off the model, share of those read", wrong, most=WRONG[case.fetch])
@@ -216,57 +216,57 @@ def _checks(found: Found) -> Iterator[Expectation]:
     yield Expectation(f"all cases: plain COUNT(*) of {LONG_UK}, share of its clustered index", most, most=0.1)
 
 
-def _differences(found: Found) -> Iterator[str]:
+def _differences(found: Results) -> Iterator[str]:
     one, slowed, parallel = found[ONE].last, found[SLOWED].last, found[PARALLEL].last
     if one.least_later > passes.CACHED and slowed.cached_at <= PASSES:
         yield (
-            f"Case 3 flips only where the page cleaner keeps a free list. At full speed one thread reads"
-            f" {one.read[-1]:,} pages at the last pass as four do ({parallel.read[-1]:,}), with"
-            f" {one.most_free:,.0f} pages at most in the free list after a pass. Slowed, with a trickle of writes, the"
-            f" free list had up to {slowed.most_free:,.0f} pages and the table was cached at pass {slowed.cached_at}"
+            f"Case 3 flips only if the page cleaner keeps a free list. At full speed one thread reads"
+            f" {one.read[-1]:,} pages at the last pass, like four threads ({parallel.read[-1]:,}); the free list has at"
+            f" most {one.most_free:,.0f} pages after a pass. Slowed and with a small write load, the free list had up"
+            f" to {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}"
             f" (published: {_flip(SECONDS[SLOWED.number][LONG_UK])})."
         )
     other = found[OTHER_ORDER].last
     four, steady = sorted(other.read[1:]), sorted(one.read[1:])
     if four[-1] - four[0] > passes.ALIKE_PAGES * other.pages > steady[-1] - steady[0]:
         yield (
-            f"Four threads go through parts of the table in an order that differs each time: in case 2 the later"
-            f" passes read {four[0]:,} to {four[-1]:,} pages, while one thread's differ by {steady[-1] - steady[0]:,}."
-            f" The model goes in page order and has {other.modelled[-1]:,}."
+            f"Four threads read the parts of the table in a different order each time: in case 2 the later passes read"
+            f" {four[0]:,} to {four[-1]:,} pages, while one thread's differ by {steady[-1] - steady[0]:,}."
+            f" The model reads in page order and has {other.modelled[-1]:,}."
         )
     if slowed.read != slowed.modelled:
         speed = slowed.pages / slowed.seconds[0]
         yield (
             f"Slowed, the passes read {_in_turn(slowed.read)} pages, {_in_turn(slowed.modelled)} in the model. Once a"
-            f" second the page cleaner refills {FREE_HIGH} pages for the {speed:,.0f} that are read; when its seconds"
-            f" begin, and how late they are on a busy machine, the model does not know."
+            f" second the page cleaner refills {FREE_HIGH} pages, while {speed:,.0f} are read. The model does not know"
+            f" the start of its seconds, nor their delay on a busy machine."
         )
     if found[ONE].promoted > found[PARALLEL].promoted:
         yield (
-            f"What tells one thread from four is promotion: a second count of a table of {PROBE_PAGES} pages made"
-            f" {found[ONE].promoted:.0%} of them young with one thread, {found[PARALLEL].promoted:.0%} with four. It"
-            f" makes no difference to a table whose pages are evicted before they are asked for again."
+            f"One thread and four differ in promotion: a second count of a table of {PROBE_PAGES} pages made"
+            f" {found[ONE].promoted:.0%} of them young with one thread, {found[PARALLEL].promoted:.0%} with four. This"
+            f" has no effect on a table whose pages are evicted before their next access."
         )
     where, long = found[WHERE].last, found[WHERE].tables[LONG]
     theirs = SECONDS[WHERE.number][LONG]
     if where.least_later > passes.CACHED > long.least_later and theirs[1] > theirs[0]:
         yield (
-            f"Case 4 goes the way of case 3 at full speed: {where.read[-1]:,} pages at the last pass. On the published"
-            f" server the first large table too was slow again ({theirs[0]}, {theirs[1]}, {theirs[2]} … {theirs[-1]}"
-            f" s), so its pool was not empty at first, or did not hold that table; ours was, and read"
+            f"Case 4 behaves like case 3 at full speed: {where.read[-1]:,} pages at the last pass. On the published"
+            f" server the first large table was slow again, too ({theirs[0]}, {theirs[1]}, {theirs[2]} … {theirs[-1]}"
+            f" s): its pool was not empty at the start, or did not hold that table. Ours was empty, and read at most"
             f" {max(long.read[1:]):,} pages of it again."
         )
     plain = found[PARALLEL].plain["pages"]
     if plain < PAGES[LONG_UK] / 10:
         yield (
             f"Plain COUNT(*) of {LONG_UK} read {plain:,.0f} pages: MySQL 9.7 counts through the secondary index, as 5.7"
-            f" did (published: {MYSQL_5_7_LONG_UK} s). The published 8.0.28 read the clustered index whatever EXPLAIN"
-            f" said, which is what FORCE INDEX (PRIMARY) does here."
+            f" did (published: {MYSQL_5_7_LONG_UK} s). The published 8.0.28 always read the clustered index, whatever"
+            f" EXPLAIN said. FORCE INDEX (PRIMARY) does the same here."
         )
 
 
 def _in_turn(read: Sequence[int]) -> str:
-    """Until the table is cached."""
+    """The pages of the passes until the table is cached."""
     return ", ".join(f"{pages:,}" for pages in read if pages > passes.CACHED * read[0])
 
 
@@ -275,7 +275,7 @@ def _flip(published: Sequence[float]) -> int:
     return next(number for number, each in enumerate(published, 1) if each < published[0] / 10)
 
 
-def _plot(found: Found) -> Data:
+def _plot(found: Results) -> Data:
     shown = (PARALLEL, OTHER_ORDER, SLOWED, WHERE, ALL_FITS)
     return {
         "pages": {case.name: {"measured": found[case].last.read, "model": found[case].last.modelled} for case in shown},

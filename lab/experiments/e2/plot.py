@@ -9,11 +9,11 @@ from lab.experiments.passes import draw_pages, draw_seconds, finish
 from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
 
 COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)
-"""Of the cases, 1 to 5."""
+"""The colours of cases 1 to 5."""
 
 
 def draw(figure: Figure, data: Data) -> None:
-    """The table that is counted last: on the left what each pass read, on the right what was published."""
+    """The table counted last: pages read by each pass on the left, published seconds on the right."""
     left, right = figure.subplots(1, 2)
     for (name, pages), colour in zip(data["pages"].items(), COLOURS, strict=True):
         draw_pages(left, f"case {name}", colour, pages["measured"], pages["model"])

@@ -1,4 +1,4 @@
-"""What seed 001 published: seconds of each COUNT(*) on MySQL 8.0.28 (16 GiB of memory; case 5: 64 GiB), by case."""
+"""The numbers of seed 001: seconds of each COUNT(*) on MySQL 8.0.28 (16 GiB of memory; case 5: 64 GiB), by case."""
 
 SHORT, LONG, LONG_UK = "short", "long", "long_uk"
 
@@ -29,6 +29,6 @@ SECONDS = {
         LONG_UK: (63.46, 0.17, 0.17, 0.17, 0.18, 0.17, 0.17, 0.17, 0.17, 0.18),
     },
 }
-"""The tables in the order in which they were counted, ten times each."""
+"""The tables in the order of their counts, ten each."""
 MYSQL_5_7_LONG_UK = 0.38
 """Seconds of nearly every COUNT(*) of ``long_uk`` on MySQL 5.7.37, which read the secondary index."""

@@ -1,4 +1,4 @@
-"""How E2 counts a table: the published statements, held to the clustered index that the published server read."""
+"""The statements of E2: the published ones, with the published server's clustered index forced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.workloads import SCHEMA, count, scan_slowly
 
 
 def by_threads(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
-    """COUNT(*) by parallel threads, as many as MySQL 8.0 has by default."""
+    """COUNT(*) by parallel threads, MySQL 8.0's default number."""
     _count(connection, table, PARALLEL_READ_THREADS)
 
 
@@ -22,7 +22,7 @@ def by_one(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None
 
 
 def by_one_slowed(connection: pymysql.Connection[Any], table: str, step: Scan) -> None:
-    """The same; where the step has a duration a sum over the rows in its place, which can be slowed down."""
+    """COUNT(*) by one thread; for a step with a duration, a sum over the rows instead, which can be slowed down."""
     if step.seconds:
         scan_slowly(connection, table, step.pages, step.seconds)
     else:
@@ -30,7 +30,7 @@ def by_one_slowed(connection: pymysql.Connection[Any], table: str, step: Scan) -
 
 
 def above_zero(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
-    """COUNT(*) of every row by a condition, which no parallel reader does."""
+    """COUNT(*) of every row with a condition, which has no parallel readers."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table} FORCE INDEX (PRIMARY) WHERE id > 0")
         cursor.fetchall()

@@ -1,4 +1,4 @@
-"""E3 on real servers: a table larger than the old sublist is read over and over, at pct 37 and 95."""
+"""E3 on real servers: a table larger than the old sublist is read repeatedly, at pct 37 and 95."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ GROUP = "experiments/E3"
 PUBLISHED = {37: (45.71, 44.90, 24.44, 13.32, 13.12), 95: (35.87, 6.95, 6.95, 7.30, 7.03)}
 """Seconds of each pass, by innodb_old_blocks_pct (seed 002: MySQL 5.6, a 2 GB pool, a table of 1.6 GB)."""
 PUBLISHED_SHARE = 1.6 / 2.0
-"""Of the pool, that the table was."""
+"""The published table's share of the pool."""
 SCENARIOS = {37: "seed-002-steps", 95: "seed-002-pct-95"}
 TABLE = "big"
 
 SLOW_SECONDS = 14.0
-"""A pass of MySQL's slowed scans: a second of it reads half of what the page cleaner refills."""
+"""A pass of MySQL's slowed scans: one second reads half of the page cleaner's refill."""
 QUIET_SECONDS, QUIET_PASSES = 5.0, 3
-"""A slowed scan beside which nothing is written."""
+"""A slowed scan without writes."""
 
 
 @dataclass(frozen=True)
 class ScanRun:
-    """One way to do it.
+    """One form of the experiment.
 
     Attributes:
-        name: How the passes are read, for the table.
+        name: The kind of reads, for the table.
         pct: innodb_old_blocks_pct.
-        written: Whether something is written meanwhile, which keeps MySQL's page cleaner awake.
-        seconds: Of a pass that is slowed down; 0 for full speed.
-        number: Of passes.
+        written: Whether there are writes meanwhile, which keep MySQL's page cleaner awake.
+        seconds: Seconds of a slowed pass; 0 for full speed.
+        number: The number of passes.
     """
 
     name: str
@@ -62,12 +62,12 @@ RUNS = {
     "mariadb-10.11": (FULL_SPEED, WIDE),
 }
 STEPS = {"mysql-5.6": SLOWED, "mysql-9.7": SLOWED, "mariadb-10.11": FULL_SPEED}
-"""The run of each server that keeps a free list all the time."""
+"""Each server's run with a constant free list."""
 TAKES = {"mysql-5.6": 190.0, "mysql-9.7": 170.0, "mariadb-10.11": 30.0}
 
 
 def scenario(server: str, run: ScanRun) -> Scenario:
-    """What is played: MySQL's page cleaner goes by the clock, and sleeps while nothing is written."""
+    """The scenario of a run: MySQL's page cleaner runs once a second, and sleeps without writes."""
     found = load(SCENARIOS[run.pct])
     others, table = found.steps
     assert isinstance(table, Scan)  # noqa: S101 - it is what the experiment scans
@@ -96,7 +96,7 @@ PARTS = tuple(Part(GROUP, name, name, {}, _measure(name), TAKES[name]) for name 
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
-    """What the passes read on each server, beside the model and the published seconds."""
+    """Pages read by the passes on each server, with the model's and the published seconds."""
     found = {
         (server, run): passes.series(parts[server][run.key])[TABLE] for server, runs in RUNS.items() for run in runs
     }
@@ -109,18 +109,18 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
     )
 
 
-Found = Mapping[tuple[str, ScanRun], PassSeries]
+Results = Mapping[tuple[str, ScanRun], PassSeries]
 
 
-def _rows(found: Found) -> Iterator[tuple[Cell, ...]]:
-    """Published seconds stand beside the runs that are the published ones: 5.6 with steps, and with pct 95."""
+def _rows(found: Results) -> Iterator[tuple[Cell, ...]]:
+    """One row per pass. Published seconds stand with the published runs: 5.6 with steps, and with pct 95."""
     for (server, run), each in found.items():
         theirs = PUBLISHED[run.pct] if server == "mysql-5.6" and run in {SLOWED, WIDE} else ()
         for row in passes.rows(each, theirs):
             yield server, run.name, run.pct, *row
 
 
-def _checks(found: Found) -> Iterator[Expectation]:
+def _checks(found: Results) -> Iterator[Expectation]:
     for (server, run), each in found.items():
         name = f"{server}, {run.name}, pct {run.pct}"
         if STEPS[server] == run:
@@ -138,42 +138,42 @@ def _checks(found: Found) -> Iterator[Expectation]:
             yield Expectation(f"{name}: least read by a later pass, share of the table", each.least_later, least=0.5)
 
 
-def _differences(found: Found) -> Iterator[str]:
+def _differences(found: Results) -> Iterator[str]:
     for server in ("mysql-5.6", "mysql-9.7"):
         flat, slowed = found[server, FULL_SPEED], found[server, SLOWED]
         if flat.least_later > passes.CACHED and slowed.cached_at <= SLOWED.number:
             yield (
-                f"{server} shows no steps at full speed: {flat.read[-1]:,} pages at the last pass as at the second,"
-                f" {flat.most_free:,.0f} pages at most in the free list after a pass: its page cleaner sleeps while"
-                f" nothing is written. With a trickle of writes, and reads slow enough for its second, the free list"
-                f" had up to {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}."
+                f"{server} shows no steps at full speed: {flat.read[-1]:,} pages at the last pass, as at the second,"
+                f" and at most {flat.most_free:,.0f} pages in the free list after a pass. Its page cleaner sleeps"
+                f" without writes. With a small write load and slow reads, the free list had up to"
+                f" {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}."
             )
         written = found[server, WRITTEN]
         if written.read[-1] < flat.read[-1] and written.cached_at > slowed.cached_at:
             yield (
-                f"With writes at full speed {server} goes down too, in more passes ({_in_turn(written)}): they took"
-                f" {min(written.seconds):.1f} to {max(written.seconds):.1f} s, and the page cleaner refills the free"
-                f" list once a second. Where in a pass that falls decides what it gains, and the model does not know"
-                f" where: it has {_in_turn(written, model=True)}."
+                f"With writes at full speed {server} reads less with each pass, too, over more passes"
+                f" ({_in_turn(written)}). They took {min(written.seconds):.1f} to {max(written.seconds):.1f} s, and the"
+                f" page cleaner refills the free list once a second. The moment of the refill within a pass decides"
+                f" its gain; the model does not know it and has {_in_turn(written, model=True)}."
             )
     quiet = found["mysql-5.6", QUIET]
     if quiet.least_later > passes.CACHED:
         yield (
-            f"Slow reads alone make no steps on mysql-5.6: {_in_turn(quiet)} pages at {min(quiet.seconds):.0f} s a pass"
-            f" with nothing written, {quiet.most_free:,.0f} pages in the free list."
+            f"Slow reads alone cause no steps on mysql-5.6: {_in_turn(quiet)} pages at {min(quiet.seconds):.0f} s a"
+            f" pass without writes, and {quiet.most_free:,.0f} pages in the free list."
         )
     slowed = found["mysql-5.6", SLOWED]
     if slowed.cached_at <= len(PUBLISHED[37]) and PUBLISHED[37][-1] > 1.5 * PUBLISHED[95][-1]:
         yield (
             f"The published server still took {PUBLISHED[37][-1]} s at its fifth pass, more than the"
             f" {PUBLISHED[95][-1]} s of a cached one: part of the table was still read. Ours was cached at pass"
-            f" {slowed.cached_at}. The table was {PUBLISHED_SHARE:.0%} of that pool and is {_share():.0%} of ours; what"
-            f" else the published server read, wrote and kept free is not known."
+            f" {slowed.cached_at}. The table was {PUBLISHED_SHARE:.0%} of that pool and is {_share():.0%} of ours. The"
+            f" other reads and writes of the published server, and its free list, are unknown."
         )
 
 
 def _share() -> float:
-    """The table's, of the pool."""
+    """The table's share of the pool."""
     found = load(SCENARIOS[37])
     return found.sizes()[TABLE] / found.pool.pages
 
@@ -182,7 +182,7 @@ def _in_turn(each: PassSeries, *, model: bool = False) -> str:
     return ", ".join(f"{pages:,}" for pages in (each.modelled if model else each.read))
 
 
-def _plot(found: Found) -> Data:
+def _plot(found: Results) -> Data:
     shown = {
         "MySQL 5.6, full speed": ("mysql-5.6", FULL_SPEED),
         "MySQL 5.6, slow, writes": ("mysql-5.6", SLOWED),

@@ -1,4 +1,4 @@
-"""What the index builds of E4 show beside the published ones and the model's."""
+"""The conclusion of E4: index builds compared with the published ones and the model's."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lab.experiments.e4.experiment import PARALLEL, PUBLISHED, PUBLISHED_ROWS, R
 PUBLISHED_SERIAL, PUBLISHED_PARALLEL = 97.48, 42.87
 """Seconds, seed 003's own: MySQL 8.0.13, and 8.0.27 with 1000 MiB, eight and eight threads."""
 FIRST = BuildSetting(1_048_576, 4, 4)
-"""The smallest buffer, which all are compared with."""
+"""The smallest buffer, the reference of all comparisons."""
 ALIKE = BuildSetting(1_048_576_000, 8, 8)
-"""That of seed 003's own build."""
+"""The setting of seed 003's own build."""
 LARGE, LARGEST = BuildSetting(1_048_576_000, 4, 4), BuildSetting(2_097_152_000, 4, 4)
-"""Four and four threads, as the first, with 1000 and with 2000 MiB."""
+"""Four and four threads, like the first, with 1000 and with 2000 MiB."""
 WITHIN = 0.2
-"""Of what was measured: by how much the model may miss it."""
+"""The largest error of the model, as a share of the measured value."""
 INT_BYTES, MODEL_KEY_BYTES = 4.0, 8.0
 FIELDS = 2.0  # c, and the primary key
 MIB, MB = 2**20, 1e6
@@ -45,14 +45,14 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class BuildCost:
-    """The builds with one setting: medians, but for what is written.
+    """The cost of a build with one setting: medians, except for bytes written.
 
     Attributes:
-        seconds: Of one.
-        written: To temporary files by the one that wrote least, bytes: its readers had equal shares of the subtrees.
-        most_written: By the one that wrote most, bytes.
-        file_seconds: All threads of one spent in writing and reading temporary files.
-        pages_read: By one.
+        seconds: Duration.
+        written: Least bytes written to temporary files: by the build whose readers had equal shares of the subtrees.
+        most_written: Most bytes written by a build.
+        file_seconds: Seconds of all threads in writing and reading temporary files.
+        pages_read: Pages read.
     """
 
     seconds: float
@@ -64,39 +64,39 @@ class BuildCost:
 
 @dataclass(frozen=True)
 class Grid:
-    """The builds with all settings, and what was built.
+    """The builds with all settings.
 
     Attributes:
-        built: By setting.
-        build: As the model takes it.
+        built: Their costs by setting.
+        build: The model's input.
     """
 
     built: Mapping[BuildSetting, BuildCost]
     build: ddl.IndexBuild
 
     def foretold(self, setting: BuildSetting) -> float:
-        """Bytes that the model says are written to temporary files."""
+        """The model's bytes written to temporary files."""
         return ddl.written_bytes(self.build, setting.buffer, setting.read_threads)
 
     def passes(self, setting: BuildSetting) -> int:
-        """As the model says."""
+        """The model's number of merge passes."""
         return ddl.merge_passes(self.build, setting.buffer, setting.read_threads)
 
     def off(self, setting: BuildSetting) -> float:
-        """What the model says beside what was measured."""
+        """The model's bytes by the measured ones."""
         return self.foretold(setting) / self.built[setting].written
 
     def times_as_fast(self, setting: BuildSetting) -> float:
-        """As the first."""
+        """The speed relative to `FIRST`."""
         return self.built[FIRST].seconds / self.built[setting].seconds
 
     def less_written(self, setting: BuildSetting, other: BuildSetting) -> float:
-        """What the other one writes beside what this one does."""
+        """The other setting's bytes written by this one's."""
         return self.built[other].written / self.built[setting].written
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
-    """One row a setting, and one for the release without parallel builds."""
+    """One row per setting, and one for the release without parallel builds."""
     part = parts[PARALLEL]
     grid = Grid(
         {each: _built(part["builds"][str(each)]) for each in SETTINGS},
@@ -104,7 +104,7 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
             ROWS,
             part["entry_bytes"],
             FIELDS,
-            # The model takes a key column for 8 bytes, as its type is not known to the advisor; here it is.
+            # The model assumes 8 bytes for a key column, as the advisor does not know its type; here it is known.
             ddl.subtrees(part["leaf_pages"], INT_BYTES / MODEL_KEY_BYTES),
         ),
     )
@@ -214,7 +214,7 @@ def _checks(grid: Grid, serial: BuildCost) -> tuple[Expectation, ...]:
 
 
 def _with_large_buffer() -> list[BuildSetting]:
-    """All that differ from `LARGE` by their threads only."""
+    """The settings that differ from `LARGE` only in their threads."""
     return [each for each in SETTINGS if each.published_buffer == LARGE.published_buffer]
 
 
@@ -229,17 +229,17 @@ def _differences(grid: Grid, serial: BuildCost) -> Iterator[str]:
     if gained < published / 1.1:
         yield (
             f"The larger buffer makes a build {gained:.2f} times as fast as the smallest, not {published:.2f} times as"
-            f" published, though it writes {grid.less_written(LARGE, FIRST):.1f} times less. The"
-            f" {(first.written - large.written) / MB:,.0f} MB between them go through the system's page cache here: all"
-            f" threads together spend {first.file_seconds:.1f} s in writing and reading temporary files in a build of"
+            f" published, although it writes {grid.less_written(LARGE, FIRST):.1f} times less. The difference of"
+            f" {(first.written - large.written) / MB:,.0f} MB goes through the system's page cache here: all threads"
+            f" together spend {first.file_seconds:.1f} s in writing and reading temporary files in a build of"
             f" {first.seconds:.1f} s, and {large.file_seconds:.1f} s in one of {large.seconds:.1f} s."
         )
     more = [each for each in _with_large_buffer() if grid.built[each].written > 1.2 * large.written]
     if more:
         read_threads = sorted({each.read_threads for each in more})
         yield (
-            f"Threads alone write more with {' and '.join(map(str, read_threads))} readers: the buffer is divided by"
-            f" the readers, but the table's root has {grid.build.subtrees:.1f} full subtrees to share out. With the"
+            f"More threads alone write more, with {' and '.join(map(str, read_threads))} readers: the readers divide"
+            f" the buffer, but the table's root has only {grid.build.subtrees:.1f} full subtrees to share. With the"
             f" published {PUBLISHED_ROWS:,} rows it has {grid.build.subtrees * PUBLISHED_ROWS / ROWS:.0f}."
         )
     uneven = [each for each in SETTINGS if grid.built[each].most_written > 1.05 * grid.built[each].written]
@@ -248,15 +248,15 @@ def _differences(grid: Grid, serial: BuildCost) -> Iterator[str]:
             f"The same build did not always write the same: with {'; '.join(_named(each) for each in uneven)} one of"
             " three wrote up to"
             f" {max(grid.built[each].most_written / grid.built[each].written - 1.0 for each in uneven):.0%} more than"
-            " the least, which is shown. The readers take subtrees from a common list: where one of them is ahead, it"
-            " takes more than its part, its rows no longer fit its buffer, and all of them are merged once more. The"
-            " model takes the readers to be equally fast."
+            " the least, which is shown. The readers take subtrees from a common list. A reader that is ahead takes"
+            " more than its share; its rows no longer fit its buffer and need another merge pass. The model assumes"
+            " equally fast readers."
         )
     there, here = PUBLISHED_SERIAL / PUBLISHED_PARALLEL, serial.seconds / grid.built[ALIKE].seconds
     yield (
-        f"Seed 003's own comparison, 8.0.13 against 8.0.27 with {_mib(ALIKE)} and eight threads: {there:.2f} times as"
-        f" fast. Here {SERIAL}, whose build is serial too, against {PARALLEL}: {here:.2f} times as fast,"
-        f" {serial.written / MB:,.0f} MB written to temporary files against {grid.built[ALIKE].written / MB:,.0f}."
+        f"Seed 003's own comparison of 8.0.13 with 8.0.27 at {_mib(ALIKE)} and eight threads: {there:.2f} times as"
+        f" fast. Here {SERIAL}, which also builds serially, compared with {PARALLEL}: {here:.2f} times as fast, with"
+        f" {serial.written / MB:,.0f} MB written to temporary files and {grid.built[ALIKE].written / MB:,.0f} MB."
     )
 
 

@@ -1,4 +1,4 @@
-"""Builds of an index on c char(120) of sysbench's table, with other buffers and other numbers of threads."""
+"""The work of E4: builds of an index on c char(120) of sysbench's table, by buffer and number of threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = {"innodb-buffer-pool-size": "512M", "innodb-doublewrite": "OFF"}  # it
 
 @dataclass(frozen=True)
 class BuildSetting:
-    """What a build is done with.
+    """The settings of a build.
 
     Attributes:
         published_buffer: innodb_ddl_buffer_size of the published build, bytes.
@@ -39,12 +39,12 @@ class BuildSetting:
 
     @property
     def buffer(self) -> int:
-        """Bytes here: as much for each row."""
+        """Bytes here: the same share per row."""
         return scaled(self.published_buffer)
 
     @property
     def variables(self) -> Variables:
-        """Of the session."""
+        """The session's variables."""
         return {
             "innodb_ddl_buffer_size": self.buffer,
             "innodb_ddl_threads": self.ddl_threads,
@@ -56,7 +56,7 @@ class BuildSetting:
 
 
 def scaled(published: int) -> int:
-    """Bytes of a buffer here that are as many for each row as those of a published one."""
+    """The bytes of a published buffer, scaled to the number of rows here."""
     return round(published * ROWS / PUBLISHED_ROWS)
 
 
@@ -73,18 +73,18 @@ PUBLISHED = {
     BuildSetting(2_097_152_000, 8, 8): 164.6516,
     BuildSetting(2_097_152_000, 1, 1): 202.0,
 }
-"""Seconds: the InnoDB team's table in seed 003. Of the last the text says "one thread", taken for both, and "about"."""
+"""Seconds: the InnoDB team's table in seed 003. For the last, its text says "about", and "one thread": read as both."""
 SETTINGS = tuple(PUBLISHED)
 SORT_BUFFER = 1_048_576
 """innodb_sort_buffer_size of releases before 8.0.27 and of the published build on 8.0.13: the default, bytes."""
 
 
 def built(server: Server, variables: Variables) -> dict[str, float]:
-    """Build the index with these variables of the session, and drop it.
+    """Build the index with these session variables, and drop it.
 
     Returns:
-        ``seconds``; ``written_bytes`` of temporary files; ``file_seconds`` that all threads spent in writing and
-        reading these; ``pages_read``.
+        ``seconds``; ``written_bytes`` of temporary files; ``file_seconds`` of all threads in writing and reading them;
+        ``pages_read``.
     """
     with server.connect() as connection, connection.cursor() as cursor:
         for name, value in variables.items():
@@ -114,7 +114,7 @@ def _counters(server: Server) -> dict[str, float]:
 
 
 def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data:
-    """The index built with each of the settings in turn, in rounds."""
+    """Build the index with each setting in turn, in rounds."""
     say("filling the table")
     sysbench.prepare(server, "oltp_read_only", table_size=ROWS, create_secondary=False)
     execute(server, f"ANALYZE TABLE {TABLE}")
@@ -131,7 +131,7 @@ def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data
 
 
 def _entry_bytes(server: Server) -> float:
-    """Of an entry's columns: c and the primary key, an INT."""
+    """Mean bytes of an entry's columns: c and the primary key, an INT."""
     return 4.0 + query_number(server, f"SELECT AVG(LENGTH(c)) FROM {TABLE}")
 
 

@@ -1,4 +1,4 @@
-"""What the runs of E5 show beside the published ones and the model's."""
+"""The conclusion of E5: runs compared with the published ones and the model's."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lab.experiments.e5.experiment import FITS, RANDOM, SETTINGS, TOO_LARGE
 PUBLISHED = {"none": 858.01, "all": 866.13}
 """Transactions a second: seed 004, MySQL 8.4.1, means of three runs of ten minutes."""
 PUBLISHED_RUN = {"transactions": 514_659, "ignored_errors": 715}
-"""The run with none that it shows."""
+"""Its example run with none."""
 PUBLISHED_MERGES = {"merges": 1281, "merged_delete_marks": 1281}
-"""Over the run with all that it shows; no inserts and no deletes."""
+"""Merges of its example run with all; no inserts and no deletes."""
 DEFAULT_TABLE_SIZE = 10_000
-"""Rows that sysbench's load goes to where --table-size is not given (oltp_common.lua)."""
+"""Rows of sysbench's load without --table-size (oltp_common.lua)."""
 RESIDENT = 0.02
-"""Pages read a transaction, at most, where all of them are in the pool."""
+"""The most pages read per transaction if all of them are in the pool."""
 MORE_PAGES = 1.65
-"""Times the model's: in pools as small as these the buffer's own pages are read again (change-buffering-would-help)."""
+"""The largest ratio to the model's: small pools read the buffer's own pages again (change-buffering-would-help)."""
 
 COLUMNS = (
     Column("regime"),
@@ -49,8 +49,8 @@ class LoadResult:
     """The runs of a load under one setting: sums, and the median of the speeds.
 
     Attributes:
-        per_second: Transactions a second, or rows where the lab inserts them itself.
-        cached: Leaf pages of the indexes with random keys that were in the pool; None where not looked at.
+        per_second: Transactions a second, or rows if the lab inserts them itself.
+        cached: Leaf pages in the pool, of the indexes with random keys; None if not measured.
     """
 
     per_second: float
@@ -68,17 +68,17 @@ class LoadResult:
 
     @property
     def pages_a_transaction(self) -> float:
-        """Read."""
+        """Pages read per transaction."""
         return self.pages_read / self.transactions
 
     @property
     def operations(self) -> float:
-        """Changes that merges applied."""
+        """Changes applied by merges."""
         return self.merged_inserts + self.merged_delete_marks + self.merged_deletes
 
     @property
     def operations_a_merge(self) -> float | None:
-        """None where nothing was merged."""
+        """Operations per merge; None without merges."""
         return self.operations / self.merges if self.merges else None
 
 
@@ -88,13 +88,13 @@ class Regime:
 
     Attributes:
         name: In words.
-        published: Transactions a second by setting; None where nobody published any.
-        by_setting: What was measured.
-        faster: Speed with all, by that with none: the median over pairs of runs one after the other.
-        changes_each: Changes of a transaction to random places of the indexes.
-        leaf_pages: Of these indexes.
-        entry_bytes: Of an entry.
-        buffer: The settings that bound the change buffer.
+        published: Published transactions a second by setting; None without any.
+        by_setting: The results by setting.
+        faster: Speed with all by speed with none: the median over pairs of consecutive runs.
+        changes_each: A transaction's changes to random places of the indexes.
+        leaf_pages: Leaf pages of these indexes.
+        entry_bytes: Bytes of an entry.
+        buffer: The settings that limit the change buffer.
     """
 
     name: str
@@ -256,30 +256,30 @@ def _differences(typed: Regime, whole: Regime, inserts: Regime, random: Regime, 
     if rate > 5 * others.ignored_errors / others.transactions:
         yield (
             f"The published load went to {DEFAULT_TABLE_SIZE:,} of the ten million rows: its command line has no"
-            f" --table-size, and that is what sysbench takes then. Its deadlocks say the same:"
+            f" --table-size, and this is sysbench's default. Its deadlocks confirm it:"
             f" {published_errors} in {PUBLISHED_RUN['transactions']:,} transactions"
             f" ({published_errors / PUBLISHED_RUN['transactions']:.2%}). Here {errors.ignored_errors:.0f} in"
-            f" {errors.transactions:,.0f} ({rate:.2%}) as typed, and {others.ignored_errors:.0f} in"
+            f" {errors.transactions:,.0f} ({rate:.2%}) as published, and {others.ignored_errors:.0f} in"
             f" {others.transactions:,.0f} with the load on all rows."
         )
     merged = typed.by_setting["all"]
     marks = merged.merged_delete_marks / max(merged.operations, 1.0)
     if marks > 0.8 and merged.pages_read <= built:
         yield (
-            f"Why the published experiment merged one operation at a time ({PUBLISHED_MERGES['merges']:,} merges of"
-            f" {PUBLISHED_MERGES['merged_delete_marks']:,} delete marks) and saved nothing: here too {marks:.0%} of"
-            f" what was merged are delete marks, {merged.operations:,.0f} operations by {merged.merges:,.0f} merges."
-            " The only pages to be read are those that building the index on k left on disk, full, each of them once;"
-            f" the index has {built:,.0f} leaf pages, over all of these runs. An UPDATE's delete mark waits in the"
-            " change buffer, but the new key that follows it is not buffered for a full page"
-            " (ibuf_index_page_calc_free_from_bits), so that the page is read at once. Pages read:"
+            f"The published experiment merged one operation at a time ({PUBLISHED_MERGES['merges']:,} merges of"
+            f" {PUBLISHED_MERGES['merged_delete_marks']:,} delete marks) and saved nothing. Here, too, {marks:.0%} of"
+            f" the merged operations are delete marks: {merged.operations:,.0f} operations by {merged.merges:,.0f}"
+            " merges. Only full pages that the build of the index on k left on disk are read, each of them once; the"
+            f" index has {built:,.0f} leaf pages, over all of these runs. An UPDATE's delete mark is buffered, but the"
+            " new key after it is not buffered for a full page (ibuf_index_page_calc_free_from_bits), so the page is"
+            " read at once. Pages read:"
             f" {typed.by_setting['none'].pages_read:,.0f} with none, {merged.pages_read:,.0f} with all."
         )
     pages = max(whole.by_setting[setting].pages_a_transaction for setting in SETTINGS)
     if pages < RESIDENT:
         yield (
-            "Nor would more rows have changed it: on all rows of a table that is in the pool, a transaction read"
-            f" {pages:.4f} pages at most, and {whole.by_setting['all'].merges:,.0f} pages were merged with all."
+            "More rows would not have changed this: on all rows of a table in the pool, a transaction read at most"
+            f" {pages:.4f} pages, and {whole.by_setting['all'].merges:,.0f} pages were merged with all."
         )
     for regime in (inserts, random):
         yield from _where_it_helps(regime)
@@ -299,9 +299,9 @@ def _where_it_helps(regime: Regime) -> Iterator[str]:
     if foretold is not None and buffered.pages_a_transaction > 1.2 * foretold:
         other = buffered.undo_reads + buffered.system_reads
         yield (
-            f"{regime.name}: more pages were read with all than the model says, {buffered.pages_a_transaction:.3f} a"
-            f" transaction or row, not {foretold:.3f}. Of {buffered.pages_read:,.0f} pages {buffered.merges:,.0f} were"
-            f" merged. {buffered.undo_reads:,.0f} reads were of undo pages and {buffered.system_reads:,.0f} of the"
-            f" system tablespace, where the change buffer is; without them it would be"
+            f"{regime.name}: more pages were read with all than the model predicts, {buffered.pages_a_transaction:.3f}"
+            f" per transaction or row, not {foretold:.3f}. Of {buffered.pages_read:,.0f} pages {buffered.merges:,.0f}"
+            f" were merged. {buffered.undo_reads:,.0f} reads were of undo pages and {buffered.system_reads:,.0f} of the"
+            f" system tablespace, which holds the change buffer; without them the result is"
             f" {(buffered.pages_read - other) / buffered.transactions:.3f}."
         )

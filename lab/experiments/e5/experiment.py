@@ -1,10 +1,10 @@
-"""What E5 does on a server: the same work under innodb_change_buffering none and all, in turn, with counters beside it.
+"""The work of E5: the same load under innodb_change_buffering none and all, in turn, with counters.
 
-Three parts. In the first the whole table is in the pool, as in the published experiment; in the others secondary
-indexes whose keys come in random order are some times as large as the pool. What the published server had in plenty
-is scaled down with the pool there: 128 rollback segments in each of two undo tablespaces alone take up a pool of 512
-pages, a page cleaner that keeps 1,024 pages free (innodb_lru_scan_depth) empties it, and a master thread that merges
-500 pages a second (innodb_io_capacity / 20) leaves nothing to wait in a buffer of 25 pages.
+There are three parts. In the first the whole table is in the pool, as in the published experiment. In the others
+secondary indexes with keys in random order are several times as large as the pool, and some settings are scaled down
+with the pool. At their defaults, 128 rollback segments in each of two undo tablespaces fill a pool of 512 pages, a page
+cleaner that keeps 1,024 pages free (innodb_lru_scan_depth) empties it, and a master thread that merges 500 pages a
+second (innodb_io_capacity / 20) keeps a buffer of 25 pages empty.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from lab.workloads import SCHEMA, insert_rows
 
 SETTINGS = ("none", "all")
 ORDER = ("none", "all", "all", "none", "none", "all")
-"""Three pairs; what grows from run to run weighs on both alike."""
+"""Three pairs, so that growth from run to run affects both settings alike."""
 THREADS = 4
 WRITE_ONLY, INSERT = "oltp_write_only", "oltp_insert"
 FIT_ROWS, FIT_POOL = 150_000, "160M"
-"""The pool is about four times as large as the table, as it was in the published experiment."""
+"""The pool is about four times as large as the table, as in the published experiment."""
 LARGE_KEYS, LARGE_POOL = 200_000, "8M"
-"""There are four rows to each key."""
+"""There are four rows per key."""
 FILLING = {"none": 2_000, "all": 8_000}
 """Transactions before a run: until the pool is full, and until as many changes are merged as are buffered."""
 RANDOM_ROWS, RANDOM_POOL = 240_000, "16M"
 RANDOM_INSERTED = 5_000
-"""Rows a run; as many go before it, until as many changes are merged as are buffered."""
+"""Rows of a run; as many are inserted before it, until as many changes are merged as are buffered."""
 COMPACT_HEADER = 5  # bytes of a record in the compact format, REC_N_NEW_EXTRA_BYTES in rem0types.h
 K_ENTRY = COMPACT_HEADER + 4 + 6.0  # k INT, DB_ROW_ID
 RANDOM_ENTRY = COMPACT_HEADER + 1 + 4 + 24 + 4.0  # length of the prefix, k INT, filler(24), id INT
@@ -53,13 +53,15 @@ _COUNTERS = {
     "merged_delete_marks": "ibuf_merges_delete_mark",
     "merged_deletes": "ibuf_merges_delete",
 }
-Run = dict[str, float]
-"""Of one run: seconds, transactions, pages_read, the counters' growth; change_buffer_pages is its size at the end."""
+RunNumbers = dict[str, float]
+"""The numbers of one run: seconds, transactions, pages_read, the counters' growth; change_buffer_pages at its end."""
 
 
 def fits(server: Server, say: Callable[[str], None]) -> Data:
-    """The published commands, on a new table each time; then the same load on all rows of the last of them."""
-    runs: dict[str, dict[str, list[Run]]] = {load: {setting: [] for setting in SETTINGS} for load in ("typed", "whole")}
+    """The published commands, on a new table each time; then the same load on all rows of the last table."""
+    runs: dict[str, dict[str, list[RunNumbers]]] = {
+        load: {setting: [] for setting in SETTINGS} for load in ("typed", "whole")
+    }
     indexes: dict[str, int] = {}
     for number, setting in enumerate(ORDER, 1):
         say(f"{setting}, run {number} of {len(ORDER)}")
@@ -67,7 +69,7 @@ def fits(server: Server, say: Callable[[str], None]) -> Data:
         execute(server, f"DROP DATABASE IF EXISTS {sysbench.SCHEMA}")
         sysbench.prepare(server, WRITE_ONLY, table_size=FIT_ROWS, secondary=True)
         indexes = _leaf_pages(server, sysbench.SCHEMA)
-        # As typed: without --table-size, so that the load goes to the first 10,000 rows (see README.md).
+        # As published: without --table-size, so that the load goes to the first 10,000 rows (see README.md).
         typed = _sysbench(server, WRITE_ONLY, seconds=5)
         runs["typed"][setting].append(typed | {"built_leaf_pages": indexes["k_1"]})
     for number, setting in enumerate(2 * ORDER, 1):
@@ -78,11 +80,11 @@ def fits(server: Server, say: Callable[[str], None]) -> Data:
 
 
 def too_large(server: Server, say: Callable[[str], None]) -> Data:
-    """Sysbench inserts rows; its own index on k, with keys in random order, is more than twice as large as the pool."""
+    """Sysbench inserts rows; its index on k, with keys in random order, is more than twice as large as the pool."""
     say("making the table")
     _make_large(server)
     indexes = _leaf_pages(server, sysbench.SCHEMA)
-    runs: dict[str, dict[str, list[Run]]] = {INSERT: {setting: [] for setting in SETTINGS}}
+    runs: dict[str, dict[str, list[RunNumbers]]] = {INSERT: {setting: [] for setting in SETTINGS}}
     for number, setting in enumerate(ORDER, 1):
         say(f"{setting}, run {number} of {len(ORDER)}")
         _switch(server, setting)
@@ -97,7 +99,7 @@ def random_keys(server: Server, say: Callable[[str], None]) -> Data:
     say("making the table")
     make_random_table(server, RANDOM_ROWS, RANDOM_POOL)
     indexes = _leaf_pages(server, SCHEMA)
-    runs: dict[str, dict[str, list[Run]]] = {"insert_rows": {setting: [] for setting in SETTINGS}}
+    runs: dict[str, dict[str, list[RunNumbers]]] = {"insert_rows": {setting: [] for setting in SETTINGS}}
 
     def insert(rows: int) -> None:
         with server.connect() as connection:
@@ -114,7 +116,7 @@ def random_keys(server: Server, say: Callable[[str], None]) -> Data:
 
 
 def _make_large(server: Server) -> None:
-    """Sysbench fills a quarter; the server doubles that twice, which is quicker and leaves the index as inserts do."""
+    """Sysbench fills a quarter; the server doubles it twice, which is faster and leaves the index as inserts do."""
     sysbench.prepare(server, INSERT, table_size=LARGE_KEYS, secondary=True, rand_type="uniform")
     table = f"{sysbench.SCHEMA}.sbtest1"
     doubled = f"INSERT INTO {table} (k, c, pad) SELECT 1 + FLOOR(RAND() * {LARGE_KEYS}), c, pad FROM {table}"
@@ -122,7 +124,7 @@ def _make_large(server: Server) -> None:
     server.restart({"innodb-buffer-pool-size": LARGE_POOL})
 
 
-def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> Run:
+def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> RunNumbers:
     found: list[sysbench.Result] = []
 
     def work() -> None:
@@ -141,8 +143,8 @@ def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, *
     }
 
 
-def _measured(server: Server, work: Callable[[], None]) -> Run:
-    """Seconds, pages read and what was merged while some work is done."""
+def _measured(server: Server, work: Callable[[], None]) -> RunNumbers:
+    """Seconds, pages read and merges during the work."""
     before, read, began = _counters(server) | _reads(server), pages_read(server), time.perf_counter()
     work()
     seconds = time.perf_counter() - began
@@ -161,7 +163,7 @@ def _counters(server: Server) -> dict[str, float]:
 
 
 def _reads(server: Server) -> dict[str, float]:
-    """Reads of the undo tablespaces, and of the system tablespace, where the change buffer is."""
+    """Reads of the undo tablespaces, and of the system tablespace, which holds the change buffer."""
     files = "performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE"
     return {
         name: query_number(server, f"SELECT COALESCE(SUM(COUNT_READ), 0) FROM {files} '%/{file}'")
@@ -174,7 +176,7 @@ def _metric(server: Server, name: str) -> float:
 
 
 def _switch(server: Server, setting: str) -> None:
-    """Set innodb_change_buffering; to none, wait until nothing waits in the buffer any more."""
+    """Set innodb_change_buffering; for none, wait until the buffer is empty."""
     execute(server, f"SET GLOBAL innodb_change_buffering = {setting}")
     deadline = time.monotonic() + EMPTY_SECONDS
     while setting == "none" and _metric(server, "ibuf_size") > 1:
@@ -184,7 +186,7 @@ def _switch(server: Server, setting: str) -> None:
 
 
 def _leaf_pages(server: Server, schema: str) -> dict[str, int]:
-    """By index, as of the last statistics."""
+    """Leaf pages by index, from the last statistics."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(
             "SELECT index_name, stat_value FROM mysql.innodb_index_stats"
@@ -194,7 +196,7 @@ def _leaf_pages(server: Server, schema: str) -> dict[str, int]:
 
 
 def _cached(server: Server, index: str) -> float:
-    """Leaf pages of an index that are in the pool."""
+    """An index's leaf pages in the pool."""
     return query_number(
         server,
         "SELECT COALESCE(SUM(N_CACHED_PAGES), 0) FROM information_schema.INNODB_CACHED_INDEXES"
@@ -203,9 +205,13 @@ def _cached(server: Server, index: str) -> float:
 
 
 def _found(
-    server: Server, runs: dict[str, dict[str, list[Run]]], indexes: dict[str, int], named: str, entry_bytes: float
+    server: Server,
+    runs: dict[str, dict[str, list[RunNumbers]]],
+    indexes: dict[str, int],
+    named: str,
+    entry_bytes: float,
 ) -> dict[str, Any]:
-    """A part's numbers; ``named`` is how the names of the indexes begin whose keys come in random order."""
+    """A part's numbers; ``named`` is the prefix of the names of indexes with keys in random order."""
     return {
         "runs": runs,
         "pool_pages": pool_statistic(server, "POOL_SIZE"),
