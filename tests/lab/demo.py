@@ -1,4 +1,4 @@
-"""`make run` as a child of the tests, with the sidecar on a port of its own: other lanes may have the usual one."""
+"""`make run` as a child process, with the sidecar on its own port: other lanes may use the default one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Demo:
         return self._output.read_text()
 
     def advice(self, seconds: float = PATIENCE) -> dict[str, Any]:
-        """What /advise says as soon as it says anything."""
+        """The first advice of /advise."""
         deadline = time.monotonic() + seconds
         while True:
             with suppress(httpx.HTTPError):
@@ -61,7 +61,7 @@ class Demo:
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:
-        """However the test ended."""
+        """Stop it, whatever the result of the test."""
         try:
             if self.process.poll() is None:
                 self.end(signal.SIGINT)

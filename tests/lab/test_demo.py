@@ -1,4 +1,4 @@
-"""`make run` beside its main path: one's own server, no server to be had, and an end that leaves nothing behind."""
+"""`make run` off its main path: your own server, no server, and an end that leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_it_is_where_the_readme_says() -> None:
 
 @one_server
 @pytest.mark.parametrize("by", ["DSN", "DEFAULTS_FILE"])
-def test_ones_own_server_is_watched_and_left_alone(
+def test_your_own_server_is_watched_and_not_changed(
     server: Server, demo: Callable[..., Demo], tmp_path: Path, by: str
 ) -> None:
     defaults = tmp_path / "my.cnf"
@@ -59,7 +59,7 @@ def test_ones_own_server_is_watched_and_left_alone(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_where_no_server_can_be_had_it_says_so_and_replays_a_recording(
+def test_without_a_server_it_replays_a_recording_and_says_so(
     demo: Callable[..., Demo], tmp_path: Path, number: signal.Signals
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -79,13 +79,13 @@ def test_where_no_server_can_be_had_it_says_so_and_replays_a_recording(
     assert not answers(started.address)
 
 
-def test_a_demo_that_is_killed_takes_its_sidecar_with_it(demo: Callable[..., Demo], tmp_path: Path) -> None:
+def test_a_killed_demo_ends_its_sidecar(demo: Callable[..., Demo], tmp_path: Path) -> None:
     started = demo(INNODB_ADVISOR_SERVER_MYSQL_9_7=str(tmp_path / "absent"))
     started.advice()
     children = started.children()
     started.end(signal.SIGKILL)
     deadline = time.monotonic() + PATIENCE
-    # its first thread may be gone while another still holds the port
+    # its first thread may have ended while another still holds the port
     while any(map(running, children)) or answers(started.address):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -99,7 +99,7 @@ def test_a_demo_that_is_killed_takes_its_sidecar_with_it(demo: Callable[..., Dem
         ({"DSN": "mysql://me:secret@db.example"}, "Error: the DSN holds a password"),
     ],
 )
-def test_a_server_of_ones_own_that_is_described_wrongly_ends_it(
+def test_a_wrong_address_of_your_own_server_ends_it(
     demo: Callable[..., Demo], environment: dict[str, str], said: str
 ) -> None:
     started = demo(**environment)
@@ -109,7 +109,7 @@ def test_a_server_of_ones_own_that_is_described_wrongly_ends_it(
     assert "secret" not in started.said()
 
 
-def test_a_port_that_is_taken_ends_it(demo: Callable[..., Demo]) -> None:
+def test_a_taken_port_ends_it(demo: Callable[..., Demo]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         started = demo(DSN="mysql://root@127.0.0.1:1", LISTEN=address)

@@ -1,4 +1,4 @@
-"""The scenarios of the LRU model, and what was measured of some of them: all can be read, and belong together."""
+"""The scenarios of the LRU model and their measurements are readable and belong together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_scenario_can_be_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MEASURED)
-def test_what_was_measured_is_of_its_scenario(name: str) -> None:
+def test_measurements_belong_to_their_scenario(name: str) -> None:
     played, scenario = saved(name), load(name)
     sizes = played.scenario.sizes()
     assert sizes.pop(START) > 0
@@ -28,7 +28,7 @@ def test_what_was_measured_is_of_its_scenario(name: str) -> None:
     assert len(played.passes) == len(steps) - 1
 
 
-def test_points_are_drawn_alike_by_whoever_plays_them_and_go_on_when_they_are_done_again() -> None:
+def test_draws_are_deterministic_and_a_repeated_step_continues_its_sequence() -> None:
     points = Points(points="h", pages=100, accesses=50, skew=1.0, seed=3)
     one, other = Draws(), Draws()
     first, second = one.of(points), one.of(points)

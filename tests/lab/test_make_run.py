@@ -25,17 +25,17 @@ SCANNED_ROWS = 8 * SCANNED_PAGES  # eight rows fill a page (lab.workloads)
 
 
 def scan_findings(demo: Demo) -> list[dict[str, Any]]:
-    """What /advise says of scanned tables."""
+    """The findings of /advise on scanned tables."""
     return [found for found in demo.advice()["recommendations"] if found["rule"] == "scan-exceeds-old-sublist"]
 
 
 def values(found: Any) -> dict[str, Any]:
-    """What a finding rests on, by name."""
+    """A finding's evidence, by name."""
     return {item["name"]: item["value"] for item in found["evidence"]}
 
 
 def watched_long(demo: Demo) -> list[dict[str, Any]]:
-    """Findings of enough passes that it does not matter much where the first one was cut."""
+    """Findings over enough passes that the cut of the first one hardly matters."""
     return [found for found in scan_findings(demo) if values(found)["passes"] >= 8]
 
 
@@ -63,7 +63,7 @@ def pages_read_per_pass(server: str, passes: int) -> float:
             return read, float(cursor.fetchall()[0][0])
 
         def pause(rows: float) -> tuple[float, float]:
-            """The scan rests between two passes, with so many rows read."""
+            """Wait for the pause between two passes; the rows read so far."""
             deadline = time.monotonic() + 90
             last = look()
             while time.monotonic() < deadline:
@@ -79,10 +79,10 @@ def pages_read_per_pass(server: str, passes: int) -> float:
     return (after[0] - before[0]) / ((after[1] - before[1]) / SCANNED_ROWS)
 
 
-def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
+def test_advice_names_the_scanned_table_and_ends_when_it_is_followed(
     demo: Callable[..., Demo], start_server: Callable[..., Server]
 ) -> None:
-    start_server("mysql-9.7").stop()  # the demo would go on without one, replaying a recording
+    start_server("mysql-9.7").stop()  # else the demo would replay a recording
     started = demo()
     up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+) ", started.said()), LONG)
     server = up[1]
@@ -92,7 +92,7 @@ def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
     pages = pages_read_per_pass(server, 3)
     [found] = wait_for(lambda: watched_long(started), LONG)
     evidence = values(found)
-    # The server counts a pass when it is over, and its reads as they come: where the window begins, one is cut.
+    # The server counts a pass at its end, but its reads at once: the start of the window cuts a pass.
     assert evidence["pages_read_per_pass"] == pytest.approx(pages, rel=1 / evidence["passes"] + 0.02)
     assert evidence["table_pages"] > evidence["old_pages"]
 
@@ -101,7 +101,7 @@ def test_advice_names_the_scanned_table_and_goes_away_when_it_is_followed(
         for statement in found["changes"][0]["apply"]:
             connection.cursor().execute(statement)
     wait_for(lambda: not scan_findings(started), LONG)
-    pages_read_per_pass(server, 1)  # the first pass after the change still reads what was not there
+    pages_read_per_pass(server, 1)  # the first pass after the change still reads missing pages
     assert pages_read_per_pass(server, 2) < 0.01 * evidence["table_pages"]
     assert scan_findings(started) == []
 

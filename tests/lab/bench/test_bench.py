@@ -1,4 +1,4 @@
-"""The benchmark: how its values are judged, and that it measures real servers. What it measures is its own business."""
+"""The benchmark: its verdicts, its report, and its measurements on real servers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unavailable import give_up
 
 
 def figure(*values: float, bound: Bound | None = None, name: str = "made-up") -> tuple[Figure, list[Effort]]:
-    """One line whose value is the next of these each time that it is measured, beside 10; and what was asked of it."""
+    """A figure with one line, whose values come from this list, beside 10; and the efforts of its measurements."""
     efforts: list[Effort] = []
 
     def measure(effort: Effort, say: Say) -> Measurement:
@@ -51,7 +51,7 @@ def test_a_value_is_the_median_and_its_spread_the_middle_half() -> None:
     assert spread([7]) == (7, 7)
 
 
-def test_a_ratio_is_that_of_the_medians_or_the_median_of_each_rounds() -> None:
+def test_a_ratio_is_of_the_medians_or_the_median_of_the_rounds_ratios() -> None:
     ours, beside = (1.0, 2.0, 9.0), (2.0, 8.0, 9.0)
     assert Values(ours=ours, beside=beside).ratio == 2 / 8
     assert Values(ours=ours, beside=beside, paired=True).ratio == 0.5
@@ -75,13 +75,13 @@ def test_a_bound_is_of_the_ratio_or_of_the_value_and_includes_its_limit(bound: B
     assert Values(ours=(5.0,), beside=(10.0,)).kept(bound) is kept
 
 
-def test_a_bound_of_a_ratio_is_not_kept_where_there_is_none() -> None:
+def test_a_bound_on_a_ratio_is_broken_without_a_ratio() -> None:
     assert not Values(ours=(5.0,)).kept(Bound(most=0.5))
     judged, _ = figure(5.0)
     assert judged.broken(Measurement({})) == ["line"]
 
 
-def test_what_keeps_its_bound_is_measured_once() -> None:
+def test_a_kept_bound_is_measured_once() -> None:
     judged, efforts = figure(5.0, 9.0)
     found, times = measure(judged, Effort(short=True), quiet)
     assert (found.values["line"].value, times) == (5.0, 1)
@@ -89,14 +89,14 @@ def test_what_keeps_its_bound_is_measured_once() -> None:
 
 
 @pytest.mark.parametrize("second", [4.0, 8.0])
-def test_what_breaks_its_bound_is_measured_once_more_and_longer(second: float) -> None:
+def test_a_broken_bound_is_measured_again_and_longer(second: float) -> None:
     judged, efforts = figure(9.0, second)
     found, times = measure(judged, Effort(), quiet)
     assert (found.values["line"].value, times) == (second, 2)
     assert [each.rounds(20, 5) for each in efforts] == [20, 20 * MORE]
 
 
-def test_the_growth_is_that_of_the_last_half() -> None:
+def test_growth_compares_the_last_tenth_with_the_middle() -> None:
     settled = [float(min(n, 50)) for n in range(100)]
     assert memory.growth(settled) == 0
     assert memory.growth([float(n) for n in range(100)]) == 40
@@ -114,7 +114,7 @@ def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
             assert line.bound is None or line.bound.of == "value" or line.beside, line.what
 
 
-def test_the_bounds_are_those_that_were_promised() -> None:
+def test_the_bounds_equal_the_promised_ones() -> None:
     bounds = {
         (name, key): (line.bound.least, line.bound.most, line.bound.of)
         for name, each in FIGURES.items()
@@ -154,7 +154,7 @@ def test_a_row_has_the_median_the_spread_the_ratio_the_bound_and_the_verdict() -
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Records and the page go here."""
+    """The folder of records and the page."""
     monkeypatch.setattr("lab.campaign.records.FOLDER", tmp_path)
     monkeypatch.setattr(report, "PAGE", tmp_path / "performance.md")
     return tmp_path
@@ -164,7 +164,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, *figures: Figure) -> None:
     monkeypatch.setattr(bench, "FIGURES", {each.name: each for each in figures})
 
 
-def test_a_record_is_kept_and_the_page_made_of_it(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_is_written_and_the_page_generated_from_it(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen(monkeypatch, figure(4.0)[0])
     done = CliRunner().invoke(bench.main, [])
     assert done.exit_code == 0, done.output
@@ -176,7 +176,7 @@ def test_a_record_is_kept_and_the_page_made_of_it(kept: Path, monkeypatch: pytes
     assert "| a scrape | 4.00 ms | 10.0 ms, another | 0.4 × | ≤ 0.5 × | kept |" in page
 
 
-def test_the_page_is_as_the_records_make_it_and_these_keep_their_bounds() -> None:
+def test_the_page_equals_the_records_and_these_keep_their_bounds() -> None:
     made = report.document(FIGURES)
     assert (report.PAGE.read_text(encoding="utf-8") if report.PAGE.is_file() else None) == made, "run: make bench"
     assert f"| {report.BROKEN} |" not in (made or "")
@@ -197,7 +197,9 @@ def test_the_short_form_keeps_no_record(kept: Path, monkeypatch: pytest.MonkeyPa
     assert list(kept.iterdir()) == []
 
 
-def test_what_can_not_be_had_is_said_and_the_rest_measured(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_figure_is_reported_and_the_others_are_measured(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(effort: Effort, say: Say) -> Measurement:
         raise Unavailable(f"no server {effort} {say}")
 
@@ -233,7 +235,7 @@ def test_the_list_has_every_bound() -> None:
     assert all(f"{name}: " in done.output for name in FIGURES)
 
 
-def test_exporters_take_turns_and_none_is_asked_twice_within_the_pause() -> None:
+def test_exporters_take_turns_with_the_pause_between_two_scrapes_of_one() -> None:
     two = (Exporter("a", 1, 1), Exporter("b", 2, 2))
     assert [each.name for each in costs.in_turn(two, 3, 0.0)] == ["a", "b", "b", "a", "a", "b"]
     at: dict[str, list[float]] = {"a": [], "b": []}
@@ -242,14 +244,14 @@ def test_exporters_take_turns_and_none_is_asked_twice_within_the_pause() -> None
     assert all(later - earlier >= 0.19 for earlier, later in at.values())
 
 
-def test_the_cpu_time_of_another_process_is_that_of_the_kernels_clock() -> None:
+def test_the_cpu_time_of_another_process_equals_the_kernels_clock() -> None:
     before, own = cpu_seconds(os.getpid()), time.process_time()
     while time.process_time() - own < 0.05:
         sum(range(1000))
     assert cpu_seconds(os.getpid()) - before == pytest.approx(time.process_time() - own, abs=0.02)
 
 
-def test_the_sweep_is_the_one_that_has_bounds() -> None:
+def test_the_sweep_is_the_one_with_bounds() -> None:
     assert [len(set(values)) for values in zip(*SWEEP, strict=True)] == [5, 10, 3]
     assert len(SWEEP) == 150
     wanted = scenario(SweepSettings(128, 37, 1000.0), 1)
@@ -257,7 +259,7 @@ def test_the_sweep_is_the_one_that_has_bounds() -> None:
     assert sum(isinstance(step, Scan) for step in wanted.flat()) == 1 + 5 * 20
 
 
-def test_the_sweep_is_measured_beside_the_reference() -> None:
+def test_the_sweep_is_compared_with_the_reference() -> None:
     found = FIGURES["model"].measure(Effort(short=True), quiet)
     assert list(found.values) == list(FIGURES["model"].lines)
     off = FIGURES["model"].lines["off"].bound
@@ -280,7 +282,7 @@ def running() -> Iterator[rig.Rig]:
 
 
 @pytest.mark.server
-def test_what_a_scrape_costs_is_told_apart_by_exporter(running: rig.Rig) -> None:
+def test_the_cost_of_a_scrape_is_counted_per_exporter(running: rig.Rig) -> None:
     idle = costs.Meter(running.server, running.peer)
     ours = costs.one(running.server, running.ours)
     assert idle.read().asked.statements == 0
@@ -304,7 +306,7 @@ def test_the_peer_serves_what_its_flags_ask_for(running: rig.Rig) -> None:
 
 
 @pytest.mark.server
-def test_several_ask_at_once_and_what_they_meet_is_raised(running: rig.Rig) -> None:
+def test_several_clients_run_at_once_and_their_errors_are_raised(running: rig.Rig) -> None:
     meter = costs.Meter(running.server, running.ours)
     sharing.together(running.ours, [sharing.scraper(0.0), sharing.scraper(0.5), sharing.page], 1.0)
     assert meter.read().asked.statements > 0
@@ -317,7 +319,7 @@ def test_several_ask_at_once_and_what_they_meet_is_raised(running: rig.Rig) -> N
 
 
 @pytest.mark.server
-def test_a_kept_connection_that_was_closed_is_opened_anew(running: rig.Rig) -> None:
+def test_a_closed_kept_connection_is_reopened(running: rig.Rig) -> None:
     with Exporter(running.peer.name, running.peer.pid, running.peer.port) as exporter:
         exporter.scrape()
         assert exporter._connection.sock is not None  # noqa: SLF001 - the other side's close, without waiting for it
@@ -334,7 +336,7 @@ def test_a_peer_that_does_not_start_says_why(running: rig.Rig, tmp_path: Path) -
         pass
 
 
-def test_many_tables_are_made_once_and_each_is_read_in_every_server_on_them(tmp_path: Path) -> None:
+def test_many_tables_are_created_once_and_each_is_read_on_every_server(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     try:
         many_tables.make(folder, 20)

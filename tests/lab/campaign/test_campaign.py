@@ -1,4 +1,4 @@
-"""Long work on real servers: it is done in parts, goes on where it was interrupted, and leaves no server behind."""
+"""Campaigns on real servers: run in parts, resumable, and without leftover servers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def alive(pid: Any) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-def test_a_part_runs_on_a_server_of_its_own_with_its_options(tmp_path: Path) -> None:
+def test_a_part_runs_on_its_own_server_with_its_options(tmp_path: Path) -> None:
     run, said = campaign(tmp_path, part("one"), part("two", pct=55))
     one, two = run.run()
     assert (one.data["pct"], two.data["pct"]) == (37, 55)
@@ -58,7 +58,7 @@ def test_a_part_runs_on_a_server_of_its_own_with_its_options(tmp_path: Path) -> 
     assert "some-rule: one: " in said.getvalue()
 
 
-def test_what_is_done_is_kept_and_an_interrupted_run_goes_on_with_the_rest(tmp_path: Path) -> None:
+def test_finished_parts_are_kept_and_an_interrupted_run_continues_with_the_rest(tmp_path: Path) -> None:
     servers = []
 
     def interrupted(server: Server, _say: Say) -> Data:
@@ -83,7 +83,7 @@ def test_what_is_done_is_kept_and_an_interrupted_run_goes_on_with_the_rest(tmp_p
     assert "interrupted" not in said.getvalue()
 
 
-def test_what_is_not_shown_is_tried_once_more_and_then_fails_while_the_others_go_on(tmp_path: Path) -> None:
+def test_a_failing_part_is_tried_twice_and_the_others_continue(tmp_path: Path) -> None:
     tries = []
 
     def late(server: Server, say: Say) -> Data:
@@ -104,7 +104,7 @@ def test_what_is_not_shown_is_tried_once_more_and_then_fails_while_the_others_go
     assert "pages read were 7, not 5" in said.getvalue()
 
 
-def test_what_the_machine_does_not_allow_now_is_left_for_another_time(tmp_path: Path) -> None:
+def test_a_part_is_skipped_while_the_machine_is_not_ready(tmp_path: Path) -> None:
     def busy(_server: Server, _say: Say) -> Data:
         raise NotNow("95% of the machine's CPU time is used")
 
@@ -114,14 +114,14 @@ def test_what_the_machine_does_not_allow_now_is_left_for_another_time(tmp_path: 
     assert "not now: 95%" in said.getvalue()
 
 
-def test_a_server_that_cannot_be_had_is_no_failure_of_the_others(tmp_path: Path) -> None:
+def test_an_unavailable_server_does_not_fail_the_other_parts(tmp_path: Path) -> None:
     run, said = campaign(tmp_path, part("gone", server="mysql-3.23"), part("one"))
     assert [each.part.name for each in run.run()] == ["one"]
     assert list(run.unavailable) == ["some-rule: gone"]
     assert "mysql-3.23 is not one of" in said.getvalue()
 
 
-def test_ctrl_c_ends_with_130_says_how_to_go_on_and_leaves_no_server(tmp_path: Path) -> None:
+def test_ctrl_c_ends_with_130_says_how_to_continue_and_leaves_no_server(tmp_path: Path) -> None:
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-u", "-m", "lab", "--proof", "scan-exceeds-old-sublist", "--server", NAME],
         cwd=REPOSITORY,

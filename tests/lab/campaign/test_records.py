@@ -1,4 +1,4 @@
-"""What is kept of runs on real servers holds, is complete, and is what the pages and pictures show."""
+"""The records of runs on real servers keep their bounds, are complete, and equal the pages and pictures."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect
 from lab.reports import pictures
 
 PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
-OFF = 0.002  # of a number in a picture: another machine may round otherwise
+OFF = 0.002  # relative, for numbers in a picture: another machine may round differently
 
 
-def test_every_rule_is_proved_or_it_is_said_why_it_is_not() -> None:
+def test_every_rule_has_a_proof_or_a_reason_why_not() -> None:
     assert sorted([*PROVED, *UNPROVED]) == sorted(rule.id for rule in rules())
 
 
@@ -36,7 +36,7 @@ def test_every_proved_rule_has_a_proof_in_the_short_form_and_a_counter_proof() -
     assert [rule for rule in PROVED if rule not in {each.rule for each in COUNTER_PROOFS}] == []
 
 
-def test_parts_have_names_of_their_own() -> None:
+def test_part_names_are_unique() -> None:
     names = [str(part) for part in all_parts()]
     assert sorted(names) == sorted(set(names))
 
@@ -48,7 +48,7 @@ def all_parts() -> Iterator[Part]:
 
 
 @pytest.mark.parametrize("group", sorted({part.group for part in all_parts()}))
-def test_a_record_has_every_part_of_what_it_is_of(group: str) -> None:
+def test_a_record_has_every_part_of_its_group(group: str) -> None:
     record = records.load(group)
     assert record is not None
     assert sorted(record["parts"]) == sorted(part.name for part in all_parts() if part.group == group)
@@ -56,7 +56,7 @@ def test_a_record_has_every_part_of_what_it_is_of(group: str) -> None:
     assert [name for name, part in record["parts"].items() if part["server"] != by_name[name].server] == []
 
 
-def test_there_is_no_record_of_anything_else() -> None:
+def test_there_are_no_other_records() -> None:
     kept = {str(path.relative_to(records.FOLDER).with_suffix("")) for path in records.FOLDER.rglob("*.json")}
     assert kept - {f"bench-{name}" for name in FIGURES} == {part.group for part in all_parts()}
 
@@ -72,7 +72,7 @@ def test_a_proofs_record_keeps_the_bounds(rule: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiments_record_shows_what_must_hold(name: str) -> None:
+def test_an_experiments_record_meets_its_expectations(name: str) -> None:
     _, _, outcome = experiments.outcomes()[name]
     assert outcome.checks
     assert [check for check in outcome.checks if not check.holds] == []
@@ -95,7 +95,7 @@ def flat(data: object) -> list[float]:
     return [float(data)] if isinstance(data, int | float) else []
 
 
-def test_the_pages_lead_to_what_is_there() -> None:
+def test_the_pages_links_resolve() -> None:
     for path in (Path("docs/experiments.md"), Path("docs/proofs.md")):
         page = (pictures.FOLDER.parents[1] / path).read_text(encoding="utf-8")
         headings = {heading.lower() for heading in re.findall(r"^## (.*)$", page, re.MULTILINE)}
@@ -103,7 +103,7 @@ def test_the_pages_lead_to_what_is_there() -> None:
         assert [target for target in re.findall(r"\]\(#([^)]+)\)", page) if target not in anchors] == []
 
 
-def test_an_effect_is_off_by_a_part_of_what_was_measured() -> None:
+def test_an_effects_error_is_a_share_of_the_measured_effect() -> None:
     effect = MeasuredEffect(quantity="pages", unit="pages", now=110, predicted=10, before=100, after=20)
     assert effect.error == pytest.approx(0.25)
     with pytest.raises(NotShown, match="25% off"):
@@ -113,7 +113,7 @@ def test_an_effect_is_off_by_a_part_of_what_was_measured() -> None:
         effect.model_copy(update={"after": 100}).check()
 
 
-def test_harm_and_evidence_that_is_wrong_are_no_proof() -> None:
+def test_harm_or_wrong_evidence_breaks_a_proof() -> None:
     Comparison(what="pages read", unit="pages", before=0, after=0).check()
     Comparison(what="pages read", unit="pages", before=100, after=105).check()
     for before, after in ((100, 106), (0, 1)):

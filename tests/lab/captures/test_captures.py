@@ -1,4 +1,4 @@
-"""Each capture says where it is from, shows what it is for, and tells nothing of the machine it was made on."""
+"""Each capture names its origin, shows its scenario, and contains no names of the recording machine."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ from lab.captures.scenarios import CATALOG, SCENARIOS
 from lab.captures.scenarios.scans import SCANNED_TABLE
 from lab.servers import Server
 
-LARGEST = 40_000  # bytes: what a fixture may weigh
+LARGEST = 40_000  # bytes
 
 one_server = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
 each_capture = pytest.mark.parametrize("capture", kept(), ids=str)
@@ -40,12 +40,12 @@ def text(recording: Path) -> str:
     return gzip.decompress(recording.read_bytes()).decode()
 
 
-def test_the_captures_are_those_of_the_catalogue() -> None:
+def test_the_captures_equal_the_catalog() -> None:
     assert kept() == sorted(CATALOG)
 
 
 @each_capture
-def test_its_note_says_where_it_is_from(capture: Capture) -> None:
+def test_its_note_names_its_origin(capture: Capture) -> None:
     said, first = note(capture), next(replay(capture.recording))
     assert said["server"] == capture.server
     assert said["version"] == first.server.version_text
@@ -66,13 +66,13 @@ def bytes_of(value: str) -> str:
 
 
 @each_capture
-def test_it_still_shows_what_it_is_for(capture: Capture) -> None:
+def test_it_still_shows_its_scenario(capture: Capture) -> None:
     shown = SCENARIOS[capture.scenario].checked_by(capture.server)(list(replay(capture.recording)))
     assert shown == note(capture)["shows"]
 
 
 @each_capture
-def test_its_times_only_grow_and_nothing_cuts_it(capture: Capture) -> None:
+def test_its_times_only_grow_and_it_is_complete(capture: Capture) -> None:
     snapshots = list(replay(capture.recording))
     assert len(snapshots) == note(capture)["collections"]
     for before, after in pairwise(snapshots):
@@ -97,7 +97,7 @@ def test_it_is_small(capture: Capture) -> None:
 
 
 @one_server
-def test_names_of_the_machine_are_rewritten_and_the_rest_is_kept(server: Server, tmp_path: Path) -> None:
+def test_names_of_the_machine_are_replaced_and_the_rest_is_kept(server: Server, tmp_path: Path) -> None:
     host = socket.gethostname()
     values = (f"{server.datadir}/shop/t.ibd", f"{server.socket.parent}/x", f"on\n{host} and {host}x", 7, None, "")
     with redaction.RedactedRecorder(tmp_path / "r.jsonl.gz", server) as recorder:
@@ -109,14 +109,14 @@ def test_names_of_the_machine_are_rewritten_and_the_rest_is_kept(server: Server,
 
 
 @one_server
-def test_a_name_that_got_through_is_found(server: Server, tmp_path: Path) -> None:
+def test_a_remaining_name_is_found(server: Server, tmp_path: Path) -> None:
     recording = tmp_path / "r.jsonl.gz"
     recording.write_bytes(gzip.compress(f'"{server.datadir}"'.encode()))
     with pytest.raises(redaction.Leak, match="a folder of temporary files"):
         redaction.check(recording)
 
 
-def test_a_capture_that_does_not_show_its_phenomenon_is_refused() -> None:
+def test_a_capture_that_does_not_show_its_scenario_is_rejected() -> None:
     followed = list(replay(Capture("mysql-9.7", "repeated-scan-followed").recording))
     with pytest.raises(CaptureRejected, match="pages in a pool of"):
         read_each_pass(followed, SCANNED_TABLE)
@@ -125,7 +125,7 @@ def test_a_capture_that_does_not_show_its_phenomenon_is_refused() -> None:
         merges(single, least=2.0)
 
 
-def test_the_command_lists_and_refuses_what_there_is_not() -> None:
+def test_the_command_lists_captures_and_rejects_unknown_ones() -> None:
     listed = CliRunner().invoke(main, ["--list"])
     assert [line.split()[0] for line in listed.output.splitlines()] == [str(capture) for capture in CATALOG]
     refused = CliRunner().invoke(main, ["mysql-9.7/no-such"])

@@ -1,4 +1,4 @@
-"""What E1 concludes follows from what was recorded: its checks can fail, and its explanations can be left unsaid."""
+"""The conclusion of E1 follows from its record: checks can fail, and explanations can be absent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def broken(parts: Mapping[str, Any]) -> list[str]:
     return [check.what for check in conclude(parts).checks if not check.holds]
 
 
-def test_the_published_times_are_those_of_a_count_that_waits_for_most_of_its_time() -> None:
+def test_the_published_times_fit_a_count_that_waits_most_of_its_time() -> None:
     assert published_model().wait_share == pytest.approx(0.6, abs=0.02)
     assert published_model().seconds_with(32) == pytest.approx(PUBLISHED[32])
 
@@ -46,19 +46,19 @@ def test_a_count_that_reads_pages_twice_breaks_a_check(recorded: dict[str, Any])
     assert broken(recorded) == ["pages read by a count beside the table's, most"]
 
 
-def test_a_parallel_read_by_fewer_threads_than_allowed_breaks_a_check(recorded: dict[str, Any]) -> None:
+def test_fewer_threads_than_allowed_break_a_check(recorded: dict[str, Any]) -> None:
     alter(recorded, GROWN, 32, lambda count: count.update(threads_made=8.0))
     assert broken(recorded) == ["threads made for a count beside those allowed, fewest"]
 
 
-def test_threads_that_gain_nothing_break_the_checks_of_the_gain_and_of_the_model(recorded: dict[str, Any]) -> None:
+def test_threads_without_gain_break_the_checks_of_the_gain_and_of_the_model(recorded: dict[str, Any]) -> None:
     one = of_one_thread(recorded, "ours, s")
     alter(recorded, GROWN, 4, lambda count: count.update(seconds=one))
     assert len(broken(recorded)) == 3
 
 
 @pytest.mark.parametrize(("slower", "said"), [(1.0, False), (4.0, True)])
-def test_the_disk_is_blamed_only_where_its_reads_became_slower(
+def test_the_disk_is_blamed_only_if_its_reads_became_slower(
     recorded: dict[str, Any], slower: float, *, said: bool
 ) -> None:
     waits = slower * of_one_thread(recorded, "waits of all threads, s")
@@ -68,6 +68,6 @@ def test_the_disk_is_blamed_only_where_its_reads_became_slower(
     assert any(each.startswith("With 4 threads") for each in conclude(recorded).differences) == said
 
 
-def test_the_copy_in_order_is_what_the_pages_read_ahead_are_told_of(recorded: dict[str, Any]) -> None:
+def test_read_ahead_is_reported_for_the_copy_in_key_order(recorded: dict[str, Any]) -> None:
     alter(recorded, ORDERED, 1, lambda count: count.update(read_ahead=1234.0))
     assert any("1,234 of" in said for said in conclude(recorded).differences)

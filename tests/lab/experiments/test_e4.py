@@ -1,4 +1,4 @@
-"""What E4 concludes follows from what was recorded."""
+"""The conclusion of E4 follows from its record."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_buffer_without_effect_breaks_the_checks_of_bytes_and_of_times(recorde
     assert len(broken(recorded)) == 4
 
 
-def test_uneven_builds_are_explained_only_where_there_are_any(recorded: dict[str, Any]) -> None:
+def test_uneven_builds_are_explained_only_if_there_are_any(recorded: dict[str, Any]) -> None:
     for setting in SETTINGS:
         for build in builds(recorded, setting):
             build["written_bytes"] = builds(recorded, setting)[0]["written_bytes"]

@@ -1,4 +1,4 @@
-"""What is kept in the cache is there whole or not at all, and made once."""
+"""Entries of the cache are whole or absent, and are created once."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_two_at_once_make_it_once() -> None:
+def test_two_processes_at_once_create_an_entry_once() -> None:
     made: list[Path] = []
 
     def make(root: Path) -> None:
@@ -29,7 +29,7 @@ def test_two_at_once_make_it_once() -> None:
     assert [(path / "file").exists() for path in kept] == [True]
 
 
-def test_what_failed_leaves_nothing_and_is_tried_again(folder: Path) -> None:
+def test_a_failure_leaves_nothing_and_is_tried_again(folder: Path) -> None:
     def fail(root: Path) -> None:
         (root / "half").touch()
         raise cache.Unavailable("no")
@@ -40,7 +40,7 @@ def test_what_failed_leaves_nothing_and_is_tried_again(folder: Path) -> None:
     assert cache.kept("tree", lambda root: (root / "whole").touch()).joinpath("whole").exists()
 
 
-def test_what_a_killed_process_left_is_removed(folder: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(folder: Path) -> None:
     (folder / ".tree.abc").mkdir()
     cache.kept("tree", lambda _root: None)
     assert not (folder / ".tree.abc").exists()

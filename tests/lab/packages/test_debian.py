@@ -1,4 +1,4 @@
-"""The machine's own apt configuration is followed in either of its formats, with another suite."""
+"""The machine's apt configuration is read in both formats, with the suite replaced."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def configured(folder: Path, name: str, text: str) -> Path:
     return folder
 
 
-def test_a_deb822_source_keeps_its_mirror_and_the_key_written_out(tmp_path: Path) -> None:
+def test_a_deb822_source_keeps_its_mirror_and_its_inline_key(tmp_path: Path) -> None:
     stanza = debian.source("sid", configured(tmp_path, "sources.list.d/debian.sources", DEB822))
     assert stanza == (
         "Types: deb\nURIs: file:/mirror/debian\nSuites: sid\nComponents: main\nSigned-By: \n"
@@ -52,12 +52,12 @@ def test_a_one_line_source_keeps_its_mirror_and_keyring(tmp_path: Path, name: st
     assert stanza == ("Types: deb\nURIs: file:/mirror/debian\nSuites: sid\nComponents: main\nSigned-By: /keys.gpg\n")
 
 
-def test_a_machine_without_a_source_says_so(tmp_path: Path) -> None:
+def test_a_machine_without_a_source_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="no source of Debian packages"):
         debian.source("sid", tmp_path)
 
 
-def test_the_loader_of_the_tree_is_used_and_not_a_link_out_of_it(tmp_path: Path) -> None:
+def test_the_trees_own_loader_is_used_not_a_link_out_of_it(tmp_path: Path) -> None:
     folder = tmp_path / "lib" / "x86_64-linux-gnu"
     for file in (tmp_path / "usr/bin/tool", folder / "ld-2.31.so"):
         file.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A real Prometheus says what is wrong, and leaves nothing behind."""
+"""A real Prometheus reports errors, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ each_suite = pytest.mark.parametrize("suite", [OLDEST, NEWEST])
 
 
 @each_suite
-def test_it_answers_queries_and_says_what_is_wrong_with_one(suite: str, tmp_path: Path) -> None:
+def test_it_answers_queries_and_reports_an_invalid_one(suite: str, tmp_path: Path) -> None:
     with or_give_up(running(tmp_path, [], suite=suite)) as started:
         assert [sample.value for sample in started.query("vector(1) + 1")] == [2]
         [series] = started.query_range("time()", 1000, 1020, 10)
@@ -26,7 +26,7 @@ def test_it_answers_queries_and_says_what_is_wrong_with_one(suite: str, tmp_path
 
 
 @each_suite
-def test_a_rule_file_that_is_wrong_keeps_it_from_starting(suite: str, tmp_path: Path) -> None:
+def test_an_invalid_rule_file_prevents_its_start(suite: str, tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("groups: [{name: a, rules: [{alert: A, expr: 'sum('}]}]")
     starting = or_give_up(running(tmp_path, [], rules=[rules], suite=suite))
@@ -34,7 +34,7 @@ def test_a_rule_file_that_is_wrong_keeps_it_from_starting(suite: str, tmp_path: 
         pass
 
 
-def test_a_rule_file_may_change_while_it_runs(tmp_path: Path) -> None:
+def test_a_changed_rule_file_is_reloaded(tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("groups: [{name: a, rules: [{record: a:b:c, expr: '1'}]}]")
     with or_give_up(running(tmp_path, [], rules=[rules])) as started:

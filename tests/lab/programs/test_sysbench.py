@@ -1,4 +1,4 @@
-"""sysbench really runs on every server, says what it did, and fails with what it printed."""
+"""sysbench runs on every server, reports its results, and fails with its output."""
 
 import time
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def inserts(server: Server) -> int:
         return int(value)
 
 
-def test_the_report_is_read_to_the_last_number() -> None:
+def test_every_number_of_the_report_is_read() -> None:
     found = sysbench.parsed(REPORT)
     assert (found.transactions, found.queries, found.writes, found.ignored_errors) == (
         514_659,
@@ -70,12 +70,12 @@ def test_the_report_is_read_to_the_last_number() -> None:
     assert found.queries_per_second == pytest.approx(5149.91, abs=0.03)
 
 
-def test_a_report_that_lacks_a_number_is_an_error() -> None:
+def test_a_report_with_a_missing_number_is_an_error() -> None:
     with pytest.raises(sysbench.SysbenchError, match=r"transactions.*\n.*total time"):
         sysbench.parsed("    total time:    1.5s")
 
 
-def test_tables_are_made_and_written_as_the_options_say(prepared: Server) -> None:
+def test_tables_are_created_and_written_by_the_options(prepared: Server) -> None:
     assert query_number(prepared, f"SELECT COUNT(*) FROM {SCHEMA}.sbtest1") == ROWS
     indexes = f"SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = '{SCHEMA}'"
     assert query_number(prepared, f"{indexes} AND NON_UNIQUE = 1") == query_number(prepared, indexes) == 2
@@ -93,7 +93,7 @@ def test_tables_are_made_and_written_as_the_options_say(prepared: Server) -> Non
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_failure_says_what_sysbench_printed(prepared: Server) -> None:
+def test_a_failure_contains_sysbenchs_output(prepared: Server) -> None:
     with pytest.raises(sysbench.SysbenchError, match="Table 'sbtest1' already exists"):
         sysbench.prepare(prepared, "oltp_write_only", schema=SCHEMA)
     with pytest.raises(sysbench.SysbenchError, match="Unknown database 'nowhere'"):
@@ -105,7 +105,9 @@ def test_a_failure_says_what_sysbench_printed(prepared: Server) -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_nothing_runs_on_after_a_run_that_took_too_long(prepared: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_keeps_running_after_a_run_that_took_too_long(
+    prepared: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sysbench, "PATIENCE_SECONDS", -4.0)
     with pytest.raises(sysbench.SysbenchError, match="took longer than 1 s"):
         sysbench.run(prepared, "oltp_write_only", seconds=5, schema=SCHEMA, table_size=ROWS)

@@ -1,4 +1,4 @@
-"""The private servers are what they say, keep to the loopback address, and leave nothing behind."""
+"""The private servers have their series, use only the loopback address, and leave nothing behind."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ def gone(pid: int, seconds: float = PATIENCE) -> bool:
         except (FileNotFoundError, ProcessLookupError):
             return True
         if state == "Z":
-            return True  # ended; whoever inherited it has yet to take note
+            return True  # ended, but not yet reaped
         time.sleep(0.05)
     return False
 
@@ -50,7 +50,7 @@ def listening(pid: int) -> set[str]:
     """The addresses on which the process listens, as /proc/net writes them."""
     targets = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # the server goes on opening and closing files
+        with contextlib.suppress(FileNotFoundError):  # the server keeps opening and closing files
             targets.add(str(link.readlink()))
     rows = [
         line.split()
@@ -78,7 +78,7 @@ def test_leaves_performance_schema_at_the_servers_own_default(server: Server) ->
 
 
 @each
-def test_takes_options_and_others_on_restart(name: str, start_server: StartServer) -> None:
+def test_takes_options_and_further_ones_on_restart(name: str, start_server: StartServer) -> None:
     server = start_server(name, performance_schema="ON", innodb_old_blocks_pct=55)
     assert setting(server, "innodb_old_blocks_pct") == "55"
     assert ask(server, "SELECT COUNT(*) >= 0 FROM performance_schema.table_io_waits_summary_by_index_usage")
@@ -94,7 +94,7 @@ def test_takes_options_and_others_on_restart(name: str, start_server: StartServe
 
 
 @each
-def test_leaves_neither_process_nor_folder(name: str, start_server: StartServer) -> None:
+def test_leaves_no_process_and_no_folder(name: str, start_server: StartServer) -> None:
     server = start_server(name)
     folder = server.socket.parent
     assert server.datadir.is_relative_to(folder)
@@ -106,7 +106,7 @@ def test_leaves_neither_process_nor_folder(name: str, start_server: StartServer)
 
 @each
 def test_dies_with_the_process_that_started_it(name: str, start_server: StartServer) -> None:
-    start_server(name).stop()  # skips where there is none
+    start_server(name).stop()  # skips without a server
     command = [sys.executable, "-m", "lab.servers", "start", name]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as parent:  # noqa: S603
         assert parent.stdout is not None
@@ -115,7 +115,7 @@ def test_dies_with_the_process_that_started_it(name: str, start_server: StartSer
         assert not gone(pid, 0.1)
         parent.kill()
     assert gone(pid)
-    # Nobody was left to remove the folder: the next who needs one does.
+    # No process was left to remove the folder: the next claim removes it.
     mine, lock = folders.claim()
     assert not folder.exists()
     (mine / "lock").unlink()
@@ -144,7 +144,7 @@ def test_comes_back_after_a_crash(start_server: StartServer) -> None:
     assert ("shop",) in ask(server, "SHOW DATABASES")
 
 
-def test_keeps_a_data_folder_that_it_was_given(start_server: StartServer, tmp_path: Path) -> None:
+def test_keeps_a_given_data_folder(start_server: StartServer, tmp_path: Path) -> None:
     start_server("mariadb-10.11").stop()
     for found in (False, True):
         with start("mariadb-10.11", datadir=tmp_path / "data") as server:
@@ -152,13 +152,13 @@ def test_keeps_a_data_folder_that_it_was_given(start_server: StartServer, tmp_pa
             ask(server, "CREATE DATABASE IF NOT EXISTS shop")
 
 
-def test_says_what_the_server_said_when_it_does_not_start(start_server: StartServer) -> None:
+def test_a_failed_start_contains_the_servers_log(start_server: StartServer) -> None:
     with pytest.raises(StartError, match="no-such-option"):
         start_server("mariadb-10.11", no_such_option=1)
 
 
 @pytest.mark.parametrize(("required", "status", "word"), [("", 0, "SKIPPED"), ("1", 1, "ERROR")])
-def test_a_server_that_cannot_be_had_skips_unless_required(required: str, status: int, word: str) -> None:
+def test_an_unavailable_server_skips_the_test_unless_required(required: str, status: int, word: str) -> None:
     test = f"{Path(__file__).relative_to(REPOSITORY)}::test_speaks_its_series[mysql-9.7]"
     environment = {"INNODB_ADVISOR_SERVER_MYSQL_9_7": "/no/such/mysqld", "REQUIRE_SERVERS": required}
     done = subprocess.run(  # noqa: S603
@@ -174,7 +174,7 @@ def test_a_server_that_cannot_be_had_skips_unless_required(required: str, status
     assert "mysql-9.7 is unavailable here: /no/such/mysqld does not run" in done.stdout
 
 
-def test_the_command_says_in_one_line_that_a_server_cannot_be_had() -> None:
+def test_the_command_reports_an_unavailable_server_in_one_line() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lab.servers", "start", "mysql-9.7"],
         cwd=REPOSITORY,
