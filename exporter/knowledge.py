@@ -1,7 +1,7 @@
-"""What is known of MySQL and MariaDB by version: their settings and their behaviours, read from knowledge.toml.
+"""The settings and behaviours of MySQL and MariaDB by version, read from knowledge.toml.
 
-A value that changed over the versions is written by family and by the first version that has it:
-``default.mysql = {"0" = "all", "8.4" = "none"}``; one that never changed stands alone.
+A value that differs between versions is given for each family by the first version that has it:
+``default.mysql = {"0" = "all", "8.4" = "none"}``. A value that is the same in all versions is given alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Managed = Literal["aurora", "rds", "azure", "cloudsql"]
 Unit = Literal["", "bytes", "percent", "milliseconds", "pages", "threads", "iops", "instances"]
 Scalar = int | float | str
 COMPUTED = "computed"
-"""Stands for a default that the server works out from the machine or from other settings."""
+"""Marks a default that the server computes from the machine or from other settings."""
 
 PATH = Path(__file__).with_name("knowledge.toml")
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class _Part(BaseModel):
 
 
 class ByVersion(_Part, Generic[T]):
-    """A value by family and version; the newest floor at or before a version holds there."""
+    """A value by family and version: a version has the value of the newest floor that is not newer."""
 
     mysql: Annotated[tuple[tuple[Version, T], ...], BeforeValidator(_in_order)] = ()
     mariadb: Annotated[tuple[tuple[Version, T], ...], BeforeValidator(_in_order)] = ()
@@ -60,12 +60,12 @@ class ByVersion(_Part, Generic[T]):
         return written if isinstance(written, Mapping) else {"mysql": written, "mariadb": written}
 
     def on(self, family: Family, version: Version) -> T | None:
-        """The value there; None where nothing is said."""
+        """The value for a version; None if the file gives none."""
         floors = self.mysql if family == "mysql" else self.mariadb
         return next((value for floor, value in floors if floor <= version), None)
 
     def values(self) -> tuple[T, ...]:
-        """Every value there is."""
+        """Every value, of all versions."""
         return tuple(value for _, value in (*self.mysql, *self.mariadb))
 
 
@@ -80,64 +80,58 @@ class VersionRange(_Part):
 
 
 class Ranges(_Part):
-    """The versions of each family in which something is so; a family that is not named is out."""
+    """Versions of each family; a family that is not named has none."""
 
     mysql: tuple[VersionRange, ...] = ()
     mariadb: tuple[VersionRange, ...] = ()
 
     def on(self, family: Family, version: Version) -> bool:
-        """Whether it is so there."""
+        """Whether a version is among them."""
         return any(version in each for each in (self.mysql if family == "mysql" else self.mariadb))
 
 
 class Behaviour(_Part):
-    """Something that servers of some versions do or have.
-
-    Attributes:
-        what: One sentence.
-        windows: Where the versions differ on Windows, those.
-        not_on: Flavours that differ from their family.
-        references: Manual pages, release notes, bugs.
-    """
+    """A behaviour of some versions."""
 
     what: str = Field(min_length=1)
+    """One sentence."""
     on: Ranges
     windows: Ranges | None = None
+    """The versions on Windows, if they differ."""
     not_on: frozenset[Flavour] = frozenset()
+    """Flavours without it, although their family has it."""
     references: tuple[str, ...] = Field(min_length=1)
+    """Manual pages, release notes, bugs."""
 
 
 class SettingEntry(_Part):
-    """A global variable.
-
-    Attributes:
-        kind: A whole number in ``unit``, as the server prints it, or a text: one of ``words``.
-        scope: ``session`` where each session has its own too, so that SET GLOBAL reaches new ones only.
-        exists: Where it is; everywhere if nothing is said.
-        dynamic: Whether SET GLOBAL takes effect without a restart.
-        persisted: Whether SET PERSIST, or SET PERSIST_ONLY where a restart is needed, takes it, on servers that have
-            them.
-        minimum, maximum: What is taken as it stands; a server may go further.
-        words: What a text may be; ON and OFF where it is a switch.
-        windows_words: The same on Windows, where it differs.
-        default: As the server prints it; ``computed`` where it depends on the machine or on other settings.
-        refused: Why it cannot be changed: ``anywhere``, or on a flavour or a managed service.
-        reference: Its place in the manual.
-    """
+    """A global variable."""
 
     kind: Literal["number", "text"]
+    """A whole number in ``unit``, as the server prints it, or a text: one of ``words``."""
     unit: Unit = ""
     scope: Literal["global", "session"] = "global"
+    """``session`` if each session also has its own value: SET GLOBAL then affects new sessions only."""
     exists: Ranges = Ranges(mysql=(VersionRange(),), mariadb=(VersionRange(),))
+    """The versions that have it."""
     dynamic: ByVersion[bool]
+    """Whether SET GLOBAL takes effect without a restart."""
     persisted: bool = True
+    """Whether servers with SET PERSIST, or SET PERSIST_ONLY if a restart is needed, accept it there."""
     minimum: ByVersion[int] = ByVersion()
+    """The smallest value that the server takes unchanged in every case."""
     maximum: ByVersion[int] = ByVersion()
+    """The largest such value."""
     words: ByVersion[tuple[str, ...]] = ByVersion()
+    """The possible texts; ON and OFF for a switch."""
     windows_words: tuple[str, ...] | None = None
+    """The possible texts on Windows, if they differ."""
     default: ByVersion[Scalar]
+    """As the server prints it; ``computed`` if it depends on the machine or on other settings."""
     refused: Mapping[Literal["anywhere", Managed], str] = Field(default_factory=dict)
+    """Why it cannot be changed: ``anywhere``, or on a managed service."""
     reference: str = Field(pattern="^https://")
+    """Its page in the manual."""
 
 
 class Knowledge(_Part):
@@ -151,7 +145,7 @@ def load(path: Path = PATH) -> Knowledge:
     """Read the file.
 
     Raises:
-        ValueError: It is no TOML, or something in it is not as described here; the text says what and where.
+        ValueError: It is not TOML, or does not match these types; the text says what and where.
     """
     try:
         return Knowledge.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

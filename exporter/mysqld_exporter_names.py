@@ -1,8 +1,8 @@
-"""What is InnoDB's, also under the names that mysqld_exporter gives it, for dashboards and alerts written for those.
+"""InnoDB metrics under mysqld_exporter's names, for dashboards and alerts written for it.
 
-Names, labels and types are made as mysqld_exporter 0.19 makes them (its collector/global_status.go,
-global_variables.go, info_schema_innodb_metrics.go and collector.go). docs/mysqld-exporter.md says what differs. Those
-of INNODB_METRICS need its counters' kinds, which exporter/collectors/metric_kinds.py asks for.
+Names, labels and types follow mysqld_exporter 0.19 (collector/global_status.go, global_variables.go,
+info_schema_innodb_metrics.go and collector.go). docs/mysqld-exporter.md lists the differences. The names for
+INNODB_METRICS need the kinds of its counters (exporter/collectors/metric_kinds.py).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]")
 
 
 def families(snapshot: Snapshot | None) -> Iterator[Metric]:
-    """The sidecar's own metric families, and those under mysqld_exporter's names; of None, that neither is up."""
+    """The sidecar's metric families, and those under mysqld_exporter's names; of None, only that both are down."""
     yield from metrics.families(snapshot)
     found = list(_found(snapshot))
     specs = {spec.name: spec for spec, _, _ in found}

@@ -1,4 +1,4 @@
-"""What a query returned, in the plain types that a recording can hold."""
+"""Result sets, in the plain types that a recording can hold."""
 
 from __future__ import annotations
 
@@ -12,29 +12,25 @@ from typing import Final
 Value = None | int | float | str
 
 PICOSECONDS: Final = 1e12
-"""In a second: the unit of performance_schema's timers."""
+"""Per second: the unit of performance_schema's timers."""
 _WRAPPED: Final = 2**63
-"""Counts from here on are negative ones that a server shows unsigned (seen: 18446744073709551615 for -1)."""
+"""Larger counts are negative ones that a server shows as unsigned (seen: 18446744073709551615 for -1)."""
 _LONGEST: Final = 400
-"""Characters of a number: no double has more digits before its point, and Python reads 4,300 at most."""
+"""Characters of a number: no double has more digits before its point, and Python reads at most 4,300."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """One result set.
-
-    Attributes:
-        columns: Column names in lower case: MySQL 8 returns INFORMATION_SCHEMA's names in capitals
-            whatever the query says, MariaDB as written.
-        rows: The rows, each as long as ``columns``.
-    """
+    """One result set."""
 
     columns: tuple[str, ...]
+    """Column names in lower case: MySQL 8 returns INFORMATION_SCHEMA's names in capitals, whatever the query says."""
     rows: tuple[tuple[Value, ...], ...]
+    """Rows, each as long as ``columns``."""
 
     @classmethod
     def of(cls, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Rows:
-        """Normalise what a driver or a JSON file returned."""
+        """Normalise the values of a driver or a JSON file."""
         return cls(tuple(c.lower() for c in columns), tuple(tuple(map(plain, row)) for row in rows))
 
     def __iter__(self) -> Iterator[dict[str, Value]]:
@@ -46,12 +42,12 @@ class Rows:
 
 
 def plain(value: object) -> Value:
-    """A driver's value as None, int, float or str; what is no UTF-8 keeps a replacement mark."""
+    """A driver's value as None, int, float or str; bytes that are not UTF-8 become replacement characters."""
     match value:
         case bool():
             return int(value)
         case str():
-            # JSON can hold half a surrogate pair, which nothing could be told of in UTF-8.
+            # JSON can hold half a surrogate pair, which cannot be written as UTF-8.
             return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
         case None | int() | float():
             return value
@@ -68,7 +64,7 @@ def plain(value: object) -> Value:
 
 
 def number(value: Value) -> float | None:
-    """The value as a number; None where the server gave NULL or a text that is none."""
+    """The value as a number; None for NULL and for a text that is not a number."""
     if value is None or (isinstance(value, str) and not _numeral(value)):
         return None
     try:
@@ -79,15 +75,15 @@ def number(value: Value) -> float | None:
 
 
 def credible(value: float) -> bool:
-    """Whether a server can have counted so far: neither below 0, nor so and shown unsigned."""
+    """Whether it can be a count: not below 0, and not a negative number shown as unsigned."""
     return 0 <= value < _WRAPPED
 
 
 def count(value: Value) -> int:
-    """A value that the server's own definition makes a whole number, never below 0.
+    """A count: a whole number, never below 0.
 
     Raises:
-        ValueError: The server gave something else; the collector then fails rather than guess.
+        ValueError: It is something else. The collector then fails; it does not guess.
     """
     found = whole(value)
     if not credible(found):
@@ -96,22 +92,22 @@ def count(value: Value) -> int:
 
 
 def count_or_none(value: Value) -> int | None:
-    """A count; None where it has wrapped below 0: for one of many, which must not hide the others.
+    """A count; None if it has wrapped below 0: for one of many counts, which must not hide the others.
 
     Raises:
-        ValueError: It is no whole number.
+        ValueError: It is not a whole number.
     """
     found = whole(value)
     return found if credible(found) else None
 
 
 def lower_half(value: Value) -> int | None:
-    """The lower 32 bits of the change buffer's sizes; None where these have wrapped below 0.
+    """The lower 32 bits of a change buffer's size; None if these have wrapped below 0.
 
-    MariaDB 10.11 leaves garbage in the upper ones (seen: 4355096838145 and 541165879297 for 1).
+    MariaDB 10.11 leaves garbage in the upper bits (seen: 4355096838145 and 541165879297 for 1).
 
     Raises:
-        ValueError: It is no whole number.
+        ValueError: It is not a whole number.
     """
     pages = whole(value) & 0xFFFFFFFF
     return pages if pages < 1 << 31 else None
@@ -120,10 +116,10 @@ def lower_half(value: Value) -> int | None:
 def seconds(value: Value) -> float:
     """A sum of performance_schema's timers, in picoseconds, as seconds.
 
-    Unlike a count it may well pass 2^63: that is 107 days, which a hundred connections wait in one.
+    Unlike a count it may exceed 2^63, which is 107 days: a hundred connections wait that long in one day.
 
     Raises:
-        ValueError: It is no whole number, or below 0.
+        ValueError: It is not a whole number, or below 0.
     """
     picoseconds = whole(value)
     if not 0 <= picoseconds < _WRAPPED * int(PICOSECONDS):
@@ -140,7 +136,7 @@ def whole(value: Value) -> int:
     """A whole number, whatever its sign.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a whole number.
     """
     if value is None:
         raise ValueError("NULL where a number was expected")
@@ -152,5 +148,5 @@ def whole(value: Value) -> int:
 
 
 def _numeral(value: str) -> bool:
-    """Whether a server could print a number so: Python reads 1_000 and the digits of other scripts, too."""
+    """Whether a server could print this number: Python also reads 1_000 and the digits of other scripts."""
     return value.isascii() and "_" not in value and len(value) <= _LONGEST

@@ -1,6 +1,7 @@
-"""Table names as InnoDB's dictionary writes them: ``schema/table``, file-name encoded, a name for each partition.
+"""Table names in InnoDB's forms.
 
-And as it shows them to people: ``schema.table``, quoted, with the partition in a comment.
+The dictionary's form is ``schema/table`` in file-name encoding, with a name for each partition. The form for people is
+``schema.table``, quoted, with the partition in a comment.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _SURROGATES = range(0xD800, 0xE000)
 _QUOTED = re.compile(r"""([`"])((?:(?!\1).|\1\1)*)\1""", re.DOTALL)
 _COMMENT = " /* "
 _CODES = {
-    chr(ord("0") + place) + second: letter
+    chr(ord("0") + position) + second: letter
     for second, row in LETTERS.items()
-    for place, letter in enumerate(row)
+    for position, letter in enumerate(row)
     if letter != " "
 }
 
@@ -31,7 +32,7 @@ def logical_table(name: str) -> str:
 
 
 def from_filename(name: str) -> tuple[str, str]:
-    """Schema and table of a dictionary name such as ``shop/order@002dlines#p#p0``; no schema where it has none."""
+    """Schema and table of a dictionary name such as ``shop/order@002dlines#p#p0``; the schema may be empty."""
     schema, slash, table = name.partition("/")
     if not slash:
         return "", name  # system tables and the like
@@ -39,11 +40,10 @@ def from_filename(name: str) -> tuple[str, str]:
 
 
 def from_quoted(name: str) -> tuple[str, str]:
-    """Schema and table of a name such as ```shop`.`orders` /* Partition `p0` */``; no schema where it has none.
+    """Schema and table of a name such as ```shop`.`orders` /* Partition `p0` */``; the schema may be empty.
 
-    explain_filename writes them so (sql/sql_table.cc). Where the server's sql_mode has ANSI_QUOTES the quotes are
-    double ones; where sql_quote_show_create is off there are none, and a point within a name cannot be told from the
-    one between two.
+    explain_filename writes this form (sql/sql_table.cc). With ANSI_QUOTES in the server's sql_mode the quotes are
+    double quotes. With sql_quote_show_create off there are none, and the first point separates schema and table.
     """
     first = _QUOTED.match(name)
     if first is None:
@@ -60,7 +60,7 @@ def _unquoted(name: re.Match[str]) -> str:
 def _decode(name: str) -> str:
     """Undo the file-name encoding, as my_mb_wc_filename does (strings/ctype-utf8.cc).
 
-    After an ``@`` come two characters that stand for a letter, or else four hexadecimal digits. ``@@@`` ends
+    After an ``@`` come two characters that stand for a letter, or four hexadecimal digits. ``@@@`` ends
     names that Windows keeps for itself, such as ``con``.
     """
     decoded = ""
@@ -72,7 +72,7 @@ def _decode(name: str) -> str:
             name = name[2:]
         elif _CODE_POINT.match(name):
             code = int(name[:4], 16)
-            decoded += "\ufffd" if code in _SURROGATES else chr(code)  # half a pair is no text
+            decoded += "\ufffd" if code in _SURROGATES else chr(code)  # half a pair is not text
             name = name[4:]
         elif name == "@@":
             break

@@ -25,7 +25,7 @@ SQL = (
 )
 ABSENT = Unavailable(
     "absent",
-    "the server's process cannot be seen from host, so that its cores, memory and disks are not known",
+    "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
     "name them in the configuration: server: {cores: …, memory: …, storage: …}",
 )
 

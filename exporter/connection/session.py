@@ -1,7 +1,7 @@
-"""The connection to the server: the only place that sends statements.
+"""Sessions with the server: only this module sends statements.
 
-A session here is read-only, waits for no metadata lock longer than two seconds, and has a limit on how long a
-statement may run wherever the server offers one.
+A session is read-only, waits at most two seconds for a metadata lock, and limits a statement's run time in every server
+that can.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _LOST_ERRORS = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
 
 
 class _HandshakeFailed(Exception):
-    """TLS that was preferred, not required, could not be agreed on."""
+    """The TLS handshake failed, and TLS is only preferred."""
 
 
 class Session:
-    """An open session; statements wait for each other.
+    """An open session; its statements run one at a time.
 
     Attributes:
-        server: What the server is.
-        instance: What tells it from another of the same kind.
-        account: Who the session is logged in as, ``user@host``.
-        id: The server's own number for it.
+        server: The server's identity.
+        instance: Values that differ between two servers of the same version.
+        account: The account that is logged in, ``user@host``.
+        id: The server's number of the session.
     """
 
     def __init__(self, raw: Any, target: Target) -> None:
@@ -70,36 +70,35 @@ class Session:
     async def open(
         cls, target: Target, *, statement_seconds: float, connect_seconds: float = _CONNECT_SECONDS
     ) -> Session:
-        """Connect, make the session read-only and bounded, and learn what the server is.
+        """Connect, make the session read-only and limited, and identify the server.
 
         Args:
             target: The server.
-            statement_seconds: Limit for a statement, kept by the server where it can (MySQL 5.7.8+ for
-                SELECT, MariaDB) and always from here.
-            connect_seconds: Limit for all of this together.
+            statement_seconds: Limit for a statement, enforced by the sidecar, and by servers that can (MySQL 5.7.8+
+                for SELECT, MariaDB).
+            connect_seconds: Limit for opening the session.
 
         Raises:
-            Unreachable: Nobody listens, nobody answered in time, or the TLS files cannot be used.
+            Unreachable: Nothing listens or answers in time, or the TLS files cannot be used.
             AccessDenied: The login was refused.
-            NotMySQL: What answered is no MySQL server.
+            NotMySQL: The answer is not from a MySQL server.
         """
         try:
             return await cls._open(target, statement_seconds, connect_seconds)
         except _HandshakeFailed:
-            # A server of before TLS 1.2: the mysql client falls back, too.
+            # A server without TLS 1.2: the mysql client falls back, too.
             return await cls._open(replace(target, ssl_mode="DISABLED"), statement_seconds, connect_seconds)
 
     @classmethod
     async def _open(cls, target: Target, statement_seconds: float, connect_seconds: float) -> Session:
         try:
             raw = raw_connection(target)
-        except TargetError as error:  # a certificate that was there at the start may be gone
+        except TargetError as error:  # a certificate may have been deleted since the start
             raise Unreachable(str(error)) from error
         connection = cls(raw, target)
         try:
             async with asyncio.timeout(connect_seconds):
-                # aiomysql.connect() leaks its socket when it is cancelled by the time limit, so the object
-                # is kept in hand here.
+                # aiomysql.connect() leaks its socket when the time limit cancels it, so the object is created first.
                 await raw._connect()  # noqa: SLF001
                 await connection._prepare(statement_seconds)
         except TimeoutError:
@@ -125,7 +124,7 @@ class Session:
             connection.abort()
             raise
         except Exception as error:
-            # aiomysql meets a foreign greeting with whatever its unpacking runs into.
+            # On a foreign greeting, aiomysql raises whatever its unpacking raises.
             connection.abort()
             raise NotMySQL(f"{target.address} does not speak the MySQL protocol") from error
         return connection
@@ -147,15 +146,15 @@ class Session:
         """Run one statement.
 
         Args:
-            collector: Named in the statement's leading comment, so that a DBA sees whose it is.
+            collector: The name in the statement's leading comment, by which a DBA recognises it.
             sql: Constant text.
-            deadline_seconds: After this the connection is dropped.
-            values: For the text's parameters, each of them ``%s``.
+            deadline_seconds: The connection is dropped after this time.
+            values: For the text's parameters, each ``%s``.
 
         Raises:
-            PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement; the session lives on after the
+            PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement failed. The session remains usable after the
                 first and the last.
-            ConnectionLost: The session is gone.
+            ConnectionLost: The session is lost.
         """
         try:
             async with self._turn, asyncio.timeout(deadline_seconds):
@@ -169,18 +168,18 @@ class Session:
             self.abort()
             raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
         except asyncio.CancelledError:
-            self.abort()  # a statement may still be under way on it
+            self.abort()  # a statement may still be running in it
             raise
         except Exception as error:
-            # aiomysql meets a damaged answer with whatever its unpacking runs into.
+            # On a damaged answer, aiomysql raises whatever its unpacking raises.
             self.abort()
             raise QueryFailed(f"the answer cannot be read: {error}") from error
 
     async def cancel(self, other: Session) -> None:
-        """End the statement of another session of ours, which was left alone here but goes on in the server.
+        """End a statement that another of the sidecar's sessions abandoned, but that still runs in the server.
 
         Raises:
-            ServerError: As ``query``; there may be nothing to end any more.
+            ServerError: As ``query``; the statement may have ended already.
         """
         await self.query("cancel", CANCEL_SQL, _CANCEL_SECONDS, other.id)
 
@@ -203,20 +202,20 @@ class Session:
 
     @property
     def peer(self) -> Peer:
-        """The ends of the connection; those of a closed one tell nothing."""
+        """Both ends of the connection; empty for a closed one."""
         writer = self._raw._writer  # noqa: SLF001
         end = None if writer is None else writer.get_extra_info("socket")
         try:
             if end is None:
                 return Peer()
             if end.family == socket.AF_UNIX:
-                # unix(7): process, user and group of the one who called listen(); process 0 is one that is not seen.
+                # unix(7): process, user and group that called listen(); process 0 is one that cannot be seen.
                 process, _, _ = _CREDENTIALS.unpack(
                     end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
                 )
                 return Peer(pid=process or None)
             return Peer(own=end.getsockname()[:2], port=end.getpeername()[1])
-        except (OSError, AttributeError):  # broken meanwhile; SO_PEERCRED is Linux's
+        except (OSError, AttributeError):  # the connection broke, or this is not Linux
             return Peer()
 
     @property
@@ -225,11 +224,11 @@ class Session:
         return bool(self._raw.closed)
 
     def abort(self) -> None:
-        """Drop the connection at once, without a farewell."""
+        """Drop the connection at once, without a close message."""
         self._raw.close()
 
     async def close(self) -> None:
-        """End the session politely."""
+        """End the session with a close message."""
         writer = self._raw._writer  # noqa: SLF001
         if writer is None:
             return
@@ -242,7 +241,7 @@ class Session:
 
 
 def session_statements(server: Server, statement_seconds: float) -> tuple[str, ...]:
-    """What a session is set to before its first query; SESSION scope only, nothing global."""
+    """The statements before a session's first query; they change the session only, nothing global."""
     statements = [
         "SET SESSION TRANSACTION READ ONLY",
         f"SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}",
@@ -256,7 +255,7 @@ def session_statements(server: Server, statement_seconds: float) -> tuple[str, .
 
 
 async def _accepts(target: Target) -> bool:
-    """Whether something takes connections at the address, whatever it speaks."""
+    """Whether the address accepts connections, in whatever protocol."""
     opening = (
         asyncio.open_unix_connection(target.socket)
         if target.socket
@@ -289,7 +288,7 @@ def _connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> S
     if greeted and (code in _LOST_ERRORS or isinstance(cause, ConnectionError)):
         return Unreachable(f"{target.address} closed the connection during the login")
     if isinstance(cause, OSError):
-        # asyncio's own text of a refused connection is the address once more.
+        # asyncio's own text for a refused connection repeats the address.
         reason = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else cause.strerror
         return Unreachable(f"cannot connect to {target.address}: {reason or cause}")
     if code in _LOST_ERRORS:

@@ -1,4 +1,4 @@
-"""What goes over the wire: aiomysql's connection, without what it does that must not be done."""
+"""aiomysql, hardened: no SHOW WARNINGS, no silent TLS downgrade, no clear-text password."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import ssl
 from typing import Any
 
-# aiomysql asks for the name of the operating system's user when it is imported, and a container's uid may have none.
+# aiomysql looks up the operating system's user name on import, and a container's uid may have none.
 os.environ.setdefault("USER", "innodb-advisor")
 
 import aiomysql
@@ -17,7 +17,7 @@ from exporter.connection.target import Target
 
 
 class Refused(Exception):
-    """What the server asks for or lacks is no way to log in; the text goes on after its address."""
+    """A login that would be unsafe; the text continues a sentence that begins with the server's address."""
 
 
 class Cursor(aiomysql.Cursor):  # type: ignore[misc]  # aiomysql ships no types
@@ -28,9 +28,9 @@ class Cursor(aiomysql.Cursor):  # type: ignore[misc]  # aiomysql ships no types
 
 
 class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
-    """A connection that knows whether it was greeted, and that sends no password in clear text.
+    """A connection that refuses a TLS downgrade and clear-text passwords, and knows whether the server greeted it.
 
-    aiomysql goes on without TLS where the server offers none, and sends the password itself to whoever asks for it.
+    aiomysql continues without TLS if the server offers none, and sends the password in clear text if asked to.
     """
 
     server_version: str | None = None
@@ -45,7 +45,7 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
     @_writer.setter
     def _writer(self, writer: asyncio.StreamWriter | None) -> None:
         if writer is None and self._stream is not None:
-            # aiomysql only closes it, which under TLS waits for the other side's farewell.
+            # aiomysql only closes it, which under TLS waits for the other side's close message.
             self._stream.transport.abort()
         self._stream = writer
 
@@ -68,7 +68,7 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
 
 
 def raw_connection(target: Target) -> Any:
-    """A connection that is not open yet.
+    """A connection, not yet open.
 
     Raises:
         TargetError: The TLS files cannot be used.
@@ -78,7 +78,7 @@ def raw_connection(target: Target) -> Any:
         port=target.port,
         unix_socket=target.socket,
         user=target.user,
-        # aiomysql encodes it in Latin-1: this way UTF-8 is sent, or the very bytes that the environment had.
+        # aiomysql encodes it in Latin-1: this sends UTF-8, or the exact bytes of the environment variable.
         password=target.password.encode(errors="surrogateescape").decode("latin1"),
         ssl=target.tls(),
         charset="utf8mb4",

@@ -1,4 +1,4 @@
-"""The disks under a folder of a process: through partitions, and through mapped and composed devices."""
+"""The disks under a process's folder, through partitions, mapped devices and arrays."""
 
 from __future__ import annotations
 
@@ -14,16 +14,7 @@ _IO_TICKS, _TIME_IN_QUEUE = 9, 10  # of a device's stat file (Documentation/bloc
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What is known of the disks.
-
-    Attributes:
-        filesystem: Its type, such as ext4.
-        device: The whole disks by name, such as ``sda, sdb``; None where there are none to be found.
-        source: How they were found, or why not.
-        rotational: Whether any of them says it is; virtual disks often do whatever they are.
-        busy_seconds: Time with a request under way, since the machine started, as a mean over the disks.
-        queue_seconds: Time spent in requests, each one counted, summed over the disks.
-    """
+    """The disks; the fields are those of exporter.collectors.machine.Machine."""
 
     filesystem: str
     device: str | None
@@ -34,12 +25,13 @@ class Storage:
 
 
 def under(root: Path, pid: int, folder: str) -> Storage | None:
-    """The storage of a folder, named as the process sees it; None where its mounts cannot be seen."""
+    """The storage of a folder, by its path in the process's view; None if the process's mounts cannot be read."""
     path = PurePosixPath(folder)
     held = [each for each in files.mounts(root / "proc" / str(pid) / "mountinfo") if path.is_relative_to(each.point)]
     if not held:
         return None
-    mount = max(reversed(held), key=lambda each: len(each.point.parts))  # of two at one place the later covers
+    # Of two mounts on one point, the later covers the earlier.
+    mount = max(reversed(held), key=lambda each: len(each.point.parts))
     device = _device(root, mount)
     if device is None:
         lack = f"the data folder is on {mount.filesystem}, whose block device cannot be told"
@@ -59,9 +51,9 @@ def under(root: Path, pid: int, folder: str) -> Storage | None:
 
 
 def _device(root: Path, mount: files.Mount) -> Path | None:
-    """The folder in /sys of what is mounted; None for file systems without a block device, such as overlay or nfs.
+    """The folder in /sys of the mounted device; None for file systems without one, such as overlay or nfs.
 
-    btrfs gives a number of its own making, but names a device.
+    btrfs has an invented device number, but names a device.
     """
     numbered = root / "sys/dev/block" / mount.device
     if not mount.device.startswith("0:"):
@@ -74,7 +66,7 @@ def _device(root: Path, mount: files.Mount) -> Path | None:
 
 
 def _disks(device: Path, seen: set[Path]) -> Iterator[Path]:
-    """The whole disks that a device is made of, each once."""
+    """The whole disks of a device, each once."""
     if (device / "partition").exists():
         device = device.parent
     if device in seen:
@@ -89,10 +81,10 @@ def _disks(device: Path, seen: set[Path]) -> Iterator[Path]:
 
 
 def _resolved(link: Path) -> Path | None:
-    """Where a link in /sys leads to; None when it leads nowhere."""
+    """The target of a link in /sys; None if there is none."""
     try:
         return link.resolve(strict=True)
-    except (OSError, RuntimeError):  # RuntimeError: links in a circle
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links
         return None
 
 

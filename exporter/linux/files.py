@@ -11,7 +11,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def text(path: Path) -> str | None:
-    """What the file holds; None when it cannot be read."""
+    """The file's text; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -19,13 +19,13 @@ def text(path: Path) -> str | None:
 
 
 def integer(path: Path) -> int | None:
-    """The one number that the file holds; None when it holds another thing, or cannot be read."""
+    """The file's one number; None if it holds anything else or cannot be read."""
     held = text(path)
     return None if held is None else whole(held)
 
 
 def whole(word: str | None) -> int | None:
-    """A text as a whole number; None when it is none."""
+    """A text as a whole number; None if it is not one."""
     try:
         return None if word is None else int(word)
     except ValueError:
@@ -33,7 +33,7 @@ def whole(word: str | None) -> int | None:
 
 
 def names(folder: Path) -> list[str]:
-    """What the folder holds, sorted; empty when it cannot be read."""
+    """The folder's names, sorted; empty if it cannot be read."""
     try:
         return sorted(entry.name for entry in folder.iterdir())
     except OSError:
@@ -41,14 +41,14 @@ def names(folder: Path) -> list[str]:
 
 
 def fields(path: Path) -> dict[str, str]:
-    """A file of lines such as ``MemTotal:  16 kB`` or ``inactive_file 4096``: the rest of each by its first word."""
+    """A file of lines such as ``MemTotal:  16 kB`` or ``inactive_file 4096``: values by name."""
     lines = (line.partition(" " if ":" not in line else ":") for line in (text(path) or "").splitlines())
     return {name.strip(): rest.strip() for name, _, rest in lines}
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A line of mountinfo (proc_pid_mountinfo(5)): what is mounted where, as the process sees it."""
+    """A line of mountinfo (proc_pid_mountinfo(5)): a mount, as the process sees it."""
 
     device: str
     root: PurePosixPath
@@ -70,5 +70,5 @@ def mounts(path: Path) -> Iterator[Mount]:
 
 
 def below(root: Path, path: PurePosixPath) -> Path:
-    """An absolute path of a process as one of ours."""
+    """A process's absolute path as a path below ``root``."""
     return root / path.relative_to("/")

@@ -1,4 +1,4 @@
-"""Cores and memory that a process can use: the machine's, or less where its affinity or a cgroup says so."""
+"""Cores and memory that a process can use: the machine's, limited by CPU affinity and cgroups."""
 
 from __future__ import annotations
 
@@ -16,45 +16,50 @@ _BUSY_FIELDS = 8  # the guests' time that follows is in user and nice already (p
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """Cores that a process can use, and the CPU time spent of them since some start, by itself and by others."""
+    """The CPU of a process."""
 
     cores: float
+    """Cores that it can use."""
     source: str
+    """The limit that gives ``cores``."""
     seconds: float | None
+    """CPU time that all processes spent on these cores, from an arbitrary start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that a process and those it shares a limit with can use, and how many of them are still to be had."""
+    """The memory of a process and of all processes that share its limits."""
 
     bytes: int
     source: str
+    """The limit that gives ``bytes``."""
     available_bytes: int | None
+    """The unused part."""
 
 
 def cpu(root: Path, pid: int) -> Cpu | None:
-    """Cores of a process: of its affinity and of the CPU quotas of its cgroup and those above, the fewest.
+    """Cores of a process: the minimum of its affinity and of the CPU quotas of its cgroup and the cgroups above.
 
-    None where the process is in a cgroup that cannot be looked into.
+    None if the process is in a cgroup that cannot be read.
     """
     groups = _groups(root, pid, "cpu")
     allowed = _allowed(root, pid)
     if groups is None or not allowed:
         return None
-    quotas = [(quota, place) for place, group in enumerate(groups) if (quota := _quota(group)) is not None]
-    quota, place = min(quotas, default=(float("inf"), 0))
+    quotas = [(quota, level) for level, group in enumerate(groups) if (quota := _quota(group)) is not None]
+    quota, level = min(quotas, default=(float("inf"), 0))
     if quota < len(allowed):
-        version_2 = (groups[place] / "cpu.max").exists()
+        version_2 = (groups[level] / "cpu.max").exists()
         source = "cgroup cpu.max" if version_2 else "cgroup cpu.cfs_quota_us"
-        return Cpu(quota, source, _used(root, pid, groups, place))
+        return Cpu(quota, source, _used(root, pid, groups, level))
     return Cpu(float(len(allowed)), "cpu affinity", _busy(root, allowed))
 
 
 def memory(root: Path, pid: int) -> Memory | None:
-    """Memory of a process: the machine's, or the least of the limits of its cgroup and those above.
+    """Memory of a process: the minimum of the machine's and of the limits of its cgroup and the cgroups above.
 
-    None where the process is in a cgroup that cannot be looked into. What is available counts the cgroups' inactive
-    file pages as free: the kernel takes those first.
+    None if the process is in a cgroup that cannot be read. Inactive file pages of cgroups count as available: the
+    kernel reclaims them first.
     """
     groups = _groups(root, pid, "memory")
     machine = files.fields(root / "proc/meminfo")
@@ -75,14 +80,14 @@ def memory(root: Path, pid: int) -> Memory | None:
 
 
 def _allowed(root: Path, pid: int) -> set[int]:
-    """The CPUs that the process may run on and that are there: the mask may name some that could be plugged in."""
+    """The online CPUs that the process may run on: its mask may name CPUs that could be plugged in."""
     allowed = _list(files.fields(root / "proc" / str(pid) / "status").get("Cpus_allowed_list", ""))
     online = _list(files.text(root / "sys/devices/system/cpu/online") or "")
     return allowed & online if online else allowed
 
 
 def _list(ranges: str) -> set[int]:
-    """Numbers written as ``0-3,8``."""
+    """The numbers in a list such as ``0-3,8``."""
     found: set[int] = set()
     for part in ranges.strip().split(","):
         first, _, last = part.partition("-")
@@ -93,7 +98,7 @@ def _list(ranges: str) -> set[int]:
 
 
 def _busy(root: Path, cpus: set[int]) -> float | None:
-    """Seconds that these CPUs were not idle since the machine started."""
+    """Seconds that these CPUs were busy since the machine started."""
     ticks = 0
     for line in (files.text(root / "proc/stat") or "").splitlines():
         name, *spent = line.split()
@@ -103,7 +108,7 @@ def _busy(root: Path, cpus: set[int]) -> float | None:
 
 
 def _quota(group: Path) -> float | None:
-    """Cores that a cgroup may keep busy; None without a limit."""
+    """The CPU quota of a cgroup in cores; None without a quota."""
     quota, _, period = (files.text(group / "cpu.max") or "").partition(" ")
     if not period:
         quota = files.text(group / "cpu.cfs_quota_us") or ""
@@ -112,18 +117,18 @@ def _quota(group: Path) -> float | None:
     return allowed / every if allowed is not None and every and allowed > 0 else None
 
 
-def _used(root: Path, pid: int, groups: Sequence[Path], place: int) -> float | None:
-    """CPU time of the cgroup at this place in the way up, in seconds."""
-    microseconds = files.whole(files.fields(groups[place] / "cpu.stat").get("usage_usec"))
+def _used(root: Path, pid: int, groups: Sequence[Path], level: int) -> float | None:
+    """CPU time of the cgroup at this level of ``groups``, in seconds."""
+    microseconds = files.whole(files.fields(groups[level] / "cpu.stat").get("usage_usec"))
     if microseconds is not None:
         return microseconds / 1e6
     accounts = _groups(root, pid, "cpuacct") or []
-    nanoseconds = files.integer(accounts[place] / "cpuacct.usage") if len(accounts) == len(groups) else None
+    nanoseconds = files.integer(accounts[level] / "cpuacct.usage") if len(accounts) == len(groups) else None
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
 def _room(group: Path, limit: int) -> int | None:
-    """Bytes that a cgroup can still take."""
+    """Bytes that a cgroup can still use."""
     used = files.integer(group / "memory.current")
     name = "inactive_file"
     if used is None:
@@ -139,10 +144,10 @@ def _kib(value: str | None) -> int | None:
 
 
 def _groups(root: Path, pid: int, controller: str) -> list[Path] | None:
-    """The folder of the process's cgroup, and those above it as far as they can be seen.
+    """The folders of the process's cgroup and of the cgroups above it that can be seen.
 
-    Empty where no cgroup is in charge; None where there is one that cannot be looked into. A sidecar in a container of
-    its own sees there its own cgroup only: the server's is then to be seen in the server's own file system.
+    Empty if the process is in no cgroup of this controller; None if its cgroup cannot be read. A sidecar in its own
+    container sees only its own cgroup; the server's cgroup is visible in the server's file system.
     """
     process = root / "proc" / str(pid)
     path, version_1 = _membership(process / "cgroup", controller)
@@ -152,14 +157,14 @@ def _groups(root: Path, pid: int, controller: str) -> list[Path] | None:
         for mount in files.mounts(mountinfo):
             of_kind = mount.filesystem == "cgroup" and controller in mount.options
             if of_kind if version_1 else mount.filesystem == "cgroup2":
-                folders = list(_way_up(files.below(base, mount.point), mount.root, path))
+                folders = list(_upward(files.below(base, mount.point), mount.root, path))
                 if folders:
                     return folders
     return None
 
 
 def _membership(cgroup: Path, controller: str) -> tuple[PurePosixPath | None, bool]:
-    """The path of the cgroup that has this controller, and whether it is one of version 1 (cgroups(7))."""
+    """The path of the process's cgroup for this controller, and whether it is of version 1 (cgroups(7))."""
     unified = None
     for line in (files.text(cgroup) or "").splitlines():
         number, controllers, path = [*line.split(":", 2), "", ""][:3]
@@ -170,10 +175,10 @@ def _membership(cgroup: Path, controller: str) -> tuple[PurePosixPath | None, bo
     return unified, False
 
 
-def _way_up(point: Path, mounted: PurePosixPath, path: PurePosixPath) -> Iterator[Path]:
-    """From the folder of the cgroup ``path`` up to where ``mounted`` is; nothing where it lies elsewhere.
+def _upward(point: Path, mounted: PurePosixPath, path: PurePosixPath) -> Iterator[Path]:
+    """The folders from the cgroup ``path`` up to the cgroup ``mounted``; none if ``path`` is not below it.
 
-    Both are as seen from this process's own cgroup namespace: one outside of it begins with ``/..``.
+    Both are paths in this process's cgroup namespace: a cgroup outside of it begins with ``/..``.
     """
     if not path.is_relative_to(mounted):
         return

@@ -1,0 +1,53 @@
+from collections.abc import Callable
+
+import pytest
+
+from exporter.collectors import data_files
+from exporter.collectors.data_files import DATA_FILES, FileReads
+from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import Snapshot
+from lab import workloads
+from lab.servers import Server
+
+SERVER = identify({"version": "9.7.4", "performance_schema": "ON"})
+
+
+def test_the_timers_picoseconds_become_seconds() -> None:
+    rows = Rows.of(["READ_COUNT", "BYTES", "PICOSECONDS"], [[3, 49152, 2_500_000_000_000]])
+    assert data_files.parse([rows]) == FileReads(3, 49152, 2.5)
+
+
+def test_reads_and_their_time_are_exposed() -> None:
+    known = Snapshot(1.0, SERVER, "a@b").with_section(DATA_FILES, FileReads(3, 49152, 2.5))
+    assert [sample for metric in DATA_FILES.metrics for sample in metric.samples(known)] == [
+        ("innodb_data_file_reads_total", (), 3),
+        ("innodb_data_file_read_seconds_total", (), 2.5),
+    ]
+    unknown = known.with_section(DATA_FILES, None)
+    assert not [sample for metric in DATA_FILES.metrics for sample in metric.samples(unknown)]
+
+
+def test_reads_of_a_real_server_are_counted_with_their_bytes_and_time(
+    watched: Server, fetch: Callable[[Server, str], Rows], start_server: Callable[..., Server]
+) -> None:
+    server = start_server(watched.name, performance_schema="ON")
+    with server.connect() as connection:
+        workloads.make_table(connection, "cold", 200)
+    server.restart()
+    with server.connect() as connection:
+        workloads.scan(connection, "cold")
+    found = data_files.parse([fetch(server, data_files.SQL)])
+    assert found.reads > 0
+    assert found.bytes >= 200 * 16_384
+    assert 0.0 < found.seconds < 60.0
+
+
+def test_without_performance_schema_it_does_not_run() -> None:
+    assert getattr(DATA_FILES.queries(identify({"version": "9.7.4"})), "failure", None) == "disabled"
+
+
+@pytest.mark.parametrize("row", [[None, 1, 1], [1, 1, -1]], ids=["NULL", "negative"])
+def test_numbers_that_cannot_be_are_refused(row: list[int | None]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        data_files.parse([Rows.of(["read_count", "bytes", "picoseconds"], [row])])
