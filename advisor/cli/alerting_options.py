@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
-from advisor.cli.options import Where
+from advisor.cli.options import SourceOptions
 from advisor.cli.parameters import Duration
 
 if TYPE_CHECKING:  # HTTP's client and TLS are loaded where alerts are sent, and nowhere else
@@ -97,7 +97,7 @@ class Alerting:
     external_url: str | None
     instance: str | None
 
-    def notifier(self, where: Where, scheme: str, port: int) -> Notifier | None:
+    def notifier(self, where: SourceOptions, scheme: str, port: int) -> Notifier | None:
         """What sends alerts; None where no Alertmanager is named.
 
         Args:

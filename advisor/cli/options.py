@@ -25,7 +25,7 @@ Decorator = Callable[[Command], Command]
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class SourceOptions:
     """Either a recording or a server.
 
     Attributes:
@@ -45,7 +45,7 @@ class Where:
     @classmethod
     def of(
         cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
-    ) -> Where:
+    ) -> SourceOptions:
         """From the options.
 
         Raises:
@@ -107,7 +107,7 @@ def _with(command: Callable[..., Any], options: tuple[Decorator[Any], ...]) -> C
 
 where_options = option_group(
     "where",
-    Where.of,
+    SourceOptions.of,
     click.option(
         "--dsn",
         metavar="URL",

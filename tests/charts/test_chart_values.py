@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from advisor.cli.alerting_options import Alerting
-from advisor.cli.options import Where
+from advisor.cli.options import SourceOptions
 from tests.charts.manifests import DSN, container, of_kind, pods, problems, rendered
 from tests.charts.restricted import violations
 from tools import chart
@@ -197,7 +197,7 @@ def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
     values: dict[str, Any], instance: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
-    where = Where.of(values["dsn"], None, None, None)
+    where = SourceOptions.of(values["dsn"], None, None, None)
     notifier = Alerting(("http://a",), None, 60.0, None, values.get("instance")).notifier(where, "http", 9747)
     assert notifier
     assert notifier.instance == instance

@@ -10,13 +10,13 @@ from advisor.advice import evaluation
 from advisor.cli.actions.observation import observed_window, refuse_missing_privileges
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS
-from advisor.cli.options import SetupOptions, Where
+from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.contract.recommendation import Advice, Severity
 from advisor.render import markdown
 
 
 def advise(
-    *, where: Where, setup: SetupOptions, watch: float, interval: float | None, style: str, fail_on: str | None
+    *, where: SourceOptions, setup: SetupOptions, watch: float, interval: float | None, style: str, fail_on: str | None
 ) -> None:
     """Print the advice; exit with 1 where --fail-on applies."""
     loaded = load_setup(setup)

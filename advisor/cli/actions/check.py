@@ -10,7 +10,7 @@ import click
 from advisor.cli.actions.observation import refuse_missing_privileges, snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS
-from advisor.cli.options import SetupOptions, Where
+from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.observe import observation
 from advisor.render.check_text import SourceCheck, print_checks
 from advisor.render.terminal import console
@@ -19,7 +19,7 @@ from exporter.collectors import COLLECTORS, LIGHT
 _INTERVAL = 10.0
 
 
-def check(*, where: Where, setup: SetupOptions, style: str) -> None:
+def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
     """Print every source; exit with 1 where one cannot be read, with 2 where a privilege is missing."""
     loaded = load_setup(setup)
     source = snapshot_source(where, _INTERVAL, loaded.machine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.cli.exits import Unusable
-from advisor.cli.options import Where
+from advisor.cli.options import SourceOptions
 from advisor.observe import observation
 from advisor.observe.source import Replay, window
 from advisor.observe.window import Window
@@ -15,7 +15,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 
 
-def snapshot_source(where: Where, interval: float, machine: ServerMachine, **options: Any) -> Replay | Sampler:
+def snapshot_source(where: SourceOptions, interval: float, machine: ServerMachine, **options: Any) -> Replay | Sampler:
     """A recording, or a server that is read every ``interval`` seconds.
 
     Args:
@@ -34,7 +34,9 @@ def snapshot_source(where: Where, interval: float, machine: ServerMachine, **opt
     return replay
 
 
-def observed_window(where: Where, watch: float, interval: float | None, machine: ServerMachine | None = None) -> Window:
+def observed_window(
+    where: SourceOptions, watch: float, interval: float | None, machine: ServerMachine | None = None
+) -> Window:
     """What a recording holds, or what a server did in ``watch`` seconds.
 
     Raises:

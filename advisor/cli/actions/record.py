@@ -8,14 +8,14 @@ import click
 
 from advisor.cli.actions.progress import progress_bar
 from advisor.cli.exits import Unusable
-from advisor.cli.options import Where
+from advisor.cli.options import SourceOptions
 from advisor.observe import observation
 from exporter.connection.errors import ServerError
 from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import Recorder
 
 
-def record(*, where: Where, seconds: float, interval: float, output: Path, anonymise: bool) -> None:
+def record(*, where: SourceOptions, seconds: float, interval: float, output: Path, anonymise: bool) -> None:
     """Record, and print the size of the file.
 
     Raises:

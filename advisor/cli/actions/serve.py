@@ -19,7 +19,7 @@ from advisor.cli.actions.observation import snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.exits import Unusable
-from advisor.cli.options import SetupOptions, Where
+from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.files.yaml_file import FileError
 from advisor.http import app as application
 from advisor.http import server as http
@@ -45,7 +45,7 @@ _SWITCH_SECONDS = 0.001
 
 def serve(
     *,
-    where: Where,
+    where: SourceOptions,
     setup: SetupOptions,
     alerting: Alerting,
     listen: tuple[str, int],
@@ -112,7 +112,7 @@ def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[
 
 
 @contextlib.contextmanager
-def _state(folder: Path | None, where: Where) -> Iterator[State | None]:
+def _state(folder: Path | None, where: SourceOptions) -> Iterator[State | None]:
     """The history that outlives a restart, where there is a folder for it."""
     if folder is None:
         yield None
@@ -124,7 +124,7 @@ def _state(folder: Path | None, where: Where) -> Iterator[State | None]:
 
 
 def _source(
-    where: Where,
+    where: SourceOptions,
     machine: ServerMachine,
     state: State | None,
     *,

@@ -6,7 +6,7 @@ import click
 
 from advisor.cli.actions.observation import observed_window, refuse_missing_privileges
 from advisor.cli.exits import Unusable
-from advisor.cli.options import Where
+from advisor.cli.options import SourceOptions
 from advisor.render import model_text
 from advisor.render.terminal import console
 from advisor.whatif.answer import what_if
@@ -14,7 +14,7 @@ from advisor.whatif.errors import Refused, Unanswerable
 
 
 def whatif(
-    *, where: Where, settings: tuple[tuple[str, str], ...], watch: float, interval: float | None, style: str
+    *, where: SourceOptions, settings: tuple[tuple[str, str], ...], watch: float, interval: float | None, style: str
 ) -> None:
     """Print what the settings would do.
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from advisor.cli.alerting_options import Alerting
-from advisor.cli.options import Where
+from advisor.cli.options import SourceOptions
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
@@ -84,12 +84,12 @@ def made(**told: Any) -> Alerting:
     ],
 )
 def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -> None:
-    notifier = made().notifier(Where.of(dsn, None, None, None), "http", 9747)
+    notifier = made().notifier(SourceOptions.of(dsn, None, None, None), "http", 9747)
     assert notifier
     assert notifier.instance == instance
     assert notifier.external_url == f"http://{socket.gethostname()}:9747"
     named = made(instance="orders", external_url="https://a.example/b").notifier(
-        Where.of(dsn, None, None, None), "https", 1
+        SourceOptions.of(dsn, None, None, None), "https", 1
     )
     assert named
     assert (named.instance, named.external_url) == ("orders", "https://a.example/b")
@@ -98,7 +98,7 @@ def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -
 def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = tmp_path / "http.yml"
     config.write_text("authorization: {credentials: hunter2}\n")
-    where = Where.of("mysql://a@db1", None, None, None)
+    where = SourceOptions.of("mysql://a@db1", None, None, None)
     made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where, "http", 1)
     assert not caplog.records
     made(config=config).notifier(where, "http", 1)
@@ -107,7 +107,7 @@ def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCap
 
 
 def test_without_an_alertmanager_nothing_is_loaded_for_it(serve: Callable[..., Sidecar]) -> None:
-    assert made(urls=()).notifier(Where.of("mysql://a@db1", None, None, None), "http", 1) is None
+    assert made(urls=()).notifier(SourceOptions.of("mysql://a@db1", None, None, None), "http", 1) is None
     sidecar = serve("--recording", capture(RECORDING), env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "advisor.cli.alerting_options" in sidecar.log()
     assert not re.search(r"\| +(httpx|tenacity)\b", sidecar.log())
