@@ -133,7 +133,7 @@ class _Evaluator:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
             return []
-        values |= facts.named(choice.GROUP, choose(self._model, chosen.setting, item, at_most))
+        values |= facts.values_by_name(choice.GROUP, choose(self._model, chosen.setting, item, at_most))
         refusals, unsettled = self._conditions(rule, values)
         if unsettled is not None:
             raise unsettled
@@ -181,11 +181,11 @@ def _refusal(rule: Rule, condition: Expression, values: FactValues, *, wanted: b
     """A condition that says no, with the values of its names, and of the names in the ``let`` behind them."""
     key: Literal["when", "unless"] = "when" if wanted else "unless"
     seen: dict[str, FactValue | None] = {}
-    names = [*condition.used]
+    names = [*condition.names]
     for name in names:  # grows on the way
         if name in values and name not in seen:
             seen[name] = values[name]
-            names += rule.let[name].used if name in rule.let else ()
+            names += rule.let[name].names if name in rule.let else ()
     return Refusal(key, f"{key} `{' '.join(condition.text.split())}` is {'false' if wanted else 'true'}", seen)
 
 

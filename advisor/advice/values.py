@@ -17,9 +17,9 @@ def values_of(rule: Rule, known: facts.Facts, item: Any) -> FactValues:
     """The value of every name that the rule's expressions may use, its own ``let`` included."""
     values: FactValues = {f"setting.{name}": value for name, value in known.setting.items()}
     for group in facts.GROUPS:
-        values |= facts.named(group, getattr(known, group))
+        values |= facts.values_by_name(group, getattr(known, group))
     if rule.file.for_each is not None and item is not None:
-        values |= facts.named(facts.LISTS[rule.file.for_each][0], item)
+        values |= facts.values_by_name(facts.LISTS[rule.file.for_each][0], item)
     for name, expression in rule.let.items():
         try:
             values[name] = expression(values)

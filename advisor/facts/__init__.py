@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any, get_type_hints
 
 from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.facts.base import Fact, declared, named, vocabulary
+from advisor.facts.base import Fact, fact_fields, values_by_name, vocabulary
 from advisor.facts.blind_spots import BlindSpotFacts, blind_spots
 from advisor.facts.change_buffer import ChangeBufferFacts, change_buffer
 from advisor.facts.counts import CountFacts, counts
@@ -32,10 +32,10 @@ __all__ = [
     "Fact",
     "Facts",
     "ScanFacts",
-    "declared",
+    "fact_fields",
     "facts",
-    "named",
     "setting_vocabulary",
+    "values_by_name",
     "vocabulary",
 ]
 

@@ -45,7 +45,7 @@ class Fact:
 
 
 @cache
-def declared(shape: type) -> tuple[Fact, ...]:
+def fact_fields(shape: type) -> tuple[Fact, ...]:
     """The facts of a class, in the order of its fields.
 
     Raises:
@@ -65,10 +65,10 @@ def _fact(shape: type, name: str, hint: Any) -> Fact:
 
 def vocabulary(group: str, shape: type) -> dict[str, type]:
     """The names that a class of facts gives to expressions, with their types: float, str or bool."""
-    return {f"{group}.{fact.name}": fact.kind for fact in declared(shape)}
+    return {f"{group}.{fact.name}": fact.kind for fact in fact_fields(shape)}
 
 
-def named(group: str, facts: Any) -> dict[str, float | str | bool | None]:
+def values_by_name(group: str, facts: Any) -> dict[str, float | str | bool | None]:
     """The values under their names in expressions."""
     return {f"{group}.{f.name}": getattr(facts, f.name) for f in fields(facts)}
 

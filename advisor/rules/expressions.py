@@ -61,13 +61,13 @@ class Expression:
 
     Attributes:
         type: float, str or bool.
-        used: The names in the text, in their order.
+        names: The names in the text, in their order.
     """
 
     text: str
     type: type
-    used: tuple[str, ...]
-    _names: Mapping[str, _Kind]
+    names: tuple[str, ...]
+    _bound: Mapping[str, _Kind]
     _program: Any
 
     def __call__(self, values: Mapping[str, FactValue | None]) -> FactValue:
@@ -87,7 +87,7 @@ class Expression:
         raise EvaluationError(f"{self.text}: {value}")
 
     def _known(self, values: Mapping[str, FactValue | None]) -> Iterator[tuple[str, FactValue]]:
-        for name, kind in self._names.items():
+        for name, kind in self._bound.items():
             value = values.get(name)
             if value is not None:
                 yield name, kind(value)  # Python accepts an int as a float; CEL does not
@@ -118,13 +118,13 @@ class Vocabulary:
             raise self._explain(text, str(error)) from None
         kind = _PYTHON.get(program.return_type().name())
         if kind not in wanted:
-            names = " or ".join(_word(each) for each in wanted)
-            raise ExpressionError(f"this is {_article(program.return_type().name())}; {names} is needed")
+            words = " or ".join(_word(each) for each in wanted)
+            raise ExpressionError(f"this is {_article(program.return_type().name())}; {words} is needed")
         checked = program.serialize()
         # A cheap test that misses no name of the program, but may find one too many.
         bound = {name: kind for name, kind in self.names.items() if name.encode() in checked}
-        used = tuple(dict.fromkeys(name for name in names_in(text) if name in self.names))
-        return Expression(text, kind, used, bound, _runtime().deserialize(checked))
+        names = tuple(dict.fromkeys(name for name in names_in(text) if name in self.names))
+        return Expression(text, kind, names, bound, _runtime().deserialize(checked))
 
     def _explain(self, expression: str, message: str) -> ExpressionError:
         found = _ERROR.search(message)

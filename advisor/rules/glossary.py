@@ -63,7 +63,7 @@ def settings() -> tuple[Name, ...]:
     return tuple(Name(name, _WORDS[kind], "", _setting(name.partition(".")[2])) for name, kind in kinds.items())
 
 
-def used(rule: Rule, texts: Iterable[str]) -> tuple[Name, ...]:
+def names_of(rule: Rule, texts: Iterable[str]) -> tuple[Name, ...]:
     """The names in some expressions of a rule, each once, in their order; its own ``let`` left out."""
     known = {each.name: each for each in settings()} | {n.name: n for group in groups() for n in group.names}
     names = dict.fromkeys(name for text in texts for name in names_in(text))
@@ -80,7 +80,7 @@ def table(names: Iterable[Name]) -> str:
 def _group(name: str, for_each: str | None, shape: type) -> NameGroup:
     names = tuple(
         Name(f"{name}.{fact.name}", _WORDS[fact.kind], fact.meaning.unit, fact.meaning.text)
-        for fact in facts.declared(shape)
+        for fact in facts.fact_fields(shape)
     )
     return NameGroup(name, for_each, " ".join((inspect.getdoc(shape) or "").split()), names)
 

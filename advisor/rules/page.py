@@ -109,7 +109,7 @@ def _conditions(rule: Rule) -> Iterator[str]:
         yield "Where:"
         yield _list([_condition(f"{name} = {text}", words.get(("let", name))) for name, text in file.let.items()])
     yield "Names:"
-    yield glossary.table(glossary.used(rule, _expressions(rule)))
+    yield glossary.table(glossary.names_of(rule, _expressions(rule)))
 
 
 def _expressions(rule: Rule) -> list[str]:

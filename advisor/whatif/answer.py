@@ -12,7 +12,7 @@ from advisor.facts import facts
 from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
 from advisor.whatif.model import LruModel
-from advisor.whatif.settings import checked
+from advisor.whatif.settings import values_as_set
 
 
 class Amount(Frozen):
@@ -72,7 +72,7 @@ def what_if(window: Window, changes: Mapping[str, SettingValue]) -> WhatIf:
         Refused: The server would not take a change, or the model has no answer for it.
         Unanswerable: The window does not tell enough.
     """
-    wanted = checked(window, changes)
+    wanted = values_as_set(window, changes)
     return answer(LruModel(window, facts(window)), wanted, tuple(_roundings(changes, wanted)))
 
 
@@ -81,7 +81,7 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
 
     Args:
         model: Of the window.
-        changes: As ``checked`` returns them.
+        changes: As ``values_as_set`` returns them.
         notes: Sentences that come before the notes of the calibration.
     """
     today, window = model.calibration, model.window

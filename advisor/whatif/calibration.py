@@ -12,7 +12,7 @@ from advisor.observe.window import Window
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
 from advisor.whatif.settings import SETTINGS_OF_MODEL
-from advisor.whatif.tables import kept_share, last_pass, modelled, table_name, table_scans
+from advisor.whatif.tables import kept_share, last_pass, table_name, table_scans, tables_in_model
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.server import Server
@@ -91,7 +91,7 @@ def calibrate(window: Window, known: Facts, check_time: Callable[[], None] = lam
             outcome = window.latest.outcomes.get(section)
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"which tables are scanned is not known{why}")
-    scans, left_out = modelled(known.lists["scans"])
+    scans, left_out = tables_in_model(known.lists["scans"])
     threads = settings.get("innodb_parallel_read_threads")
     parts = [part for name, scan in scans.items() for part in table_scans(name, scan, threads, kept_share(scan))]
     scanned_pages = sum(scan.pages or 0.0 for scan in scans.values())

@@ -24,7 +24,7 @@ MOST_BYTES = 2**50
 _MIB = 2**20
 
 
-def checked(window: Window, changes: Mapping[str, SettingValue]) -> dict[str, float]:
+def values_as_set(window: Window, changes: Mapping[str, SettingValue]) -> dict[str, float]:
     """The changes as the server would apply them, with the pool's size rounded.
 
     Raises:
@@ -33,10 +33,10 @@ def checked(window: Window, changes: Mapping[str, SettingValue]) -> dict[str, fl
     """
     if not changes:
         raise Refused("no setting to change; try innodb_old_blocks_pct=80")
-    return {name: _checked(window, name, value) for name, value in changes.items()}
+    return {name: _value_as_set(window, name, value) for name, value in changes.items()}
 
 
-def _checked(window: Window, name: str, value: SettingValue) -> float:
+def _value_as_set(window: Window, name: str, value: SettingValue) -> float:
     server = window.latest.server
     known = window.latest[VARIABLES]
     if known is None:

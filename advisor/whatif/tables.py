@@ -25,7 +25,7 @@ def is_measured(scan: ScanFacts) -> bool:
     return bool(scan.pages and scan.passes and scan.passes_per_hour) and scan.pages_read is not None
 
 
-def modelled(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], list[ScanFacts]]:
+def tables_in_model(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], list[ScanFacts]]:
     """The tables that the model takes, by name, and the rest."""
     tables: dict[str, ScanFacts] = {}
     left_out: list[ScanFacts] = []

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 
-from advisor.facts.base import Fact, Meaning, declared, vocabulary
+from advisor.facts.base import Fact, Meaning, fact_fields, vocabulary
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Whole:
 
 
 def test_a_field_is_a_fact() -> None:
-    assert declared(Declared) == (
+    assert fact_fields(Declared) == (
         Fact("pages", float, Meaning("Size.", "pages")),
         Fact("name", str, Meaning("Name.")),
         Fact("cached", bool, Meaning("Whether it is cached.")),
@@ -39,4 +39,4 @@ def test_a_field_is_a_fact() -> None:
 @pytest.mark.parametrize("shape", [Unexplained, Whole])
 def test_a_field_without_a_meaning_or_of_another_type_is_refused(shape: type) -> None:
     with pytest.raises(TypeError, match=r"pages must be Annotated"):
-        declared(shape)
+        fact_fields(shape)
