@@ -45,7 +45,7 @@ def main(  # noqa: PLR0917 - one argument an option
 
     Exit status: 0 all results hold, 1 a result does not hold, 2 a server is unavailable here, 130 interrupted.
     """
-    groups = _groups(experiments, rules, proofs_only=proofs_only or short)
+    groups = _groups(experiments, rules, proofs_only=proofs_only or (short and not rules))
     wanted = {str(part) for part in short_form()} if short else None
     flat = [
         part
