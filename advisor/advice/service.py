@@ -16,6 +16,7 @@ from prometheus_client.core import Metric
 from advisor import footprint
 from advisor.advice import evaluation
 from advisor.advice import metrics as advice_metrics
+from advisor.advice.trace import RuleState
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.contract.settings import SettingValue
 from advisor.observe.source import SnapshotSource, window
@@ -48,9 +49,10 @@ _REST = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Advice, what it was made of and by, and when there may be new (the monotonic clock)."""
+    """Advice, the state of each rule by its id, their source, and when there may be new (the monotonic clock)."""
 
     advice: Advice
+    states: Mapping[str, RuleState]
     snapshot: Snapshot
     by: InForce
     rested: float
@@ -115,8 +117,8 @@ class App:
             if last and last.by is in_force and (last.snapshot is seen.latest or time.monotonic() < last.rested):
                 return last.advice
             began = time.monotonic()
-            advice = await asyncio.to_thread(
-                evaluation.advise,
+            judgement = await asyncio.to_thread(
+                evaluation.judge,
                 in_force.rules,
                 seen,
                 suppressions=in_force.suppressions,
@@ -127,10 +129,12 @@ class App:
             # What only the first run needed goes for good, what each one needs until the next one.
             await asyncio.to_thread(footprint.trim if self._given else footprint.give_back)
             self._given.pop(longest, None)
-            self._given[longest] = Given(advice, seen.latest, in_force, now + _REST * (now - began))
+            self._given[longest] = Given(
+                judgement.advice, judgement.states, seen.latest, in_force, now + _REST * (now - began)
+            )
             while len(self._given) > WINDOWS:
                 del self._given[next(each for each in self._given if each != LONGEST_WINDOW)]
-            return advice
+            return judgement.advice
 
     async def given(self) -> Given | None:
         """The advice of the longest window, with what it is of; None while there is nothing to look at."""

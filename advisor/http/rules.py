@@ -6,15 +6,16 @@ import contextlib
 import io
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Path, Request, Response
 from pydantic import Field
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
-from advisor.advice.service import LONGEST_WINDOW, App
-from advisor.contract.recommendation import Advice, Frozen, Severity
+from advisor.advice.service import App
+from advisor.advice.trace import RuleState, StateName
+from advisor.contract.recommendation import Frozen, Severity
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples
@@ -26,7 +27,6 @@ from advisor.rules.file import RuleFile
 from advisor.rules.rulebook import Origin
 from exporter.server import Server
 
-State = Literal["firing", "set aside", "failed", "blind", "silent"]
 _FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown")
 
 
@@ -38,7 +38,7 @@ class RuleNow(Frozen):
     severity: Severity
     origin: Origin
     applies: bool | None = Field(description="Whether it applies to this server; null while none has been seen.")
-    state: State | None = Field(
+    state: StateName | None = Field(
         description="Null where it does not apply, or nothing has been seen. Set aside: suppressed or overruled."
     )
     lacks: tuple[str, ...] = Field(description="What it needs and could not see.")
@@ -73,11 +73,12 @@ def add(app: FastAPI, parts: App) -> None:
     )
     async def rules() -> Rules:
         await parts.look()
-        advice = await parts.advice(LONGEST_WINDOW)
+        given = await parts.given()
+        states = {} if given is None else given.states
         in_force, latest = parts.book.state, parts.source.latest
         server = None if latest is None else latest.server
         return Rules(
-            rules=tuple(_now(each, in_force.origins[each.id], server, advice) for each in in_force.rules),
+            rules=tuple(_now(each, in_force.origins[each.id], server, states.get(each.id)) for each in in_force.rules),
             loaded_at=in_force.loaded_at,
             problem=None if parts.book.problem is None else str(parts.book.problem),
         )
@@ -166,26 +167,13 @@ def _folded(value: Any) -> Any:
     return value
 
 
-def _now(rule: Rule, origin: Origin, server: Server | None, advice: Advice | None) -> RuleNow:
-    applies = None if server is None else server in rule.file.applies
+def _now(rule: Rule, origin: Origin, server: Server | None, state: RuleState | None) -> RuleNow:
     return RuleNow(
         id=rule.id,
         title=rule.file.title,
         severity=rule.file.severity,
         origin=origin,
-        applies=applies,
-        state=_state(rule.id, advice) if applies and advice is not None else None,
-        lacks=tuple(dict.fromkeys(each.lacks for each in advice.blind if each.rule == rule.id)) if advice else (),
+        applies=None if server is None else server in rule.file.applies,
+        state=None if state is None else state.state,
+        lacks=() if state is None else state.lacks,
     )
-
-
-def _state(rule_id: str, advice: Advice) -> State:
-    """The first that holds: a rule may fire for one table and be blind for another."""
-    aside = [each.recommendation for each in (*advice.suppressed, *advice.overruled)]
-    of: dict[State, list[str]] = {
-        "firing": [each.rule for each in advice.recommendations],
-        "failed": [each.rule for each in advice.failed],
-        "blind": [each.rule for each in advice.blind],
-        "set aside": [each.rule for each in aside],
-    }
-    return next((state for state, rules in of.items() if rule_id in rules), "silent")

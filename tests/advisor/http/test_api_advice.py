@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
+from advisor.advice.evaluation import Judgement
 from advisor.advice.service import App
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import app as application
@@ -163,7 +164,7 @@ async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.Monkey
         raise Refused("enough")
 
     monkeypatch.setattr("advisor.advice.service.what_if", slow)
-    monkeypatch.setattr("advisor.advice.evaluation.advise", slow)
+    monkeypatch.setattr("advisor.advice.evaluation.judge", slow)
     app = application.create(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
@@ -185,9 +186,9 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen, now, cost = [], 100.0, 2.0
-    given = advised(Window((snapshot(10), snapshot(20))))
+    given = Judgement(advised(Window((snapshot(10), snapshot(20)))), {})
 
-    def counted(rules: object, window: Window, **_: object) -> Advice:
+    def counted(rules: object, window: Window, **_: object) -> Judgement:
         nonlocal now
         del rules
         seen.append(window.latest)
@@ -195,7 +196,7 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
         return given
 
     monkeypatch.setattr("advisor.advice.service.time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr("advisor.advice.evaluation.advise", counted)
+    monkeypatch.setattr("advisor.advice.evaluation.judge", counted)
     source = Replay(capture(RECORDING))
     parts, history = App(source, Rulebook(RULES_FOLDER)), list(source.history)
     for length in (3, 3, 4):
@@ -217,29 +218,29 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
 
 async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = []
-    given = advised(captured(RECORDING))
+    given = Judgement(advised(captured(RECORDING)), {})
 
-    def remembered(*_: object, **options: object) -> Advice:
+    def remembered(*_: object, **options: object) -> Judgement:
         findings.append(options["findings"])
         return given
 
-    monkeypatch.setattr("advisor.advice.evaluation.advise", remembered)
+    monkeypatch.setattr("advisor.advice.evaluation.judge", remembered)
     parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
     for _ in range(2):
         await parts.advice()
         await parts.reload()
-    assert findings == [frozenset(), {each.fingerprint for each in given.recommendations}]
+    assert findings == [frozenset(), {each.fingerprint for each in given.advice.recommendations}]
 
 
 async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    given = advised(captured(RECORDING))
+    given = Judgement(advised(captured(RECORDING)), {})
 
-    def counted(_: object, window: Window, **__: object) -> Advice:
+    def counted(_: object, window: Window, **__: object) -> Judgement:
         seen.append(window.seconds)
         return given
 
-    monkeypatch.setattr("advisor.advice.evaluation.advise", counted)
+    monkeypatch.setattr("advisor.advice.evaluation.judge", counted)
     parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
     await parts.advice()
     for seconds in range(3, 9):
