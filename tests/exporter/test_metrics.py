@@ -1,7 +1,8 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,23 +13,20 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from prometheus_client.registry import Collector
 
-from exporter.collectors import COLLECTORS, LIGHT, innodb_status
-from exporter.collectors.ddl import DDL, Stage
+from exporter.collectors import BY_NAME, COLLECTORS, LIGHT, innodb_status
 from exporter.collectors.innodb_status import parse_text as parse_status
-from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.variables import EXPORTED
 from exporter.connection.target import from_dsn
 from exporter.metrics import Spec
 from exporter.midpoint import TOLERANCE, old_target
 from exporter.sampling.metrics import SPECS, families
 from exporter.sampling.sampler import Sampler
-from exporter.snapshot import SectionKey, Snapshot
+from exporter.snapshot import Snapshot
 from lab import workloads
 from lab.servers import Server
+from tests.exporter.exposition import Samples, exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Labels = tuple[str, ...]
-Truth = dict[str, dict[Labels, float]]
 
 # Names that the design fixes: what dashboards and alerts are written against.
 FIXED = {
@@ -115,24 +113,12 @@ class Look:
     """A snapshot of a server at rest, its metrics, and what the server itself said before and after."""
 
     snapshot: Snapshot
-    metrics: Truth
-    before: Truth
-    after: Truth
+    metrics: Samples
+    before: Samples
+    after: Samples
 
 
-def exposed(snapshot: Snapshot | None) -> Truth:
-    """Samples by name as exposed, and by label values in the order of the metric's spec."""
-    found: Truth = {}
-    for family in families(snapshot):
-        for sample in family.samples:
-            labels = tuple(sample.labels[label] for label in SPECS[sample.name].labels)
-            of_name = found.setdefault(sample.name, {})
-            assert labels not in of_name, (sample.name, labels)
-            of_name[labels] = sample.value
-    return found
-
-
-def truth(server: Server, ask: Ask) -> Truth:
+def truth(server: Server, ask: Ask) -> Samples:
     """The metrics of a server with one buffer pool, from other sources than the exporter's where there are any."""
     status = {name.lower(): text for name, text in ask(server, "SHOW GLOBAL STATUS")}
     variables: dict[str, str] = dict(ask(server, "SHOW GLOBAL VARIABLES"))
@@ -153,7 +139,7 @@ def truth(server: Server, ask: Ask) -> Truth:
         "SELECT COUNT_READ, SUM_TIMER_READ / 1e12 FROM performance_schema.file_summary_by_event_name"
         " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file'",
     )
-    true: Truth = {
+    true: Samples = {
         "innodb_up": {(): 1},
         "innodb_buffer_pool_size_bytes": {(): float(variables["innodb_buffer_pool_size"])},
         "innodb_page_size_bytes": {(): float(status["innodb_page_size"])},
@@ -220,7 +206,7 @@ def look(watched: Server, ask: Ask) -> Look:
         workloads.make_table(connection, "inserted", 50, indexes=3)
         workloads.insert_rows(connection, "inserted", 400, indexes=3, read_back=False)
 
-    async def collect() -> tuple[Snapshot, Truth, Truth]:
+    async def collect() -> tuple[Snapshot, Samples, Samples]:
         sampler = Sampler(from_dsn(watched.dsn), statement_seconds=10)
         try:
             await sampler.collect()
@@ -280,28 +266,13 @@ def test_every_value_is_the_servers_own(look: Look) -> None:
     for name in MOVING:
         for labels, value in look.metrics[name].items():
             assert look.before[name][labels] - 1e-6 <= value <= look.after[name][labels] + 1e-6, name
-    elsewhere = {  # in the tests below, and in those of the machine
-        "innodb_server_cores",
-        "innodb_server_memory_bytes",
-        "innodb_server_memory_available_bytes",
-        "innodb_server_info",
-        "innodb_server_uptime_seconds",
-        "innodb_index_resident_pages",
-        "innodb_index_pages",
-        "innodb_parallel_read_threads",
-        "innodb_parallel_read_thread_seconds_total",
-        "innodb_parallel_reads_observed_total",
-        "innodb_ddl_threads_active",
-        "innodb_ddl_memory_bytes",
-        "innodb_table_scan_rows_total",
-        "innodb_table_file_read_bytes_total",
-        "innodb_count_star_total",
-        "innodb_exporter_collector_success",
-        "innodb_exporter_collector_age_seconds",
-        "innodb_exporter_collector_duration_seconds",
-        "innodb_exporter_collector_server_seconds_total",
-    }
-    assert set(look.metrics) <= set(look.before) | elsewhere
+
+
+def test_every_metric_without_another_source_is_in_its_collectors_test(look: Look) -> None:
+    owners = {metric.name: collector.name for collector in BY_NAME.values() for metric in collector.metrics}
+    for name in (set(look.metrics) & set(owners)) - set(look.before):
+        test = Path(__file__).parent / "collectors" / f"test_{owners[name]}.py"
+        assert name in test.read_text(encoding="utf-8"), test.name
 
 
 def test_the_old_sublist_is_at_its_target(look: Look) -> None:
@@ -326,65 +297,6 @@ def test_the_server_is_named(look: Look, watched: Server, ask: Ask) -> None:
     assert flavour == watched.name.partition("-")[0]
     [(_, uptime)] = ask(watched, "SHOW GLOBAL STATUS LIKE 'Uptime'")
     assert 0 <= float(uptime) - look.metrics["innodb_server_uptime_seconds"][()] < 60
-
-
-def test_the_sizes_of_indexes_are_those_of_the_statistics(look: Look, watched: Server, ask: Ask) -> None:
-    sizes = look.metrics["innodb_index_pages"]
-    rows = ask(
-        watched,
-        "SELECT database_name, table_name, index_name, stat_value FROM mysql.innodb_index_stats"
-        f" WHERE stat_name = 'size' AND database_name = '{workloads.SCHEMA}'"
-        " AND table_name IN ('measured', 'inserted')",
-    )
-    assert len(rows) == 3 + 4
-    measured = [(*name, pages) for *name, pages in rows if name[1] == "measured"]
-    assert measured == [(*name, sizes[tuple(name)]) for *name, _ in measured]
-    assert {tuple(name) for *name, _ in rows} <= set(sizes)
-    assert sizes["", "", "__other__"] >= 0
-
-
-def test_the_resident_pages_of_indexes_are_those_in_the_pool(look: Look, watched: Server, ask: Ask) -> None:
-    if "innodb_index_resident_pages" in ABSENT[watched.name]:
-        assert "innodb_index_resident_pages" not in look.metrics
-        return
-    resident = look.metrics["innodb_index_resident_pages"]
-    for index in ("PRIMARY", "k1"):
-        [(pages,)] = ask(
-            watched,
-            "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE"
-            f" WHERE TABLE_NAME = '`{workloads.SCHEMA}`.`measured`' AND INDEX_NAME = '{index}'",
-        )
-        # Only leaf pages are counted by the server; the others of such an index are a root and a page or two.
-        assert 0 <= pages - resident[workloads.SCHEMA, "measured", index] <= 3, index
-    assert resident["", "", "__other__"] >= 0
-
-
-@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
-def test_the_bytes_read_from_a_tables_file_are_known(name: str, ask: Ask, start_server: Callable[..., Server]) -> None:
-    server = start_server(name, performance_schema="ON")
-    with server.connect() as connection:
-        workloads.make_table(connection, "cold", 200)
-    server.restart()
-    with server.connect() as connection:
-        workloads.scan(connection, "cold")
-
-    async def collect() -> Snapshot:
-        sampler = Sampler(from_dsn(server.dsn))
-        try:
-            return await sampler.collect()
-        finally:
-            await sampler.close()
-
-    metrics = exposed(asyncio.run(collect()))["innodb_table_file_read_bytes_total"]
-    size = (server.datadir / workloads.SCHEMA / "cold.ibd").stat().st_size
-    assert 200 * 16384 <= metrics[workloads.SCHEMA, "cold"] <= size + 16 * 16384
-    assert not [name for name in metrics if name[0] == server.datadir.name]
-    [(written,)] = ask(
-        server,
-        "SELECT SUM_NUMBER_OF_BYTES_READ FROM performance_schema.file_summary_by_instance"
-        " WHERE FILE_NAME LIKE '%/cold.ibd'",
-    )
-    assert metrics[workloads.SCHEMA, "cold"] == written
 
 
 def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, watched: Server) -> None:
@@ -444,7 +356,7 @@ SECTION_OF = {
 
 @pytest.mark.parametrize("section", SECTION_OF)
 def test_a_section_that_is_not_known_gives_no_samples_and_takes_no_others(look: Look, section: str) -> None:
-    without = exposed(look.snapshot.with_section(SectionKey[Any](section), None))
+    without = exposed(look.snapshot.with_section(BY_NAME[section], None))
     gone = set(look.metrics) - set(without)
     assert gone <= SECTION_OF[section]
     for name, values in without.items():
@@ -458,30 +370,6 @@ def test_a_section_that_is_not_known_gives_no_samples_and_takes_no_others(look: 
 def test_nothing_known_is_an_up_server_and_nothing_else(look: Look) -> None:
     bare = Snapshot(look.snapshot.at, look.snapshot.server, look.snapshot.account)
     assert set(exposed(bare)) == {"innodb_up", "innodb_server_info"}
-
-
-def test_stages_of_an_alter_are_exposed(look: Look) -> None:
-    ddl = look.snapshot[DDL]
-    if ddl is None:
-        assert "innodb_ddl_stage_work" in OLD
-        return
-    building = replace(ddl, stages=(Stage("alter table (insert)", 7, 10),))
-    metrics = exposed(look.snapshot.with_section(DDL, building))
-    assert metrics["innodb_ddl_stage_work"] == {
-        ("alter table (insert)", "completed"): 7,
-        ("alter table (insert)", "estimated"): 10,
-    }
-
-
-def test_the_servers_machine_is_exposed_with_how_it_is_known(look: Look) -> None:
-    section = Machine(cores=1.5, cores_source="cgroup cpu.max", memory_bytes=7, memory_source="configuration")
-    metrics = exposed(look.snapshot.with_section(MACHINE, section))
-    assert metrics["innodb_server_cores"] == {("cgroup cpu.max",): 1.5}
-    assert metrics["innodb_server_memory_bytes"] == {("configuration",): 7}
-    assert "innodb_server_memory_available_bytes" not in metrics
-    bare = exposed(look.snapshot.with_section(MACHINE, Machine(device="sda", memory_available_bytes=0)))
-    assert bare["innodb_server_memory_available_bytes"] == {(): 0}
-    assert not {"innodb_server_cores", "innodb_server_memory_bytes"} & set(bare)
 
 
 # The exposition
@@ -501,7 +389,7 @@ class Once(Collector):
 def test_both_formats_hold_every_sample(look: Look, generate: Any, parse: Any) -> None:
     registry = CollectorRegistry()
     registry.register(Once(list(families(look.snapshot))))
-    read: Truth = {}
+    read: Samples = {}
     helps: dict[str, str] = {}
     for family in parse(generate(registry).decode()):
         for sample in family.samples:

@@ -1,11 +1,18 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from exporter.collectors import cached_indexes
 from exporter.collectors.base import TOP
 from exporter.collectors.cached_indexes import CachedIndexes
 from exporter.rows import Rows
+from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Index
+from lab import workloads
+from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 
 def parsed(*rows: tuple[str, str, int]) -> CachedIndexes:
@@ -31,3 +38,27 @@ def test_the_small_ones_of_many_are_summed() -> None:
     found = parsed(*((f"shop/t{n}", "PRIMARY", n) for n in range(TOP + 20)))
     assert set(found.pages.values()) == set(range(20, TOP + 20))
     assert found.other_pages == sum(range(20))
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_the_exposed_pages_are_those_in_the_pool(
+    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], watch: Callable[..., Sampler]
+) -> None:
+    with watched.connect() as connection:
+        workloads.make_table(connection, "measured", 400, indexes=2)
+        workloads.scan(connection, "measured")
+    resident = exposed(await watch(watched).collect())["innodb_index_resident_pages"]
+    for index in ("PRIMARY", "k1"):
+        [(pages,)] = ask(
+            watched,
+            "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE"
+            f" WHERE TABLE_NAME = '`{workloads.SCHEMA}`.`measured`' AND INDEX_NAME = '{index}'",
+        )
+        # The server counts leaf pages only; the index has a root page and a page or two between.
+        assert 0 <= pages - resident[workloads.SCHEMA, "measured", index] <= 3, index
+    assert resident["", "", "__other__"] >= 0
+
+
+@pytest.mark.parametrize("server", ["mysql-5.6", "mariadb-10.11"], indirect=True)
+async def test_servers_without_the_table_expose_none(watched: Server, watch: Callable[..., Sampler]) -> None:
+    assert "innodb_index_resident_pages" not in exposed(await watch(watched).collect())

@@ -4,10 +4,12 @@ from typing import Any
 import pytest
 
 from exporter.collectors import count_statements
-from exporter.collectors.count_statements import CountStatement
+from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
 from exporter.rows import Rows
-from exporter.snapshot import Table
+from exporter.server import identify
+from exporter.snapshot import Snapshot, Table
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
@@ -130,3 +132,10 @@ def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Coun
 
 def test_the_sidecars_own_statements_are_left_out(counted: Counted) -> None:
     assert counted(*(f"/* innodb-advisor:x */ {sql}" for sql in ("SELECT CURRENT_USER()", count_statements.SQL))) == {}
+
+
+def test_executions_are_exposed() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4", "performance_schema": "ON"}), "a@b")
+    counted = {Table("shop", "orders"): CountStatement(executions=7, seconds=1.0, rows_examined=0, forced_primary=0)}
+    metrics = exposed(known.with_section(COUNT_STATEMENTS, counted))
+    assert metrics["innodb_count_star_total"] == {("shop", "orders"): 7}

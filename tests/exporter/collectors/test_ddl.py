@@ -11,8 +11,10 @@ from exporter.collectors.ddl import DDL, Ddl, Stage
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
+from exporter.snapshot import Snapshot
 from lab import workloads
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 EVENTS = ("event_name", "completed", "estimated")
@@ -150,3 +152,14 @@ async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask,
         f"alter table ({name})"
         for name in ("read PK and internal sort", "merge sort", "insert", "log apply index", "flush", "end")
     }
+
+
+def test_stages_of_an_alter_are_exposed() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
+    building = Ddl(threads=4, memory_bytes=10, stages=(Stage("alter table (insert)", 7, 10),))
+    metrics = exposed(known.with_section(DDL, building))
+    assert metrics["innodb_ddl_stage_work"] == {
+        ("alter table (insert)", "completed"): 7,
+        ("alter table (insert)", "estimated"): 10,
+    }
+    assert (metrics["innodb_ddl_threads_active"], metrics["innodb_ddl_memory_bytes"]) == ({(): 4}, {(): 10})

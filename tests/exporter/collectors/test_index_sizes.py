@@ -8,9 +8,11 @@ from exporter.collectors import index_sizes
 from exporter.collectors.base import TOP
 from exporter.collectors.index_sizes import IndexSizes
 from exporter.rows import Rows, Value
+from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Index
 from lab import workloads
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
@@ -167,3 +169,21 @@ def test_the_small_ones_of_many_are_summed() -> None:
 
 def test_nothing_is_nothing() -> None:
     assert parsed() == IndexSizes({}, 0)
+
+
+async def test_the_exposed_sizes_are_those_of_the_statistics(
+    watched: Server, ask: Ask, watch: Callable[..., Sampler]
+) -> None:
+    with watched.connect() as connection:
+        workloads.make_table(connection, "measured", 400, indexes=2)
+    sizes = exposed(await watch(watched).collect())["innodb_index_pages"]
+    rows = ask(
+        watched,
+        "SELECT database_name, table_name, index_name, stat_value FROM mysql.innodb_index_stats"
+        f" WHERE stat_name = 'size' AND database_name = '{workloads.SCHEMA}' AND table_name = 'measured'",
+    )
+    assert {tuple(name): pages for *name, pages in rows} == {
+        name: pages for name, pages in sizes.items() if name[:2] == (workloads.SCHEMA, "measured")
+    }
+    assert len(rows) == 3
+    assert sizes["", "", "__other__"] >= 0

@@ -19,6 +19,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import ConfiguredMachine, Snapshot
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 from tests.exporter.trees import Tree
 
 Watch = Callable[..., Sampler]
@@ -130,6 +131,18 @@ def test_nothing_known_is_absent_with_a_cure(tmp_path: Path, known: dict[str, An
 def test_an_answer_that_tells_nothing_is_refused(rows: list[list[Any]]) -> None:
     with pytest.raises((ValueError, KeyError)):
         machine.parse([Rows.of(["name", "value"], rows)])
+
+
+def test_the_servers_machine_is_exposed_with_how_it_is_known() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
+    section = Machine(cores=1.5, cores_source="cgroup cpu.max", memory_bytes=7, memory_source="configuration")
+    metrics = exposed(known.with_section(MACHINE, section))
+    assert metrics["innodb_server_cores"] == {("cgroup cpu.max",): 1.5}
+    assert metrics["innodb_server_memory_bytes"] == {("configuration",): 7}
+    assert "innodb_server_memory_available_bytes" not in metrics
+    bare = exposed(known.with_section(MACHINE, Machine(device="sda", memory_available_bytes=0)))
+    assert bare["innodb_server_memory_available_bytes"] == {(): 0}
+    assert not {"innodb_server_cores", "innodb_server_memory_bytes"} & set(bare)
 
 
 # Real servers

@@ -10,12 +10,15 @@ from exporter.collectors.parallel_readers import (
     add,
     parse,
     queries,
+    restart,
 )
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
+from exporter.snapshot import Snapshot
 from lab import workloads
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 
 def integrated(*samples: tuple[float, int]) -> ParallelReaders | None:
@@ -85,3 +88,18 @@ async def test_parallel_reads_of_a_real_server_are_seen(server: Server, watch: C
     assert section is not None
     assert section.thread_seconds > 0
     assert section.reads_observed > 0
+
+
+def test_threads_and_their_sums_are_exposed() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
+    metrics = exposed(known.with_section(PARALLEL_READERS, ParallelReaders(4, 8.5, 2)))
+    assert metrics["innodb_parallel_read_threads"] == {(): 4}
+    assert metrics["innodb_parallel_read_thread_seconds_total"] == {(): 8.5}
+    assert metrics["innodb_parallel_reads_observed_total"] == {(): 2}
+
+
+def test_counts_of_earlier_sidecars_lead_up_to_0() -> None:
+    newest_first = [ParallelReaders(0, 2.0, 1), ParallelReaders(4, 1.0, 1), ParallelReaders(0, 7.0, 3)]
+    shifted = restart(newest_first)
+    assert [(each.thread_seconds, each.reads_observed) for each in shifted] == [(0.0, 0), (-1.0, 0), (-1.0, 0)]
+    assert [each.threads for each in shifted] == [0, 4, 0]

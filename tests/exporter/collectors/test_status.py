@@ -4,8 +4,12 @@ from typing import Any
 import pytest
 
 from exporter.collectors import status
+from exporter.collectors.status import STATUS
 from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import Snapshot
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 
 def parsed(*values: tuple[str, str]) -> dict[str, float]:
@@ -66,3 +70,8 @@ def test_rows_changed_are_counted_on_a_real_server(
     assert (grown[0] >= 3, grown[1] >= 1, grown[2] >= 1) == (True, True, True)
     # MariaDB counts these no longer.
     assert ("innodb_rows_inserted" in after) == (server.name in ("mysql-9.7", "mysql-5.6", "mariadb-10.5"))
+
+
+def test_the_uptime_is_exposed() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
+    assert exposed(known.with_section(STATUS, {"uptime": 12.0}))["innodb_server_uptime_seconds"] == {(): 12.0}

@@ -7,8 +7,11 @@ import pytest
 from exporter.collectors import table_files
 from exporter.collectors.data_files import FileReads
 from exporter.rows import Rows
+from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Table
+from lab import workloads
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
@@ -74,3 +77,26 @@ def test_a_new_table_that_was_never_read_is_known_to_be(watched: Server, ask: As
     tables = table_files.parse([fetch(watched, table_files.SQL)])
     ask(watched, "DROP TABLE shop.fresh")
     assert tables[Table("shop", "fresh")].reads == 0
+
+
+@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
+async def test_the_bytes_read_from_a_tables_file_are_exposed(
+    name: str, ask: Ask, start_server: Callable[..., Server], watch: Callable[..., Sampler]
+) -> None:
+    server = start_server(name, performance_schema="ON")
+    with server.connect() as connection:
+        workloads.make_table(connection, "cold", 200)
+    server.restart()
+    with server.connect() as connection:
+        workloads.scan(connection, "cold")
+
+    metrics = exposed(await watch(server).collect())["innodb_table_file_read_bytes_total"]
+    size = (server.datadir / workloads.SCHEMA / "cold.ibd").stat().st_size
+    assert 200 * 16384 <= metrics[workloads.SCHEMA, "cold"] <= size + 16 * 16384
+    assert not [name for name in metrics if name[0] == server.datadir.name]
+    [(written,)] = ask(
+        server,
+        "SELECT SUM_NUMBER_OF_BYTES_READ FROM performance_schema.file_summary_by_instance"
+        " WHERE FILE_NAME LIKE '%/cold.ibd'",
+    )
+    assert metrics[workloads.SCHEMA, "cold"] == written

@@ -1,0 +1,19 @@
+"""The samples of a Snapshot as they are exposed."""
+
+from exporter.sampling.metrics import SPECS, families
+from exporter.snapshot import Snapshot
+
+Labels = tuple[str, ...]
+Samples = dict[str, dict[Labels, float]]
+
+
+def exposed(snapshot: Snapshot | None) -> Samples:
+    """Values by the metric's name, and by label values in the order of the metric's labels."""
+    found: Samples = {}
+    for family in families(snapshot):
+        for sample in family.samples:
+            labels = tuple(sample.labels[label] for label in SPECS[sample.name].labels)
+            values = found.setdefault(sample.name, {})
+            assert labels not in values, (sample.name, labels)
+            values[labels] = sample.value
+    return found
