@@ -25,7 +25,7 @@ def resolve(found: Sequence[Recommendation], suppressions: Sequence[Suppression]
     for each in found:
         suppression = next((s for s in suppressions if s.covers(each, today)), None)
         if suppression is not None:
-            suppressed.append(SetAside(recommendation=each, reason=suppression.said))
+            suppressed.append(SetAside(recommendation=each, reason=suppression.text))
             continue
         reason = next((reason for other in made if (reason := _contradiction(other, each)) is not None), None)
         if reason is not None:

@@ -140,9 +140,9 @@ class _Evaluator:
         return refusals
 
     def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
-        """The conditions that say no; or else why one of them cannot be told.
+        """The conditions that say no; or else the error of one that cannot be evaluated.
 
-        A condition that says no settles it, whatever is missing or fails in the others.
+        A condition that says no settles it, even if others are not known or fail.
         """
         refusals: list[Refusal] = []
         unsettled: Missing | EvaluationError | None = None

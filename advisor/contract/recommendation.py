@@ -1,4 +1,4 @@
-"""The contract: what a recommendation says. Every way of reaching one, from the page to Alertmanager, shows this."""
+"""The contract of a recommendation. The page, the command line, HTTP and Alertmanager all show these fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Number = int | float
 
 
 class Severity(StrEnum):
-    """How much it matters; in rising order."""
+    """The severity, in rising order."""
 
     INFO = "info"
     WARNING = "warning"
@@ -32,7 +32,7 @@ class Frozen(BaseModel):
 
 
 class Evidence(Frozen):
-    """One measured or derived fact that the recommendation rests on."""
+    """A measured or derived fact that the recommendation is based on."""
 
     name: str
     value: Number | str
@@ -54,11 +54,11 @@ class Change(Frozen):
     via: str = Field(
         "SQL", description="Where the change is made: SQL, the option file, or a managed server's own place."
     )
-    note: str = Field("", description="What to know before making it here.")
+    note: str = Field("", description="What to know before the change on this server.")
 
 
 class Action(Frozen):
-    """Something to do that is no change of a setting: an index to add, a release to move to, a source to open."""
+    """An action other than a change of a setting: an index to add, an upgrade, a source to open."""
 
     do: str
     apply: tuple[str, ...] = Field((), description="Statements that this server accepts as they stand.")
@@ -66,19 +66,19 @@ class Action(Frozen):
 
 
 class Effect(Frozen):
-    """What a quantity is now and what the change is predicted to make of it."""
+    """A quantity now, and its predicted value after the change."""
 
     quantity: str
     now: Number | None = None
     predicted: Number
     unit: str = ""
-    model: str | None = Field(None, description="The model that predicts; none where it follows by definition.")
-    error: Number | None = Field(None, description="By how much the model misses what is read today, relative to it.")
+    model: str | None = Field(None, description="The model that predicts; null where the value follows by definition.")
+    error: Number | None = Field(None, description="Deviation of the model from today's reads, relative to them.")
     read_bytes_saved_per_second: Number | None = None
 
 
 class Alternative(Frozen):
-    """Another change that would help too, and what it would do."""
+    """Another change that helps too, and its effect."""
 
     change: Change
     effect: Effect
@@ -86,7 +86,7 @@ class Alternative(Frozen):
 
 
 class Recommendation(Frozen):
-    """One thing to change, why, and what it will do."""
+    """One recommendation: what to change, why, and the effect."""
 
     rule: str
     severity: Severity
@@ -97,7 +97,7 @@ class Recommendation(Frozen):
     evidence: tuple[Evidence, ...]
     changes: tuple[Change, ...] = ()
     actions: tuple[Action, ...] = ()
-    effect: Effect | None = Field(None, description="None where the advice is not about a quantity.")
+    effect: Effect | None = Field(None, description="Null where the advice is not about a quantity.")
     cost: Effect | None = None
     alternatives: tuple[Alternative, ...] = ()
     watched_seconds: float
@@ -105,7 +105,7 @@ class Recommendation(Frozen):
 
 
 class Blind(Frozen):
-    """A rule that could not run, what it lacked, and what would cure it."""
+    """A rule that could not run: what it lacks, and the cure."""
 
     rule: str
     lacks: str
@@ -114,21 +114,21 @@ class Blind(Frozen):
 
 
 class Failed(Frozen):
-    """A rule that broke, which is a finding about the rule: what it says of this server is not known."""
+    """A rule that failed: its verdict on this server is not known."""
 
     rule: str
     reason: str
 
 
 class SetAside(Frozen):
-    """A recommendation that is not made, and why."""
+    """A recommendation that is set aside, and the reason."""
 
     recommendation: Recommendation
     reason: str
 
 
 class Advice(Frozen):
-    """Everything the rules say about a window."""
+    """The advice of the rules on a window."""
 
     server: str
     at: float = Field(description="The newest snapshot's time, Unix seconds.")

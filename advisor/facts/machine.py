@@ -123,14 +123,14 @@ def _storage(
 ) -> tuple[str | None, str | None]:
     """The kind of the storage and its source: its latency, or else its disks, or the configuration."""
     if waited is not None and seconds is not None and waited >= _ENOUGH_READS:
-        said = f"{seconds * 1000.0:.2f} ms a read of a data file, mean of {waited:.0f}"
+        measured = f"{seconds * 1000.0:.2f} ms a read of a data file, mean of {waited:.0f}"
         cached = through_page_cache(window.latest) is not False or seen.filesystem in _IN_MEMORY
         fast = _SSD_SECONDS_WHERE_ROTATIONAL if seen.rotational else _SSD_SECONDS
         if seconds <= fast and not cached and share is not None and share >= _MOSTLY_RANDOM and _reads_ahead(window):
-            return "ssd", said
+            return "ssd", measured
         # An SSD is so slow in the mean only if many requests wait for it.
         if seconds >= _HDD_SECONDS and seen.rotational is not False:
-            return "hdd", said
+            return "hdd", measured
     if seen.rotational is False:
         return "ssd", f"{seen.device} is not rotational: {seen.device_source}"
     if seen.storage_configured is not None:

@@ -165,7 +165,7 @@ class _Checker:
             if section not in sections:
                 self._refuse(("needs", number), f"no section {section}; there are {', '.join(sorted(sections))}")
         if not (file.change or file.action):
-            self._refuse(("id",), "a rule has something to do: add change or action")
+            self._refuse(("id",), "a rule needs something to do: add change or action")
 
     def _lasting(self) -> Expression | None:
         lasting = self._file.lasting

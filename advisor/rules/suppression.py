@@ -37,7 +37,7 @@ class Suppression(BaseModel):
         return self.rule == found.rule or self.fingerprint == found.fingerprint
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The reason in words."""
         named = f"the rule {self.rule}" if self.rule else f"the fingerprint {self.fingerprint}"
         until = f" until {self.until}" if self.until else ""

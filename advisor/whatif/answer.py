@@ -56,7 +56,7 @@ class WhatIf(Frozen):
     pages_of_others: Amount = Field(description="In the pool, of what is not scanned: what is left to the hot set.")
     young_pages_of_others: Amount = Field(description="Those of them in the young sublist.")
     hot_sets: tuple[HotSet, ...]
-    error: Number = Field(description="By how much the model misses today's reads, relative to them.")
+    error: Number = Field(description="Deviation of the model from today's reads, relative to them.")
     confidence: float = Field(ge=0, le=1)
     notes: tuple[str, ...]
 

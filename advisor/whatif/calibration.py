@@ -170,21 +170,23 @@ def _notes(found: Fit, scans: Mapping[str, ScanFacts], left_out: Sequence[ScanFa
     notes = []
     if found.error > ACCEPTED_ERROR:
         notes.append(
-            f"the model reads {found.rates.read:,.1f} pages/s and is {found.error:.0%} off what was measured:"
-            " what it predicts is as uncertain"
+            f"the model reads {found.rates.read:,.1f} pages/s and deviates from the measured reads by"
+            f" {found.error:.0%}: its predictions are as uncertain"
         )
     if left_out:
         names = ", ".join(map(table_name, left_out[:3]))
         more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
-        notes.append(f"scans of {names}{more} are left out: too little is known of them, or they are too many")
+        notes.append(
+            f"scans of {names}{more} are not in the model: their facts are incomplete, or there are too many tables"
+        )
     if scans and any(part.fetch == "normal" for part in found.workload.scans):
-        notes.append("how long a serial scan takes is estimated from the time its reads took")
+        notes.append("the time of a serial scan is estimated from the time of its reads")
     unseen = found.background(UNSEEN)
     if unseen:
         notes.append(
-            f"{unseen.per_second:,.0f} accesses a second read nothing, so that how many pages they fall on cannot be"
-            f" told: the model takes {unseen.pages:,}, as many as could be; what they would lose is the worst case"
+            f"{unseen.per_second:,.0f} accesses a second read nothing, so that their number of pages cannot be"
+            f" measured: the model assumes {unseen.pages:,}, the most that fit; the predicted loss is the worst case"
         )
     elif not found.workload.backgrounds:
-        notes.append("hardly a page was read or asked for beside the scans: no hot set is in the model")
+        notes.append("there are hardly any other reads or page gets beside the scans: the model has no hot set")
     return notes

@@ -80,8 +80,8 @@ class LruModel:
         if name in self.calibration.scans:
             return name
         if is_measured(scan):
-            raise Unanswerable("model", f"the model takes the {MOST_TABLES} tables of which the most pages are scanned")
-        raise Unanswerable("model", f"too little is known of the scans of {name}")
+            raise Unanswerable("model", f"the model takes only the {MOST_TABLES} tables with the most scanned pages")
+        raise Unanswerable("model", f"the facts of the scans of {name} are incomplete")
 
     def predict(self, changes: Mapping[str, float], growth: float = 1.0) -> Prediction:
         """The prediction for some changes.

@@ -104,7 +104,7 @@ def test_an_hour_of_a_hundred_scanned_tables_is_evaluated_quickly() -> None:
     assert time.process_time() - began < 5.0
     assert advice.recommendations == ()  # they are sixty times the pool
     [blind] = advice.blind  # once, not for each of the others
-    assert blind.reason == "the model takes the 12 tables of which the most pages are scanned"
+    assert blind.reason == "the model takes only the 12 tables with the most scanned pages"
 
 
 def test_no_rules_give_empty_advice() -> None:

@@ -399,7 +399,7 @@ def test_a_choice_for_a_list_other_than_scans_is_refused(tmp_path: Path) -> None
 def test_a_rule_with_nothing_to_do_is_refused(tmp_path: Path) -> None:
     begin, end = GOOD.index("change:"), GOOD.index("effect:")
     _, _, message = refusal(tmp_path, GOOD[:begin] + GOOD[end:])
-    assert message == "id: a rule has something to do: add change or action"
+    assert message == "id: a rule needs something to do: add change or action"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_the_time_of_a_count_is_measured_and_of_a_scan_estimated() -> None:
     window = captured("mysql-9.7/parallel-count")
     counted = of(window)
     assert counted.fit.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
-    estimated = "how long a serial scan takes is estimated from the time its reads took"
+    estimated = "the time of a serial scan is estimated from the time of its reads"
     assert estimated not in counted.notes
     assert estimated in of(captured("mysql-9.7/repeated-scan")).notes
 
@@ -120,7 +120,7 @@ def test_other_reads_are_a_hot_set_of_the_tables_that_were_read() -> None:
 def test_a_table_whose_file_is_not_known_is_left_out_and_named() -> None:
     found = of(watched(table_files={}))
     assert found.fit.workload.scans == ()
-    assert any("scans of shop.orders are left out" in note for note in found.notes)
+    assert any("scans of shop.orders are not in the model" in note for note in found.notes)
 
 
 def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
@@ -130,7 +130,7 @@ def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
     found = of(window)
     assert found.fit.error > 0.15
     assert found.fit.confidence < 0.2
-    assert any("off what was measured" in note for note in found.notes)
+    assert any("deviates from the measured reads" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
 def test_tables_beyond_the_limit_of_the_model_are_named() -> None:
     window = three_passes({f"t{n:02}": 7_000 for n in range(MOST_TABLES + 1)})
     model, scans = model_of(window)
-    with pytest.raises(Unanswerable, match=f"the model takes the {MOST_TABLES} tables"):
+    with pytest.raises(Unanswerable, match=f"the model takes only the {MOST_TABLES} tables"):
         choice.choose(model, PCT, scans[-1])
 
 
