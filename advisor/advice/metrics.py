@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prometheus_client.core import Metric
 
+from advisor.advice.service import Service
 from advisor.contract.recommendation import Advice
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
+from exporter.sampling import metrics
+from exporter.snapshot import Snapshot
 
 SPECS = {
     spec.name: spec
@@ -53,25 +56,51 @@ SPECS = {
 }
 
 
+class Exposition:
+    """Everything that /metrics shows."""
+
+    def __init__(
+        self,
+        service: Service,
+        exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
+        own: Sequence[Callable[[], Iterable[Metric]]] = (),
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            service: Has the snapshot and the advice.
+            exposed: The families of a snapshot; of None while the server is away.
+            own: More families, of the sidecar itself.
+        """
+        self._service, self._exposed, self._own = service, exposed, own
+
+    async def families(self) -> list[Metric]:
+        """The families now."""
+        snapshot = await self._service.glance()
+        advice = await self._service.advice_by_now()
+        own = [family for some in self._own for family in some()]
+        return [*self._exposed(snapshot), *families(advice, self._service.book), *own]
+
+
 def families(advice: Advice | None, book: Rulebook) -> Iterator[Metric]:
-    """The metric families of the rules, and of what they say; without that while there is no window to look at."""
+    """The metric families of the rules and of their advice; only of the rules while there is no advice."""
     found: dict[tuple[str, tuple[str, ...]], float] = {}
     for name, labels, value in _samples(advice, book):
-        # Two subjects may read the same (a.b and c, a and b.c): one series then, the larger, for two would be no text
-        # that Prometheus takes.
+        # Two subjects may read the same (a.b and c, a and b.c). Prometheus refuses a series that is there twice: the
+        # larger value stays.
         found[name, labels] = max(value, found.get((name, labels), value))
     yield from assemble(SPECS, ((name, labels, value) for (name, labels), value in found.items()))
 
 
 def _samples(advice: Advice | None, book: Rulebook) -> Iterator[Sample]:
-    in_force = book.state
-    own = sum(origin != "built-in" for origin in in_force.origins.values())
-    yield "innodb_advisor_rules", ("built-in",), len(in_force.rules) - own
+    rule_set = book.rule_set
+    own = sum(origin != "built-in" for origin in rule_set.origins.values())
+    yield "innodb_advisor_rules", ("built-in",), len(rule_set.rules) - own
     yield "innodb_advisor_rules", ("user",), own
     yield "innodb_advisor_rules_last_reload_successful", (), float(book.problem is None)
-    yield "innodb_advisor_rules_last_reload_success_timestamp_seconds", (), in_force.loaded_at
+    yield "innodb_advisor_rules_last_reload_success_timestamp_seconds", (), rule_set.loaded_at
     if advice is not None:
-        yield from _advice(advice, in_force.rules)
+        yield from _advice(advice, rule_set.rules)
 
 
 def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:

@@ -1,4 +1,4 @@
-"""What stands behind the endpoints: the source that is watched, the rules in force, and the advice they gave last."""
+"""The service: it watches a server, gives advice, remembers it, and answers what-if questions."""
 
 from __future__ import annotations
 
@@ -6,147 +6,142 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 
-from fastapi import HTTPException
-from prometheus_client.core import Metric
-
-from advisor import footprint
+from advisor import memory
 from advisor.advice import evaluation
-from advisor.advice import metrics as advice_metrics
-from advisor.advice.trace import RuleState
-from advisor.contract.recommendation import Advice, Recommendation
+from advisor.advice.assessment import Assessment
+from advisor.advice.evaluation import Judgement
+from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
 from advisor.observe.source import SnapshotSource, window
 from advisor.observe.window import Window
-from advisor.rules.rulebook import InForce, Rulebook
+from advisor.rules.rulebook import Rulebook
 from advisor.whatif.answer import WhatIf, what_if
 from exporter.connection.errors import ServerError
-from exporter.sampling import metrics
 from exporter.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
-FRESH_SECONDS = 1.0
-"""Scrapes within this time of each other get the same collection."""
-LATELY_SECONDS = 10.0
-"""Advice is of a collection as old as this at most: a page that is left open costs the server nothing."""
+SCRAPE_AGE_SECONDS = 1.0
+"""Scrapes within this time of each other share a collection."""
+ADVICE_AGE_SECONDS = 10.0
+"""Advice that is asked for may be of a collection as old as this: a page left open costs the server nothing."""
 LONGEST_WINDOW = 3600.0
+"""Seconds that advice looks back at most, and by default."""
 WINDOWS = 4
-"""Of so many, advice is kept: always the one for /metrics, and others for those who look."""
-COLLECTION_PATIENCE = 5.0
-"""Seconds that a scrape waits for a collection: Prometheus gives up after 10 by default, and a server may hang."""
-JUDGEMENT_SECONDS = 10.0
-"""Of a core, that advice may take: rules that come after are blind, and say so (seen: 0.3, and 15 for the largest hot
-sets)."""
-PATIENCE = 1.0
-"""Seconds that a scrape waits for new advice."""
-_REST = 9.0
-"""Times as long as working out advice took, until it is worked out anew."""
+"""Window lengths for which advice is remembered; the longest, which /metrics shows, is always among them."""
+COLLECTION_SECONDS = 5.0
+"""How long a request waits for a collection. The server may hang, and Prometheus gives up after 10 s by default."""
+EVALUATION_SECONDS = 10.0
+"""Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so. Seen: 0.3, and 15 for
+the largest hot sets."""
+SCRAPE_PATIENCE_SECONDS = 1.0
+"""How long a scrape waits for advice when the last one is outdated."""
+_IDLE = 9.0
+"""Between two evaluations the core is idle for so many times as long as the first of them took."""
+
+
+class Unseen(Exception):
+    """Nothing is known of the server; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Advice, the state of each rule by its id, their source, and when there may be new (the monotonic clock)."""
-
-    advice: Advice
-    states: Mapping[str, RuleState]
-    snapshot: Snapshot
-    by: InForce
-    rested: float
-
-    def within(self, seen: Window) -> bool:
-        """Whether it is of a part of what is seen."""
-        return seen.snapshots[0].at <= self.snapshot.at <= seen.latest.at
-
-    @property
-    def findings(self) -> frozenset[str]:
-        """The fingerprints of all that it found, set aside or not."""
-        return frozenset(found.fingerprint for found in everything(self.advice))
+class _Remembered:
+    assessment: Assessment
+    idle_until: float  # monotonic clock
 
 
-def everything(advice: Advice) -> Iterator[Recommendation]:
-    """The recommendations that are made, and those that are set aside."""
-    yield from advice.recommendations
-    for aside in (*advice.suppressed, *advice.overruled):
-        yield aside.recommendation
+class Service:
+    """The advice on one server. The command line, HTTP, metrics and Alertmanager share it.
 
-
-class App:
-    """The parts behind the endpoints."""
+    Attributes:
+        source: The server, or a recording.
+        book: The rules.
+    """
 
     def __init__(
         self,
         source: SnapshotSource,
         book: Rulebook,
-        own: Callable[[], Iterable[Metric]] = tuple,
-        exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
+        *,
+        evaluate: Callable[..., Judgement] = evaluation.judge,
+        model: Callable[[Window, Mapping[str, SettingValue]], WhatIf] = what_if,
+        collection_seconds: float = COLLECTION_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.source = source
-        self.book = book
-        self._own = own
-        self._exposed = exposed
-        self._seen: Window | None = None
-        self._given: dict[float, Given] = {}  # by window
-        self._coming: asyncio.Task[Advice | None] | None = None
-        self._thinking = asyncio.Lock()  # one model at a time: it takes a core
+        """Nothing is collected yet.
 
-    def _window(self, longest: float) -> Window | None:
-        """What has been seen; that of all scrapes is cut once a collection, for it looks through the whole history."""
-        if longest != LONGEST_WINDOW:
-            return window(self.source, longest)
-        if self._seen is None or self._seen.latest is not self.source.latest:
-            self._seen = window(self.source, longest)
-        return self._seen
-
-    async def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
-        """What the rules say; None while there is nothing to look at.
-
-        Worked out once for a snapshot, and no more often than leaves a core idle for nine tenths of the time; anew when
-        other rules are in force.
+        Args:
+            source: The server, or a recording.
+            book: The rules.
+            evaluate: Judges a window by rules.
+            model: Answers what-if questions.
+            collection_seconds: How long a request waits for a collection.
+            clock: Seconds, monotonic.
         """
-        async with self._thinking:
+        self.source, self.book = source, book
+        self._evaluate, self._model = evaluate, model
+        self._collection_seconds, self._clock = collection_seconds, clock
+        self._longest: Window | None = None
+        self._remembered: dict[float, _Remembered] = {}  # by length of the window
+        self._coming: asyncio.Task[Assessment | None] | None = None
+        self._core = asyncio.Lock()  # evaluations and models run one at a time: each takes a core
+
+    async def run(self) -> None:
+        """Watch the server and the files of rules until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.source.run())
+            tasks.create_task(self.book.run())
+
+    async def collect(self) -> None:
+        """Collect, unless there is a recent collection. A server that is away, or takes too long, is no error."""
+        with contextlib.suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(self._collection_seconds):
+                await self.source.collect(max_age=ADVICE_AGE_SECONDS)
+
+    async def assessment(self, longest: float = LONGEST_WINDOW) -> Assessment | None:
+        """Advice on a window of at most ``longest`` seconds; None while nothing can be seen of the server.
+
+        There is one evaluation a snapshot at most, and a core is idle nine tenths of the time. New rules lead to an
+        evaluation at once.
+        """
+        async with self._core:
             seen = self._window(longest)
             if seen is None:
                 return None
-            last, in_force = self._given.get(longest), self.book.state
-            if last and not last.within(seen):
-                last = None  # of before a restart or a change of settings
-            if last and last.by is in_force and (last.snapshot is seen.latest or time.monotonic() < last.rested):
-                return last.advice
-            began = time.monotonic()
+            before, rule_set = self._last(longest, seen), self.book.rule_set
+            if before and before.rule_set is rule_set and (before.snapshot is seen.latest or self._is_idle(longest)):
+                return before
+            began = self._clock()
             judgement = await asyncio.to_thread(
-                evaluation.judge,
-                in_force.rules,
+                self._evaluate,
+                rule_set.rules,
                 seen,
-                suppressions=in_force.suppressions,
-                findings=last.findings if last else frozenset(),
-                seconds=JUDGEMENT_SECONDS,
+                suppressions=rule_set.suppressions,
+                findings=before.fingerprints if before else frozenset(),
+                seconds=EVALUATION_SECONDS,
             )
-            now = time.monotonic()
-            # What only the first run needed goes for good, what each one needs until the next one.
-            await asyncio.to_thread(footprint.trim if self._given else footprint.give_back)
-            self._given.pop(longest, None)
-            self._given[longest] = Given(
-                judgement.advice, judgement.states, seen.latest, in_force, now + _REST * (now - began)
-            )
-            while len(self._given) > WINDOWS:
-                del self._given[next(each for each in self._given if each != LONGEST_WINDOW)]
-            return judgement.advice
+            now = self._clock()
+            # The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries.
+            await asyncio.to_thread(memory.trim if self._remembered else memory.release)
+            assessment = Assessment(judgement.advice, judgement.states, seen.latest, rule_set)
+            self._remember(longest, _Remembered(assessment, now + _IDLE * (now - began)))
+            return assessment
 
-    async def given(self) -> Given | None:
-        """The advice of the longest window, with what it is of; None while there is nothing to look at."""
-        return None if await self.advice() is None else self._given.get(LONGEST_WINDOW)
+    async def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
+        """The advice of ``assessment``."""
+        found = await self.assessment(longest)
+        return None if found is None else found.advice
 
     async def fresh_advice(self, longest: float) -> Advice:
-        """What the rules say of a window that ends now.
+        """Advice on a window that ends now.
 
         Raises:
-            HTTPException: 503; nothing can be seen of the server.
+            Unseen: Nothing is known of the server.
         """
-        await self.look()
+        await self.collect()
         advice = await self.advice(longest)
         if advice is None:
             raise self.unseen
@@ -154,66 +149,76 @@ class App:
 
     async def what_if(self, changes: Mapping[str, SettingValue], longest: float) -> WhatIf:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
-        await self.look()
-        async with self._thinking:
+        await self.collect()
+        async with self._core:
             seen = self._window(longest)
             if seen is None:
                 raise self.unseen
-            return await asyncio.to_thread(what_if, seen, changes)
+            return await asyncio.to_thread(self._model, seen, changes)
 
     async def reload(self) -> None:
-        """Read the rules anew. Raises FileError; then the old ones stay in force."""
+        """Load the rules again. Raises FileError; then the old ones stay in force."""
         await asyncio.to_thread(self.book.reload)
 
-    async def look(self) -> None:
-        """Collect, unless that was done lately or takes its time; a server that is away is ``unseen``."""
-        with contextlib.suppress(ServerError, TimeoutError):
-            async with asyncio.timeout(COLLECTION_PATIENCE):
-                await self.source.collect(max_age=LATELY_SECONDS)
-
     @property
-    def unseen(self) -> HTTPException:
-        """503: why nothing is known of the server."""
-        problem = self.source.problem
-        return HTTPException(
-            HTTPStatus.SERVICE_UNAVAILABLE, str(problem) if problem else "nothing has been collected yet"
-        )
+    def unseen(self) -> Unseen:
+        """Why nothing is known of the server."""
+        return Unseen(str(self.source.problem or "nothing has been collected yet"))
 
-    async def families(self) -> list[Metric]:
-        """Everything for /metrics; with the last snapshot where a new one takes its time."""
-        snapshot: Snapshot | None = None
+    async def glance(self) -> Snapshot | None:
+        """A snapshot for a scrape: the last one if a new one takes too long, None while the server is away."""
         try:
-            async with asyncio.timeout(COLLECTION_PATIENCE):
-                snapshot = await self.source.glance(max_age=FRESH_SECONDS)
+            async with asyncio.timeout(self._collection_seconds):
+                return await self.source.glance(max_age=SCRAPE_AGE_SECONDS)
         except TimeoutError:
-            snapshot = self.source.latest
+            return self.source.latest
         except ServerError:
-            pass  # innodb_up says so
-        of_advice = advice_metrics.families(await self._advice_by_now(), self.book)
-        return [*self._exposed(snapshot), *of_advice, *self._own()]
+            return None
 
-    async def _advice_by_now(self) -> Advice | None:
-        """The last advice; the next one is worked out meanwhile. No scrape waits for a model, nor fails with it.
+    async def advice_by_now(self) -> Advice | None:
+        """The last advice, for a scrape, which neither waits for an evaluation nor fails with it; another one starts.
 
-        But where the last one is of other rules, or of before a restart or a change of settings, it says nothing
-        of now: the next one is waited for, though not for long. None while the server is away.
+        Only where the last advice is outdated, by new rules, a restart or a change of settings, the scrape waits a
+        little for the next. None while the server is away, or there is no advice yet.
         """
         seen = self._window(LONGEST_WINDOW)
         if seen is None:
             return None
         if self._coming is None or self._coming.done():
-            self._coming = asyncio.create_task(self.advice())
+            self._coming = asyncio.create_task(self.assessment())
             self._coming.add_done_callback(_log_failure)
-        if not self._valid(seen):
-            await asyncio.wait({self._coming}, timeout=PATIENCE)
-        last = self._given.get(LONGEST_WINDOW)
-        return last.advice if last and self._valid(seen) else None
+        if self._valid(seen) is None:
+            await asyncio.wait({self._coming}, timeout=SCRAPE_PATIENCE_SECONDS)
+        return self._valid(seen)
 
-    def _valid(self, seen: Window) -> bool:
-        last = self._given.get(LONGEST_WINDOW)
-        return last is not None and last.by is self.book.state and last.within(seen)
+    def _valid(self, seen: Window) -> Advice | None:
+        """The last advice, unless it is outdated."""
+        last = self._last(LONGEST_WINDOW, seen)
+        return last.advice if last and last.rule_set is self.book.rule_set else None
+
+    def _last(self, longest: float, seen: Window) -> Assessment | None:
+        """The last assessment of a window of this length, unless the server restarted since, or a setting changed."""
+        last = self._remembered.get(longest)
+        return last.assessment if last and last.assessment.is_within(seen) else None
+
+    def _is_idle(self, longest: float) -> bool:
+        return self._clock() < self._remembered[longest].idle_until
+
+    def _window(self, longest: float) -> Window | None:
+        """The window up to now. The longest one is kept until the next collection: it takes the whole history."""
+        if longest != LONGEST_WINDOW:
+            return window(self.source, longest)
+        if self._longest is None or self._longest.latest is not self.source.latest:
+            self._longest = window(self.source, longest)
+        return self._longest
+
+    def _remember(self, longest: float, new: _Remembered) -> None:
+        self._remembered.pop(longest, None)
+        self._remembered[longest] = new
+        while len(self._remembered) > WINDOWS:
+            del self._remembered[next(each for each in self._remembered if each != LONGEST_WINDOW)]
 
 
-def _log_failure(advice: asyncio.Task[Advice | None]) -> None:
-    if not advice.cancelled() and advice.exception() is not None:
-        log.error("no advice: %s", advice.exception())
+def _log_failure(assessment: asyncio.Task[Assessment | None]) -> None:
+    if not assessment.cancelled() and assessment.exception() is not None:
+        log.error("no advice: %s", assessment.exception())

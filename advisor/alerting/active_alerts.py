@@ -1,8 +1,8 @@
-"""Which findings stand, and which have gone: what is to be sent when. Pure, but for the clocks.
+"""Active and resolved alerts, and which of them to send when.
 
-As Prometheus has it for the alerts of its rules (rules/alerting.go there): what stands is sent again, each time with an
-end in the future, past which it is over by itself; what has gone is sent with its end for fifteen minutes more. Unlike
-there, something that is not found is not gone yet: it may be that it cannot be seen.
+It follows Prometheus' alerting rules (rules/alerting.go there): an active alert is sent again and again, each time with
+an end in the future, when it expires unless it is sent again; a resolved alert is sent with its end for fifteen more
+minutes. One thing differs: a finding that is missing is not resolved at once, because it may be out of sight only.
 """
 
 from __future__ import annotations
@@ -10,60 +10,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from advisor.alerting.alert import Alert
-from advisor.contract.recommendation import Advice, Recommendation
-from advisor.rules.rulebook import InForce
-from exporter.snapshot import Snapshot
+from advisor.advice.assessment import Assessment
+from advisor.alerting.alert import Alert, annotations_of, labels_of
+from advisor.contract.recommendation import Recommendation
 
 LIFETIME = 4
-"""Times the time between two sendings, until an alert that is not sent again is over."""
+"""An alert that is not sent again expires after so many times the resend interval."""
 RETENTION_SECONDS = 900.0
-"""For so long the end of an alert is sent again and again."""
+"""How long a resolved alert is sent."""
 _DUE = 0.75
-"""Part of the time between two sendings after which one is due: looks, two of which come in it, are never on time."""
+"""An alert is sent at the first update after this part of the resend interval: updates are never exactly on time."""
 _AS_LONG = 0.9
-"""Part of the window that a finding was found in, which has to be watched anew before it is gone."""
-
-
-class Given(Protocol):
-    """Advice, and what it was made of and by."""
-
-    @property
-    def advice(self) -> Advice:
-        """What the rules said."""
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The newest one that they looked at."""
-
-    @property
-    def by(self) -> InForce:
-        """The rules."""
-
-
-class Dress(Protocol):
-    """Makes an alert of a finding; ``setting`` is the one that it is known by."""
-
-    def __call__(
-        self, found: Recommendation, by: InForce, setting: str | None, starts_at: float, ends_at: float
-    ) -> Alert:
-        """Make it."""
+"""A missing finding is resolved once a new window is this part of the length of the one it was found in."""
 
 
 @dataclass(slots=True)
-class _Held:
-    """A finding that stands.
+class _Active:
+    """The alert of a finding that holds.
 
     Attributes:
         alert: As it was sent last.
-        setting: The first one to change when it was found first: should the rule come to advise another one, it is
-            still the same alert.
-        found_at: Time of the last advice that made it, Unix seconds.
-        seconds: The shortest window that it was found in.
-        settings: Values, when it was last found, of those that it would change.
-        renewed: When it was last known to stand and sent, monotonic clock.
+        setting: The first setting that the finding changed at first. It stays in the labels even if the rule comes to
+            advise another setting: the alert is still the same.
+        found_at: Time of the last advice with the finding, Unix seconds.
+        seconds: Length of the shortest window with the finding.
+        settings: Values of the settings that it changes, when it was last found.
+        sent_at: Monotonic clock.
     """
 
     alert: Alert
@@ -72,128 +45,140 @@ class _Held:
     seconds: float
     settings: Mapping[str, str | None]
     rule: str
-    renewed: float
+    sent_at: float
 
 
 @dataclass(slots=True)
-class _Ended:
+class _Resolved:
+    """Times are of the monotonic clock."""
+
     alert: Alert
-    since: float
-    sent: float
+    resolved_at: float
+    sent_at: float
 
 
-class Standing:
-    """What stands, by fingerprint, and what has ended lately."""
+class ActiveAlerts:
+    """The active alerts by fingerprint, and the alerts that were resolved lately."""
 
     def __init__(
         self,
-        dress: Dress,
+        labels: Callable[[], Mapping[str, str]],
+        external_url: str,
         resend_seconds: float,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing stands yet.
+        """No alert is active yet.
 
         Args:
-            dress: Makes alerts.
-            resend_seconds: Time between two sendings of one.
+            labels: The labels of all alerts now, ``instance`` among them.
+            external_url: Where people reach the sidecar.
+            resend_seconds: Time between two sendings of an active alert.
             clock: Unix seconds.
             ticks: Seconds, monotonic.
         """
-        self._dress, self._resend, self._clock, self._ticks = dress, resend_seconds, clock, ticks
-        self._held: dict[str, _Held] = {}
-        self._ended: dict[frozenset[tuple[str, str]], _Ended] = {}
+        self._labels, self._external_url = labels, external_url
+        self._resend, self._clock, self._ticks = resend_seconds, clock, ticks
+        self._active: dict[str, _Active] = {}
+        self._resolved: dict[frozenset[tuple[str, str]], _Resolved] = {}
 
-    def look(self, given: Given | None) -> list[Alert]:
-        """What is to be sent now that this is known; None where nothing is, for the server cannot be seen."""
+    def update(self, assessment: Assessment | None) -> list[Alert]:
+        """The alerts to send now. The assessment is None while the server cannot be seen."""
         now, tick = self._clock(), self._ticks()
         due: list[Alert] = []
-        if given is not None:
-            for found in given.advice.recommendations:
-                due += self._stands(found, given, now, tick)
-            found_now = {found.fingerprint for found in given.advice.recommendations}
-            for fingerprint in [each for each in self._held if each not in found_now]:
-                due += self._missing(fingerprint, given, now, tick)
-        for fingerprint, held in list(self._held.items()):
-            if tick - held.renewed > LIFETIME * self._resend:
-                del self._held[fingerprint]  # over by itself by now
-        return [*due, *self._ends(tick)]
+        if assessment is not None:
+            for found in assessment.advice.recommendations:
+                due += self._found(found, assessment, now, tick)
+            found_now = {found.fingerprint for found in assessment.advice.recommendations}
+            for fingerprint in [each for each in self._active if each not in found_now]:
+                due += self._missing(fingerprint, assessment, now, tick)
+        for fingerprint, active in list(self._active.items()):
+            if tick - active.sent_at > LIFETIME * self._resend:
+                del self._active[fingerprint]  # it has expired
+        return [*due, *self._resolved_again(tick)]
 
-    def _stands(self, found: Recommendation, given: Given, now: float, tick: float) -> list[Alert]:
-        advice, due = given.advice, []
-        held = self._held.get(found.fingerprint)
+    def _found(self, found: Recommendation, assessment: Assessment, now: float, tick: float) -> list[Alert]:
+        advice, due = assessment.advice, []
+        active = self._active.get(found.fingerprint)
         names = [change.setting for change in found.changes]
-        setting = held.setting if held else next(iter(names), None)
-        # A clock may be set back; what starts after it ends is refused.
-        starts_at = min(held.alert.starts_at, now) if held else now
-        alert = self._dress(found, given.by, setting, starts_at, now + LIFETIME * self._resend)
-        if held and held.alert.key != alert.key:  # its severity, or the labels of all, have changed
-            due += self._end(held, now, tick)
-            held, alert = None, replace(alert, starts_at=now)
-        fresh = held is None or self._is_due(held.renewed, tick)
-        self._ended.pop(alert.key, None)
-        self._held[found.fingerprint] = _Held(
+        setting = active.setting if active else next(iter(names), None)
+        rule = assessment.rule_set.rule(found.rule)
+        alert = Alert(
+            labels=labels_of(found, setting, self._labels()),
+            annotations=annotations_of(found, rule.file.why if rule else ""),
+            # The clock may be set back, and Alertmanager refuses an alert that starts after its end.
+            starts_at=min(active.alert.starts_at, now) if active else now,
+            ends_at=now + LIFETIME * self._resend,
+            generator_url=f"{self._external_url}/advise/{found.fingerprint}",
+        )
+        if active and active.alert.key != alert.key:  # its severity, or the labels of all alerts, changed
+            due += self._resolve(active, now, tick)
+            active, alert = None, replace(alert, starts_at=now)
+        send = active is None or self._is_due(active.sent_at, tick)
+        self._resolved.pop(alert.key, None)
+        self._active[found.fingerprint] = _Active(
             alert=alert,
             setting=setting,
             found_at=advice.at,
-            seconds=min(advice.watched_seconds, held.seconds) if held else advice.watched_seconds,
-            settings={name: given.snapshot.setting(name) for name in names},
+            seconds=min(advice.watched_seconds, active.seconds) if active else advice.watched_seconds,
+            settings={name: assessment.snapshot.setting(name) for name in names},
             rule=found.rule,
-            renewed=tick if fresh or held is None else held.renewed,
+            sent_at=tick if send or active is None else active.sent_at,
         )
-        return [*due, alert] if fresh else due
+        return [*due, alert] if send else due
 
-    def _missing(self, fingerprint: str, given: Given, now: float, tick: float) -> list[Alert]:
-        held = self._held[fingerprint]
-        gone = _gone(fingerprint, held, given)
+    def _missing(self, fingerprint: str, assessment: Assessment, now: float, tick: float) -> list[Alert]:
+        active = self._active[fingerprint]
+        gone = _is_gone(fingerprint, active, assessment)
         if gone:
-            del self._held[fingerprint]
-            return self._end(held, now, tick)
-        if gone is None or not self._is_due(held.renewed, tick):
+            del self._active[fingerprint]
+            return self._resolve(active, now, tick)
+        if gone is None or not self._is_due(active.sent_at, tick):
             return []
-        held.alert = replace(
-            held.alert, starts_at=min(held.alert.starts_at, now), ends_at=now + LIFETIME * self._resend
+        active.alert = replace(
+            active.alert, starts_at=min(active.alert.starts_at, now), ends_at=now + LIFETIME * self._resend
         )
-        held.renewed = tick
-        return [held.alert]
+        active.sent_at = tick
+        return [active.alert]
 
-    def _end(self, held: _Held, now: float, tick: float) -> list[Alert]:
-        ended = replace(held.alert, starts_at=min(held.alert.starts_at, now), ends_at=now)
-        self._ended[ended.key] = _Ended(ended, tick, tick)
-        return [ended]
+    def _resolve(self, active: _Active, now: float, tick: float) -> list[Alert]:
+        alert = replace(active.alert, starts_at=min(active.alert.starts_at, now), ends_at=now)
+        self._resolved[alert.key] = _Resolved(alert, tick, tick)
+        return [alert]
 
-    def _ends(self, tick: float) -> list[Alert]:
-        """Ends that are to be sent once more."""
-        self._ended = {key: each for key, each in self._ended.items() if tick - each.since <= RETENTION_SECONDS}
-        again = [each for each in self._ended.values() if self._is_due(each.sent, tick)]
-        for each in again:
-            each.sent = tick
-        return [each.alert for each in again]
+    def _resolved_again(self, tick: float) -> list[Alert]:
+        """The resolved alerts to send once more."""
+        kept = {key: each for key, each in self._resolved.items() if tick - each.resolved_at <= RETENTION_SECONDS}
+        self._resolved = kept
+        due = [each for each in kept.values() if self._is_due(each.sent_at, tick)]
+        for each in due:
+            each.sent_at = tick
+        return [each.alert for each in due]
 
-    def _is_due(self, last: float, tick: float) -> bool:
-        return tick - last >= _DUE * self._resend
+    def _is_due(self, sent_at: float, tick: float) -> bool:
+        return tick - sent_at >= _DUE * self._resend
 
 
-def _gone(fingerprint: str, held: _Held, given: Given) -> bool | None:
-    """Whether a finding that is not made has gone; False where it can't be told yet, None where it can't be seen.
+def _is_gone(fingerprint: str, active: _Active, assessment: Assessment) -> bool | None:
+    """Whether a missing finding is gone; False if it is too early to tell, None if it is out of sight.
 
-    A restart of the server, a change of any setting and a gap begin a new window, in which most rules first have to see
-    something happen often enough. A finding has gone where the window that it was made in no longer makes it, or a new
-    one that has watched as long, or where a setting that it was about has another value.
+    A restart of the server, a changed setting and a gap begin a new window, in which most rules must first see
+    something happen often enough. So a finding is gone when it is missing in the window that had it, when a new window
+    is as long as that one was, or when a setting that it changes has another value.
     """
-    advice = given.advice
+    advice = assessment.advice
     if any(aside.recommendation.fingerprint == fingerprint for aside in (*advice.suppressed, *advice.overruled)):
         return True
-    if all(rule.id != held.rule for rule in given.by.rules):
+    if assessment.rule_set.rule(active.rule) is None:
         return True
-    lacks = {blind.lacks for blind in advice.blind if blind.rule == held.rule}
-    if lacks - {"window"} or any(failed.rule == held.rule for failed in advice.failed):
+    lacks = {blind.lacks for blind in advice.blind if blind.rule == active.rule}
+    if lacks - {"window"} or any(failed.rule == active.rule for failed in advice.failed):
         return None
     if lacks:
         return False
     began = round(advice.at - advice.watched_seconds, 2)
     return (
-        began <= held.found_at
-        or advice.watched_seconds >= _AS_LONG * held.seconds
-        or any(given.snapshot.setting(name) != value for name, value in held.settings.items())
+        began <= active.found_at
+        or advice.watched_seconds >= _AS_LONG * active.seconds
+        or any(assessment.snapshot.setting(name) != value for name, value in active.settings.items())
     )

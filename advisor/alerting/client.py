@@ -1,203 +1,144 @@
-"""One Alertmanager, and the alerts that wait for it."""
+"""Login, TLS and timeout of requests to Alertmanagers, from the configuration file and the files that it names."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-import os
+import base64
+import re
 import ssl
-import time
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-import httpx
-from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
-
-from advisor.alerting.alert import Alert
-from advisor.alerting.http_client import Way
-from advisor.contract.templates import duration
-from exporter import __version__
-
-log = logging.getLogger(__name__)
-
-PATH = "/api/v2/alerts"
-CAPACITY = 1000
-"""Alerts that may wait; an alert replaces an older one of the same labels."""
-BATCH = 64
-"""Alerts of a request."""
-LONGEST_PAUSE = 30.0
-"""Seconds between two attempts, at most, and half of it on average."""
-_FIRST_PAUSE = 1.0
-_REST = 5.0
-"""Seconds after an error that nobody thought of."""
-_TRY_AGAIN = (408, 425, 429)
-_SAID_AT_MOST = 300  # characters of an answer that end up in the log
+from advisor.alerting import configuration
+from advisor.alerting.configuration import TIMEOUT_SECONDS, ClientTls, HttpConfig
+from advisor.files.reloading import Reloader, Watch
+from advisor.files.tls_files import Encrypted, load_chain
+from advisor.files.yaml_file import Document, FileError
 
 
-class _Failed(Exception):
-    """It may go better the next time."""
-
-
-class Alertmanager:
-    """Sends what it is given, in the order it came, for as long as it takes; the others do not wait for it.
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """How requests to Alertmanagers are made, with all files read.
 
     Attributes:
-        url: Of the Alertmanager, without ``/api/v2/alerts``.
-        sent: Alerts that it took.
-        errors: Alerts in attempts that failed.
-        dropped: Alerts that it refused, or that found the queue full.
+        authorization: The header's value; None to send none. repr() does not show it.
+        tls: For https; a context that trusts nobody where no URL is https.
+        server_name: The name that the certificate must have, where it is not the URL's host.
+        timeout: Limit for a request, seconds.
+        labels: Added to every alert.
     """
 
-    def __init__(self, url: str, way: Callable[[], Way], *, first_pause: float = _FIRST_PAUSE) -> None:
-        """Nothing is sent before ``run``.
+    authorization: str | None
+    tls: ssl.SSLContext
+    server_name: str | None
+    timeout: float
+    labels: Mapping[str, str]
 
-        Args:
-            url: Where it is.
-            way: How it is spoken to now.
-            first_pause: Seconds after the first attempt that failed; later ones are longer.
-        """
-        self.url = url
-        self.sent = self.errors = self.dropped = 0
-        self._way = way
-        self._first_pause = first_pause
-        self._queue: dict[frozenset[tuple[str, str]], Alert] = {}
-        self._filled = asyncio.Event()
-        self._trouble: str | None = None  # what sort of
-        self._since = 0.0
-        self._client: tuple[Way, httpx.AsyncClient] | None = None
+    def __repr__(self) -> str:
+        """Without secrets."""
+        return f"ClientSettings(timeout={self.timeout:g})"
 
-    @property
-    def waiting(self) -> int:
-        """Length of the queue."""
-        return len(self._queue)
 
-    def put(self, alerts: Iterable[Alert]) -> None:
-        """Have these sent; where that are too many, the oldest are dropped."""
-        for alert in alerts:
-            self._queue[alert.key] = alert
-        while len(self._queue) > CAPACITY:
-            del self._queue[next(iter(self._queue))]
-            self.dropped += 1
-        if self._queue:
-            self._filled.set()
+def client_settings(path: Path | None, *, encrypted: bool) -> Reloader[ClientSettings]:
+    """The settings of a configuration file, which follow its changes and those of the files that it names.
 
-    async def run(self) -> None:
-        """Send until cancelled."""
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_Failed),
-            wait=wait_random_exponential(multiplier=self._first_pause, max=LONGEST_PAUSE),
-        )
+    Args:
+        path: The file; None for the defaults.
+        encrypted: Whether any Alertmanager has an https URL.
+
+    Raises:
+        FileError: Anything in the file, or in a file that it names, is wrong; the text shows no secret.
+    """
+
+    def load(watch: Watch) -> ClientSettings:
+        if path is None:
+            return ClientSettings(None, _context(ClientTls(), encrypted=encrypted), None, TIMEOUT_SECONDS, {})
+        watch.add(lambda: (path,))
+        document = configuration.load(path)
+        named = _named_files(document)
+        watch.add(lambda: named)
+        config = document.content
+        context = _context(config.tls_config, encrypted=encrypted)
+        _load_files(document, context)
+        authorization = _authorization(document)
+        return ClientSettings(authorization, context, config.tls_config.server_name, config.timeout, config.labels)
+
+    return Reloader(
+        load,
+        refused="the old configuration for Alertmanager stays in force",
+        loaded="loaded the configuration for Alertmanager anew",
+    )
+
+
+def _named_files(document: Document[HttpConfig]) -> tuple[Path, ...]:
+    config, tls = document.content, document.content.tls_config
+    named = [tls.ca_file, tls.cert_file, tls.key_file]
+    named += [config.basic_auth.password_file] if config.basic_auth else []
+    named += [config.authorization.credentials_file] if config.authorization else []
+    return tuple(document.path.parent / each for each in named if each)
+
+
+def _authorization(document: Document[HttpConfig]) -> str | None:
+    config = document.content
+    if config.basic_auth:
+        password = _secret(document, "basic_auth", "password", config.basic_auth.password)
+        login = f"{config.basic_auth.username}:{password}"
+        return f"Basic {base64.b64encode(login.encode()).decode()}"
+    if config.authorization:
+        credentials = _secret(document, "authorization", "credentials", config.authorization.credentials)
+        if not re.fullmatch("[!-~][ -~]*", credentials):
+            key = "credentials" if config.authorization.credentials is not None else "credentials_file"
+            raise document.error(("authorization", key), "must be one line of ASCII text")
+        return f"{config.authorization.type} {credentials}"
+    return None
+
+
+def _secret(document: Document[HttpConfig], part: str, name: str, inline: str | None) -> str:
+    """A secret; without the surrounding white space where it is read from a file."""
+    if inline is not None:
+        return inline
+    file: Path = getattr(getattr(document.content, part), f"{name}_file")
+    try:
+        return (document.path.parent / file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise document.error((part, f"{name}_file"), f"cannot read it: {reason}") from None
+
+
+def _context(tls: ClientTls, *, encrypted: bool) -> ssl.SSLContext:
+    if encrypted and tls.ca_file is None and not tls.insecure_skip_verify:
+        made = ssl.create_default_context()
+    else:  # loading the system's authorities is most of the cost of a context
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if tls.insecure_skip_verify:
+        made.check_hostname = False
+        made.verify_mode = ssl.CERT_NONE
+    # Python 3.13 requires extensions that certificates of a private authority may lack.
+    made.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return made
+
+
+def _load_files(document: Document[HttpConfig], into: ssl.SSLContext) -> None:
+    tls, folder = document.content.tls_config, document.path.parent
+
+    def wrong(name: str, message: str) -> FileError:
+        return document.error(("tls_config", name), message)
+
+    for name, file in (("ca_file", tls.ca_file), ("cert_file", tls.cert_file), ("key_file", tls.key_file)):
         try:
-            while True:
-                await self._filled.wait()
-                self._filled.clear()
-                try:
-                    await self._empty(retrying)
-                except Exception:  # whatever it is, what holds is sent again
-                    log.exception("Alertmanager %s: an unexpected error", self.url)
-                    await asyncio.sleep(_REST)
-        finally:
-            if self._client:
-                await self._client[1].aclose()
-
-    async def _empty(self, retrying: AsyncRetrying) -> None:
-        taken = True
-        while self._queue:
-            taken = await retrying(self._send) and taken
-        if taken and self._trouble is not None:
-            log.info("Alertmanager %s takes alerts again, after %s", self.url, duration(time.monotonic() - self._since))
-            self._trouble = None
-
-    async def _send(self) -> bool:
-        """Send the oldest ones; whether they were taken.
-
-        Raises:
-            _Failed: Neither taken nor refused.
-        """
-        batch = list(islice(self._queue.values(), BATCH))
-        if not batch:
-            return True
-        status, said = await self._post(batch)
-        if status is None or status in _TRY_AGAIN or status >= 500:
-            self.errors += len(batch)
-            self._say(str(status), "%s; it is tried again and again", said)
-            raise _Failed
-        for alert in batch:
-            if self._queue.get(alert.key) is alert:
-                del self._queue[alert.key]
-        if 200 <= status < 300:
-            self.sent += len(batch)
-            return True
-        self.errors += len(batch)
-        self.dropped += len(batch)
-        self._say(str(status), "it refuses alerts: %s", said)
-        return False
-
-    async def _post(self, batch: Sequence[Alert]) -> tuple[int | None, str]:
-        """The status of the answer, None without one, and what is wrong, in words."""
-        way = self._way()
-        content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
-        extensions = {"sni_hostname": way.server_name} if way.server_name else {}
+            if file:
+                (folder / file).open("rb").close()
+        except OSError as error:
+            raise wrong(name, f"cannot read it: {error.strerror}") from None
+    if tls.ca_file:
         try:
-            # The client's own limit is one for each step, of which an answer that drips takes many.
-            async with asyncio.timeout(2 * way.timeout):
-                client = await self._speaking(way)
-                async with client.stream("POST", self.url + PATH, content=content, extensions=extensions) as answer:
-                    said = await _beginning(answer)
-        except (TimeoutError, httpx.TimeoutException):
-            return None, f"no answer within {way.timeout:g} s"
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            return None, _reason(error)
-        if answer.is_redirect:
-            said = "redirects are not followed"
-        return answer.status_code, f"{answer.status_code} {answer.reason_phrase}" + (f": {said}" if said else "")
-
-    async def _speaking(self, way: Way) -> httpx.AsyncClient:
-        """A client for the way in force."""
-        if self._client and self._client[0] is way:
-            return self._client[1]
-        if self._client:
-            await self._client[1].aclose()
-        headers = {"Content-Type": "application/json", "User-Agent": f"innodb-advisor/{__version__}"}
-        if way.authorization:
-            headers["Authorization"] = way.authorization
-        # Neither proxies nor logins from the environment: what is spoken to is what was named.
-        client = httpx.AsyncClient(verify=way.tls, headers=headers, timeout=way.timeout, trust_env=False)
-        self._client = way, client
-        return client
-
-    def _say(self, trouble: str, message: str, said: str) -> None:
-        """Log it once for each sort of trouble, until there is none."""
-        if self._trouble is None:
-            self._since = time.monotonic()
-        if self._trouble != trouble:
-            self._trouble = trouble
-            log.warning(f"Alertmanager %s: {message}", self.url, said)  # noqa: G004 - a constant with the reason's place
-
-
-async def _beginning(answer: httpx.Response) -> str:
-    """The first words of an answer; all of it is read where it is short, so that the connection can be used again."""
-    read = bytearray()
-    async for part in answer.aiter_raw():
-        read += part
-        if len(read) > 4 * _SAID_AT_MOST:
-            break
-    said = " ".join(read.decode("utf-8", "replace").split()).strip('"')
-    return "".join(each if each.isprintable() else "?" for each in said)[:_SAID_AT_MOST]
-
-
-def _reason(error: BaseException) -> str:
-    """Why no answer came: what the system or TLS says, which is behind what the libraries say."""
-    seen: BaseException | None = error
-    reason = str(error) or type(error).__name__
-    while seen is not None:
-        if isinstance(seen, BaseExceptionGroup):
-            seen = seen.exceptions[0]
-        if isinstance(seen, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted: {seen.verify_message}"
-        if isinstance(seen, OSError) and seen.strerror:
-            # asyncio puts the address where the words should be.
-            reason = os.strerror(seen.errno) if isinstance(seen, ConnectionError) and seen.errno else seen.strerror
-        seen = seen.__cause__ or seen.__context__
-    return reason
+            into.load_verify_locations(folder / tls.ca_file)
+        except ssl.SSLError:
+            raise wrong("ca_file", "holds no PEM certificate") from None
+    if tls.cert_file and tls.key_file:
+        try:
+            load_chain(into, folder / tls.cert_file, folder / tls.key_file)
+        except Encrypted as error:
+            raise wrong("key_file", str(error)) from None
+        except ssl.SSLError:
+            raise wrong("cert_file", "is no PEM certificate that goes with key_file") from None

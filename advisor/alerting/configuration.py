@@ -14,18 +14,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, m
 from advisor.alerting.alert import OWN_LABELS
 from advisor.files import yaml_file
 from advisor.files.durations import Seconds
-from advisor.files.yaml_file import Source
+from advisor.files.yaml_file import Document
 
 _SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout, labels"
 TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
 _LABEL = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class _Secret(_Part):
+class _Secret(_Section):
     """A secret that stands in the file, or in one of its own, relative to the file's folder."""
 
     def _one_of(self, name: str) -> None:
@@ -64,7 +64,7 @@ class Authorization(_Secret):
         return self
 
 
-class Tls(_Part):
+class ClientTls(_Section):
     """Whom to trust, and who one is; without ``ca_file`` the machine's own authorities are trusted."""
 
     ca_file: Path | None = None
@@ -74,7 +74,7 @@ class Tls(_Part):
     insecure_skip_verify: StrictBool = False
 
     @model_validator(mode="after")
-    def _whole(self) -> Tls:
+    def _whole(self) -> ClientTls:
         if (self.cert_file is None) != (self.key_file is None):
             raise ValueError("cert_file and key_file belong together")
         return self
@@ -98,12 +98,12 @@ def _labels(written: dict[str, str]) -> dict[str, str]:
     return written
 
 
-class HttpConfig(_Part):
+class HttpConfig(_Section):
     """The file."""
 
     basic_auth: BasicAuth | None = None
     authorization: Authorization | None = None
-    tls_config: Tls = Tls()
+    tls_config: ClientTls = ClientTls()
     timeout: Annotated[Seconds, AfterValidator(_timeout)] = TIMEOUT_SECONDS
     labels: Annotated[dict[str, str], AfterValidator(_labels)] = Field(default_factory=dict)
 
@@ -114,7 +114,7 @@ class HttpConfig(_Part):
         return self
 
 
-def load(path: Path) -> Source[HttpConfig]:
+def load(path: Path) -> Document[HttpConfig]:
     """Such a file; those that it names are not looked at.
 
     Raises:

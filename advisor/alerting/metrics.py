@@ -1,4 +1,4 @@
-"""What becomes of the alerts, as metric families; named and counted as Prometheus' own notifier does."""
+"""The deliveries as metric families, named and counted as Prometheus' own notifier does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from prometheus_client.core import Metric
 
-from advisor.alerting.client import CAPACITY, Alertmanager
+from advisor.alerting.delivery import CAPACITY, Alertmanager
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
 

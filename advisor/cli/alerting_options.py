@@ -101,9 +101,9 @@ class Alerting:
         """What sends alerts; None where no Alertmanager is named.
 
         Args:
-            where: What is watched.
-            scheme: How this sidecar is spoken to.
-            port: Where it listens.
+            where: The server or the recording.
+            scheme: Of this sidecar's own URL.
+            port: Where this sidecar listens.
 
         Raises:
             FileError: The configuration file cannot be used.
@@ -116,19 +116,23 @@ class Alerting:
         if where.recording:
             raise click.UsageError("--alertmanager needs a server, not a recording: an alert is about what happens now")
         _load_client()
-        from advisor.alerting.client import Alertmanager  # noqa: PLC0415 - as above
-        from advisor.alerting.http_client import Ways  # noqa: PLC0415
+        from advisor.alerting.client import client_settings  # noqa: PLC0415
+        from advisor.alerting.delivery import Alertmanager  # noqa: PLC0415 - as above
         from advisor.alerting.notifier import Notifier  # noqa: PLC0415
 
         for chatty in ("httpx", "httpcore"):  # a line for each request, and its headers
             logging.getLogger(chatty).setLevel(logging.WARNING)
-        ways = Ways(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
+        settings = client_settings(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
         for url in self.urls:
-            if ways.now.authorization and url.startswith("http:") and not _is_local(urlsplit(url).hostname or ""):
+            if (
+                settings.content.authorization
+                and url.startswith("http:")
+                and not _is_local(urlsplit(url).hostname or "")
+            ):
                 log.warning("the login for Alertmanager goes over the network in the clear: %s has no TLS", url)
         return Notifier(
-            [Alertmanager(url, lambda: ways.now) for url in self.urls],
-            ways,
+            [Alertmanager(url, lambda: settings.content) for url in self.urls],
+            settings,
             instance=self.instance or _instance(where.server()),
             external_url=self.external_url or f"{scheme}://{socket.gethostname()}:{port}",
             resend_seconds=self.resend_seconds,

@@ -1,48 +1,101 @@
-"""What tells a file from a later one of the same name, without reading it, and files that are read again by it."""
+"""Content of files that is loaded again when they change. While they are broken, the last good content stays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-Stamp = tuple[int, ...] | None
-Loaded = TypeVar("Loaded")
+from advisor.files.yaml_file import FileError
+
+log = logging.getLogger(__name__)
+
+FileState = tuple[int, ...] | None
+"""Inode, size and times of what lies behind a path; None where there is no file, or it cannot be looked at."""
+Content = TypeVar("Content")
 
 
-class Followed:
-    """A file, and those that it names."""
+class Watch:
+    """Files, and their state before they were read."""
 
-    def __init__(self, path: Path) -> None:
-        """Nothing is read yet."""
-        self._path = path
-        self._named: tuple[Path, ...] = ()
-        self._stamps: Mapping[Path, Stamp] = {}
+    def __init__(self) -> None:
+        self._lists: list[tuple[Callable[[], Iterable[Path]], dict[Path, FileState]]] = []
 
-    @property
+    def add(self, paths: Callable[[], Iterable[Path]]) -> None:
+        """Watch the files that ``paths`` lists; it is called again at every look.
+
+        Call this before the files are read. A change while they are read is then seen at the next look.
+        """
+        self._lists.append((paths, _states(paths())))
+
     def changed(self) -> bool:
-        """Whether any of them is another than when they were last read, be it in vain."""
-        return stamps(self._stamps) != self._stamps
-
-    def read(self, load: Callable[[Path], Loaded], named: Callable[[Loaded], tuple[Path, ...]]) -> Loaded:
-        """What ``load`` makes of the file, where ``named`` says which others it names. Raises as ``load`` does."""
-        # Each stamp is older than what is read: a change meanwhile is seen the next time.
-        self._stamps = stamps((self._path, *self._named))
-        loaded = load(self._path)
-        self._named = named(loaded)
-        self._stamps = {self._path: self._stamps[self._path], **stamps(self._named)}
-        return loaded
+        """Whether a file changed, came or went since it was added."""
+        return any(_states(paths()) != before for paths, before in self._lists)
 
 
-def stamps(paths: Iterable[Path]) -> dict[Path, Stamp]:
-    """A stamp for each, of what lies behind a link: two of a path differ where the file was changed or replaced.
+class Reloader(Generic[Content]):
+    """Content of files: loaded whole, or not at all.
 
-    None where there is no file, or none that can be looked at.
+    Attributes:
+        content: The content in force.
+        problem: Why the last attempt to load failed; None after a successful one.
     """
-    return {path: _stamp(path) for path in paths}
+
+    def __init__(
+        self, load: Callable[[Watch], Content], *, refused: str, loaded: str | Callable[[Content], str]
+    ) -> None:
+        """Load the files.
+
+        Args:
+            load: Reads the files, and adds each of them to the watch first. Raises FileError.
+            refused: Begins the log line about files that cannot be loaded again; the problem follows.
+            loaded: The log line about new content.
+
+        Raises:
+            FileError: As ``load`` raises it.
+        """
+        self._load, self._refused, self._loaded = load, refused, loaded
+        self._lock = threading.Lock()
+        self._watch = Watch()
+        self.problem: FileError | None = None
+        self.content = load(self._watch)
+
+    def changed(self) -> bool:
+        """Whether any file changed since the last attempt to load, successful or not."""
+        return self._watch.changed()
+
+    def reload(self) -> None:
+        """Load the files again, and log the result. May run in another thread than the readers of ``content``.
+
+        Raises:
+            FileError: Anything in the files is wrong; the old content stays in force.
+        """
+        with self._lock:
+            self._watch = Watch()
+            try:
+                self.content = self._load(self._watch)
+            except FileError as error:
+                self.problem = error
+                log.warning("%s: %s", self._refused, error)
+                raise
+            self.problem = None
+        log.info("%s", self._loaded if isinstance(self._loaded, str) else self._loaded(self.content))
+
+    def refresh(self) -> None:
+        """Load the files again if any of them changed; the log has what is wrong with them."""
+        if self.changed():
+            with contextlib.suppress(FileError):
+                self.reload()
 
 
-def _stamp(path: Path) -> Stamp:
+def _states(paths: Iterable[Path]) -> dict[Path, FileState]:
+    return {path: _state(path) for path in paths}
+
+
+def _state(path: Path) -> FileState:
     try:
         found = path.stat()
     except OSError:

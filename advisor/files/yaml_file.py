@@ -40,7 +40,7 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Generic[Shape]):
+class Document(Generic[Shape]):
     """A file's content, and its text for messages that point into it."""
 
     path: Path
@@ -55,7 +55,7 @@ class Source(Generic[Shape]):
 
 def read(
     path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = frozenset(), *, root: type = Mapping
-) -> Source[Shape]:
+) -> Document[Shape]:
     """A file of this shape.
 
     Args:
@@ -93,7 +93,7 @@ def read(
     if not isinstance(tree, root):
         raise _wrong(path, (1, 1), is_what)
     try:
-        return Source(path, text, shape.model_validate(tree))
+        return Document(path, text, shape.model_validate(tree))
     except ValidationError as error:
         # A key that is unknown is more often a misspelt one than the missing one is forgotten.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated, TypeVar
 
-from fastapi import FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from advisor.advice.service import LONGEST_WINDOW, App
+from advisor.advice.service import Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples
+from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.negotiation import negotiated
-from advisor.http.problems import documented, near
+from advisor.http.problems import documented, http_exception, near
 from advisor.render import markdown
 
 JSON, PLAIN, MARKDOWN, HTML = "application/json", "text/plain", "text/markdown", "text/html"
@@ -22,17 +23,11 @@ _FORMS = (JSON, PLAIN, MARKDOWN)
 Shown = TypeVar("Shown", bound=BaseModel)
 _FORM = "JSON, markdown or plain text, as the Accept header asks"
 
-
-class LookBack(BaseModel):
-    """How far to look back."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    window: float = Field(LONGEST_WINDOW, gt=0, le=LONGEST_WINDOW, description="Seconds to look back.", examples=[600])
+router = APIRouter(tags=["advice"])
 
 
 class Filter(LookBack):
-    """Which findings are wanted; what is not named is not asked about."""
+    """Which findings are wanted; by default all."""
 
     severity: Severity | None = Field(None, description="This severity and above.", examples=["warning"])
     rule: list[str] = Field([], description="These rules; may be repeated.", examples=[["scan-exceeds-old-sublist"]])
@@ -40,7 +35,7 @@ class Filter(LookBack):
     table: str | None = Field(None, min_length=1, description="About tables of this name.", examples=["orders"])
 
     def of(self, advice: Advice) -> Advice:
-        """The part of the advice that is asked about; blind and failed rules are left out by their name alone."""
+        """The wanted part of the advice. Blind and failed rules have no subject: only ``rule`` leaves them out."""
 
         def aside(items: Sequence[SetAside]) -> tuple[SetAside, ...]:
             return tuple(each for each in items if self._wants(each.recommendation))
@@ -67,70 +62,70 @@ class Filter(LookBack):
         )
 
 
-def add(app: FastAPI, parts: App) -> None:
-    """Add the endpoints."""
+@router.get(
+    "/advise",
+    summary="What to change",
+    description=f"Every recommendation with its evidence, its predicted effect and its SQL, the most severe first; "
+    f"what the rules could not see; and what is set aside, with the reason. {_FORM}; JSON to a browser.",
+    response_model=Advice,
+    response_description="What the rules say of the window.",
+    responses={
+        200: {"content": examples.advice()},
+        **documented(
+            {
+                406: f"there are {', '.join(_FORMS)}",
+                422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
+                503: "cannot connect to 127.0.0.1:3306: Connection refused",
+            }
+        ),
+    },
+)
+async def advise(request: Request, wanted: Annotated[Filter, Query()], service: TheService) -> Response:
+    """The advice, or the part of it that is wanted."""
+    form = negotiated(request, _FORMS)
+    known = service.book.rule_set.origins
+    for rule in wanted.rule:
+        if rule not in known:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
+    advice = wanted.of(await service.fresh_advice(wanted.window))
+    return _answer(form, advice, _plain, markdown.markdown)
 
-    @app.get(
-        "/advise",
-        summary="What to change",
-        description=f"Every recommendation with its evidence, its predicted effect and its SQL, the most severe first; "
-        f"what the rules could not see; and what is set aside, with the reason. {_FORM}; JSON to a browser.",
-        response_model=Advice,
-        response_description="What the rules say of the window.",
-        responses={
-            200: {"content": examples.advice()},
-            **documented(
-                {
-                    406: f"there are {', '.join(_FORMS)}",
-                    422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
-                    503: "cannot connect to 127.0.0.1:3306: Connection refused",
-                }
-            ),
-        },
-        tags=["advice"],
-    )
-    async def advise(request: Request, wanted: Annotated[Filter, Query()]) -> Response:
-        form = negotiated(request, _FORMS)
-        known = parts.book.state.origins
-        for rule in wanted.rule:
-            if rule not in known:
-                raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
-        advice = wanted.of(await parts.fresh_advice(wanted.window))
-        return _answer(form, advice, _plain, markdown.markdown)
 
-    @app.get(
-        "/advise/{fingerprint}",
-        summary="One finding",
-        description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do. One "
-        f"that is suppressed or overruled comes with the reason. {_FORM}; plain text to a browser.",
-        response_model=Recommendation | SetAside,
-        response_description="The recommendation, or what is set aside and why.",
-        responses={
-            200: {"content": examples.finding()},
-            **documented(
-                {
-                    404: "nothing that is found now has the fingerprint 9f2c; /advise has all there is",
-                    406: f"there are {', '.join(_FORMS)}",
-                    422: "window must be greater than 0",
-                    503: "nothing has been collected yet",
-                }
-            ),
-        },
-        tags=["advice"],
-    )
-    async def finding(
-        request: Request,
-        fingerprint: Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])],
-        wanted: Annotated[LookBack, Query()],
-    ) -> Response:
-        form = negotiated(request, (*_FORMS, HTML))
-        try:
-            found = _found(await parts.fresh_advice(wanted.window), fingerprint)
-        except HTTPException as error:
-            if form != HTML:
-                raise
-            return PlainTextResponse(f"{error.detail}\n", error.status_code, headers={"Vary": "Accept"})
-        return _answer(PLAIN if form == HTML else form, found, _plain_finding, markdown.markdown_finding)
+@router.get(
+    "/advise/{fingerprint}",
+    summary="One finding",
+    description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do. One "
+    f"that is suppressed or overruled comes with the reason. {_FORM}; plain text to a browser.",
+    response_model=Recommendation | SetAside,
+    response_description="The recommendation, or what is set aside and why.",
+    responses={
+        200: {"content": examples.finding()},
+        **documented(
+            {
+                404: "nothing that is found now has the fingerprint 9f2c; /advise has all there is",
+                406: f"there are {', '.join(_FORMS)}",
+                422: "window must be greater than 0",
+                503: "nothing has been collected yet",
+            }
+        ),
+    },
+)
+async def finding(
+    request: Request,
+    fingerprint: Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])],
+    wanted: TheLookBack,
+    service: TheService,
+) -> Response:
+    """The finding of this fingerprint."""
+    form = negotiated(request, (*_FORMS, HTML))
+    try:
+        found = _found(await service.fresh_advice(wanted.window), fingerprint)
+    except (HTTPException, Unseen) as error:
+        if form != HTML:
+            raise
+        problem = http_exception(error)
+        return PlainTextResponse(f"{problem.detail}\n", problem.status_code, headers={"Vary": "Accept"})
+    return _answer(PLAIN if form == HTML else form, found, _plain_finding, markdown.markdown_finding)
 
 
 def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside:
@@ -169,5 +164,5 @@ def _answer(
             written = as_markdown(content)
         case _:
             written = content.model_dump_json(by_alias=True)
-    # A name that is no text, as a replayed recording may hold, is no reason to fail.
+    # Names in a recording need not be valid text.
     return Response(written.encode("utf-8", "replace"), media_type=form, headers={"Vary": "Accept"})

@@ -1,56 +1,40 @@
-"""The HTTP face: advice, rules and what-if, /metrics and the probes, a page that shows the advice, and /docs."""
+"""The HTTP application: advice, rules and what-if, /metrics and the probes, the page that shows the advice, /docs."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any
 
 from fastapi import FastAPI
-from prometheus_client.core import Metric
 from starlette.middleware.gzip import GZipMiddleware
 
-from advisor.advice.service import App
-from advisor.http import advice, pages, problems, rules, status
-from advisor.observe.source import SnapshotSource
-from advisor.rules import following
-from advisor.rules.rulebook import Rulebook
+from advisor.advice.metrics import Exposition
+from advisor.advice.service import Service
+from advisor.http import advice, health, metrics, pages, problems, reload, rule, rules, whatif
 from exporter import __version__
-from exporter.sampling.metrics import families
-from exporter.snapshot import Snapshot
 
-if TYPE_CHECKING:  # loaded where there is an Alertmanager
-    from advisor.alerting.notifier import Notifier
-
-_WORTH_IT = 1024
-"""Bytes of an answer from which on it is compressed, for those who accept it: Prometheus does."""
+_COMPRESSED = 1024
+"""An answer of so many bytes or more is compressed for clients that accept it, as Prometheus does."""
 
 
 def create(
-    source: SnapshotSource,
-    book: Rulebook,
-    own: Callable[[], Iterable[Metric]] = tuple,
-    exposed: Callable[[Snapshot | None], Iterable[Metric]] = families,
-    notifier: Notifier | None = None,
+    service: Service,
+    exposition: Exposition | None = None,
+    background: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (),
 ) -> FastAPI:
-    """The ASGI application, which watches a server while it runs.
+    """The ASGI application, which runs the service while it runs.
 
     Args:
-        source: The server.
-        book: The rules.
-        own: Gives more of the sidecar's own metrics.
-        exposed: What becomes of a snapshot, or of None, in /metrics.
-        notifier: Sends what is found to Alertmanagers.
+        service: Has the advice.
+        exposition: What /metrics shows; by default the families of snapshot and advice.
+        background: What else runs meanwhile.
     """
-    parts = App(source, book, own if notifier is None else lambda: (*own(), *notifier.families()), exposed)
-    work: list[Callable[[], Coroutine[Any, Any, None]]] = [source.run, lambda: following.follow(book)]
-    if notifier:
-        work.append(lambda: notifier.run(parts.given))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        running = [asyncio.create_task(each()) for each in work]
+        running = [asyncio.create_task(each()) for each in (service.run, *background)]
         yield
         for each in running:
             each.cancel()
@@ -62,15 +46,20 @@ def create(
         summary="What InnoDB is doing, and which setting to change",
         description="Errors are application/problem+json (RFC 9457). Nothing here changes the server.",
         lifespan=lifespan,
-        docs_url=None,  # FastAPI's own would load scripts from elsewhere
+        docs_url=None,  # FastAPI's own would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=lambda route: route.name,  # what generated clients call their functions
+        generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
-    app.add_middleware(GZipMiddleware, minimum_size=_WORTH_IT, compresslevel=1)  # the first level does nearly all
+    app.state.service, app.state.exposition = service, exposition or Exposition(service)
+    app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
     problems.install(app)
-    advice.add(app, parts)
-    rules.add(app, parts)
-    status.add(app, parts)
-    pages.add(app)
+    app.include_router(advice.router)
+    app.include_router(rules.router)
+    app.include_router(rule.router, responses=rule.examples_of(service.book.rules[0]))
+    app.include_router(reload.router)
+    app.include_router(metrics.router)
+    app.include_router(whatif.router)
+    app.include_router(health.router)
+    app.include_router(pages.router)
     return app

@@ -23,7 +23,7 @@ from advisor.http.authentication import Passwords
 from advisor.http.connections import CROWDED, SECURITY_HEADERS
 from advisor.http.rate_limits import Bucket, Limit, Rate, retry_after
 from advisor.http.web_configuration import RateLimit, WebConfig
-from advisor.http.web_configuration_in_force import Web
+from advisor.http.web_settings import WebSettings
 
 LONGEST_BODY = 64 * 1024
 """Bytes that a request may bring."""
@@ -46,7 +46,12 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, web: Web | None = None, *, local: bool = False, clock: Callable[[], float] = monotonic
+        self,
+        app: ASGIApp,
+        web: WebSettings | None = None,
+        *,
+        local: bool = False,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._app = app
         self._web = web

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them: application/problem+json, and a sentence that says what is wrong."""
+"""Errors as problem details (RFC 9457): application/problem+json, with a sentence that says what is wrong."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from advisor.advice.service import Unseen
+
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+UNSEEN = "cannot connect to 127.0.0.1:3306: Connection refused"
+"""An example of the detail while the server is away."""
 _UNEXPECTED = "an unexpected error; the sidecar's log has the details"
 _WORDS = {
     "extra_forbidden": "is not known here",
@@ -30,7 +34,7 @@ _WORDS = {
     "dict_type": "must be an object of names and values",
     "model_attributes_type": "must be a JSON object, sent as application/json",
 }
-"""What pydantic finds, in the words of an answer: they follow the name of what was sent."""
+"""Pydantic's kinds of errors in plain words, which follow the name of what was sent."""
 
 
 class Problem(BaseModel):
@@ -43,7 +47,7 @@ class Problem(BaseModel):
 
 
 def documented(examples: Mapping[int, str] = types.MappingProxyType({})) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of the problems of an endpoint, by status, from an example of the detail of each."""
+    """The problems of an endpoint for OpenAPI, by status, from an example of each detail."""
 
     def shown(status: int, detail: str) -> dict[str, Any]:
         return {MEDIA_TYPE: {"schema": Problem.model_json_schema(), "example": _body(status, detail)}}
@@ -57,40 +61,48 @@ def documented(examples: Mapping[int, str] = types.MappingProxyType({})) -> dict
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """The names that were perhaps meant, else all: ``did you mean x?`` or ``there are x, y``."""
+    """The names that are close, else all: ``did you mean x?`` or ``there are x, y``."""
     names = list(known)
     close = difflib.get_close_matches(name, names)
     return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
 
 
 def unexpected(error: Exception) -> JSONResponse:
-    """The answer to an error that nobody thought of, which goes to the log and not to the client."""
+    """The answer to an unexpected error. The log has the error; the client gets none of it."""
     log.error("unexpected error", exc_info=error)
     return response(HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED))
 
 
 def install(app: FastAPI) -> None:
-    """Every error of the application becomes a problem."""
+    """Answer every error of the application with a problem."""
+    app.add_exception_handler(Unseen, _http_problem)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
 
 
 def _body(status: int, detail: str) -> dict[str, Any]:
-    text = detail.encode("utf-8", "replace").decode()  # it may name what was sent, and that may be no text
+    text = detail.encode("utf-8", "replace").decode()  # it may quote the request, which need not be valid text
     return Problem(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=text).model_dump()
 
 
+def http_exception(error: HTTPException | Unseen) -> HTTPException:
+    """The error as HTTP has it: 503 where nothing is known of the server."""
+    if isinstance(error, Unseen):
+        return HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+    return error
+
+
 def response(error: HTTPException) -> JSONResponse:
-    """The answer that says so."""
+    """The problem of an error."""
     return JSONResponse(
         _body(error.status_code, error.detail), error.status_code, headers=error.headers, media_type=MEDIA_TYPE
     )
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    return response(error)
+    assert isinstance(error, HTTPException | Unseen)  # noqa: S101 - registered for these
+    return response(http_exception(error))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
@@ -99,7 +111,7 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 
 def _sentence(errors: Iterable[Mapping[str, Any]]) -> str:
-    """The first thing wrong; an unknown key before a missing one, which is more often the same one misspelt."""
+    """The first error; an unknown key comes before a missing one, which is probably the same one misspelt."""
     first = min(errors, key=lambda each: each["type"] != "extra_forbidden")
     if first["type"] == "json_invalid":
         return f"the body is not JSON: {first['ctx']['error']}"

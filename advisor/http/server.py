@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from advisor.http.connections import HANDSHAKE_SECONDS, Connection
-from advisor.http.web_configuration_in_force import Web
+from advisor.http.web_settings import WebSettings
 
 _BACKLOG = 128
 _KEEP_ALIVE_SECONDS = 75
@@ -72,7 +72,7 @@ def is_local(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
-def run(app: ASGIApp, listener: socket.socket, web: Web | None = None) -> None:
+def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -> None:
     """Serve until SIGINT or SIGTERM; with TLS where the web configuration has it."""
     tls = web and web.listening
     config = uvicorn.Config(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from advisor.files.tls_files import Encrypted, load_chain
-from advisor.files.yaml_file import FileError, Source
-from advisor.http.web_configuration import CIPHERS, CURVES, Tls, WebConfig
+from advisor.files.yaml_file import Document, FileError
+from advisor.http.web_configuration import CIPHERS, CURVES, ServerTls, WebConfig
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _VERIFY = {
@@ -22,20 +22,20 @@ _VERIFY = {
 }
 
 
-def files(source: Source[WebConfig]) -> tuple[Path, ...]:
+def files(document: Document[WebConfig]) -> tuple[Path, ...]:
     """The files that it names, which are relative to its own folder."""
-    tls = source.content.tls_server_config
+    tls = document.content.tls_server_config
     named = (tls.cert_file, tls.key_file, tls.client_ca_file) if tls else ()
-    return tuple(source.path.parent / each for each in named if each)
+    return tuple(document.path.parent / each for each in named if each)
 
 
-def context(source: Source[WebConfig]) -> ssl.SSLContext | None:
+def context(document: Document[WebConfig]) -> ssl.SSLContext | None:
     """What connections are wrapped in; None for plain HTTP.
 
     Raises:
         FileError: A file it names cannot be used.
     """
-    tls = source.content.tls_server_config
+    tls = document.content.tls_server_config
     if tls is None:
         return None
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -47,14 +47,14 @@ def context(source: Source[WebConfig]) -> ssl.SSLContext | None:
         made.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     for curve in tls.curve_preferences:
         made.set_ecdh_curve(CURVES[curve])
-    _load_certificate(source, tls, made)
+    _load_certificate(document, tls, made)
     made.verify_mode = _VERIFY[tls.client_auth_type]
     if made.verify_mode != ssl.CERT_NONE:
-        with _named(source, tls, "client_ca") as path:
+        with _named(document, tls, "client_ca") as path:
             try:
                 made.load_verify_locations(path)
             except ssl.SSLError:
-                raise _error(source, tls, "client_ca", "holds no PEM certificate") from None
+                raise _error(document, tls, "client_ca", "holds no PEM certificate") from None
     return made
 
 
@@ -71,33 +71,33 @@ def admits(allowed: Collection[str], certificate: Mapping[str, Any] | None) -> b
     return not allowed or not names(certificate).isdisjoint(allowed)
 
 
-def _load_certificate(source: Source[WebConfig], tls: Tls, into: ssl.SSLContext) -> None:
-    with _named(source, tls, "cert") as certificate, _named(source, tls, "key") as key:
+def _load_certificate(document: Document[WebConfig], tls: ServerTls, into: ssl.SSLContext) -> None:
+    with _named(document, tls, "cert") as certificate, _named(document, tls, "key") as key:
         try:
             load_chain(into, certificate, key)
         except Encrypted as error:
-            raise _error(source, tls, "key", str(error)) from None
+            raise _error(document, tls, "key", str(error)) from None
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
-                raise _error(source, tls, "key", "is not the key of the certificate") from None
+                raise _error(document, tls, "key", "is not the key of the certificate") from None
             try:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(certificate)
             except ssl.SSLError:
-                raise _error(source, tls, "cert", "holds no PEM certificate") from None
+                raise _error(document, tls, "cert", "holds no PEM certificate") from None
             reason = f" that can be used: {error.reason}" if error.reason else ""
-            raise _error(source, tls, "key", f"holds no PEM key{reason}") from None
+            raise _error(document, tls, "key", f"holds no PEM key{reason}") from None
 
 
 @contextlib.contextmanager
-def _named(source: Source[WebConfig], tls: Tls, name: str) -> Iterator[str]:
+def _named(document: Document[WebConfig], tls: ServerTls, name: str) -> Iterator[str]:
     """The path of a file, or of one in memory where the text stands in the configuration itself."""
     inline, file = getattr(tls, name), getattr(tls, f"{name}_file")
     if inline is None:
-        path = source.path.parent / file
+        path = document.path.parent / file
         try:
             path.open("rb").close()
         except OSError as error:
-            raise _error(source, tls, name, f"cannot read it: {error.strerror}") from None
+            raise _error(document, tls, name, f"cannot read it: {error.strerror}") from None
         yield str(path)
         return
     descriptor = os.memfd_create(name)
@@ -108,6 +108,6 @@ def _named(source: Source[WebConfig], tls: Tls, name: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _error(source: Source[WebConfig], tls: Tls, name: str, message: str) -> FileError:
+def _error(document: Document[WebConfig], tls: ServerTls, name: str, message: str) -> FileError:
     key = name if getattr(tls, name) is not None else f"{name}_file"
-    return source.error(("tls_server_config", key), message)
+    return document.error(("tls_server_config", key), message)

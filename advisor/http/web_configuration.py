@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, m
 
 from advisor.files import yaml_file
 from advisor.files.durations import Seconds
-from advisor.files.yaml_file import Source
+from advisor.files.yaml_file import Document
 
 _SHAPE = "a web configuration is a mapping with tls_server_config, http_server_config, basic_auth_users, rate_limit"
 _HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
@@ -107,7 +107,7 @@ def _header(written: str) -> str:
     return written
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
@@ -115,7 +115,7 @@ Header = Annotated[str, AfterValidator(_header)]
 Version = Annotated[str, AfterValidator(_version)]
 
 
-class Tls(_Part):
+class ServerTls(_Section):
     """How HTTPS is served; paths are relative to the file's folder."""
 
     cert: str | None = None
@@ -133,7 +133,7 @@ class Tls(_Part):
     curve_preferences: Annotated[tuple[str, ...], AfterValidator(_curves)] = ()
 
     @model_validator(mode="after")
-    def _whole(self) -> Tls:
+    def _whole(self) -> ServerTls:
         for name in ("cert", "key", "client_ca"):
             inline, file = getattr(self, name), getattr(self, f"{name}_file")
             if inline and file:
@@ -152,7 +152,7 @@ class Tls(_Part):
         return self
 
 
-class Headers(_Part):
+class Headers(_Section):
     """Headers of every answer, over the sidecar's own; one that is left blank stays the sidecar's own."""
 
     content_security_policy: Header = Field("", alias="Content-Security-Policy")
@@ -168,14 +168,14 @@ class Headers(_Part):
                 yield name.lower(), value
 
 
-class Http(_Part):
+class Http(_Section):
     """How HTTP is spoken. ``http2`` says what may be spoken, and HTTP/1.1 always may: it changes nothing here."""
 
     http2: StrictBool = True
     headers: Headers | None = None
 
 
-class RateLimit(_Part):
+class RateLimit(_Section):
     """A limit of all requests together: a burst of so many, then one an interval (seconds); 0 for none."""
 
     interval: Seconds = 0.0
@@ -191,10 +191,10 @@ class RateLimit(_Part):
 Users = dict[Annotated[str, AfterValidator(_user)], Annotated[str, AfterValidator(_bcrypt)]]
 
 
-class WebConfig(_Part):
+class WebConfig(_Section):
     """The file. Without ``basic_auth_users`` nobody is asked to log in, without ``tls_server_config`` HTTP is plain."""
 
-    tls_server_config: Tls | None = None
+    tls_server_config: ServerTls | None = None
     http_server_config: Http | None = None
     basic_auth_users: Users | None = Field(None, repr=False)
     rate_limit: RateLimit | None = None
@@ -210,7 +210,7 @@ class WebConfig(_Part):
         return (self.http_server_config and self.http_server_config.headers) or Headers()
 
 
-def load(path: Path) -> Source[WebConfig]:
+def load(path: Path) -> Document[WebConfig]:
     """A web configuration file; the files it names are not looked at.
 
     Raises:

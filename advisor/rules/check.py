@@ -14,7 +14,7 @@ from advisor.contract.templates import FORMATS, TEXT_FORMATS, placeholders
 from advisor.facts import choice
 from advisor.files import yaml_file
 from advisor.files.positions import Key, position
-from advisor.files.yaml_file import FileError, Source
+from advisor.files.yaml_file import Document, FileError
 from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
 from advisor.rules.file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
 from exporter.collectors import COLLECTORS, LIGHT
@@ -118,7 +118,7 @@ def load_file(path: Path) -> Rule:
 class _Checker:
     """The checks beyond the shape: names, types, settings and sections."""
 
-    def __init__(self, source: Source[RuleFile]) -> None:
+    def __init__(self, source: Document[RuleFile]) -> None:
         self._source = source
         self._path = source.path
         self._file = source.content

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from advisor import footprint
-from advisor.files.reloading import Stamp, stamps
+from advisor import memory
+from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
 from advisor.rules.check import Rule
@@ -20,6 +20,8 @@ from advisor.rules.suppression import Suppression
 
 log = logging.getLogger(__name__)
 
+LOOK_SECONDS = 10.0
+"""Time between two looks at the files."""
 Origin = Literal["built-in", "your own", "your own, over the built-in one"]
 
 
@@ -30,22 +32,27 @@ def builtin_directory() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """What belongs together: rules by id, where each comes from, what is suppressed, and when it was read."""
+class RuleSet:
+    """Rules that were loaded together, with the suppressions.
+
+    Attributes:
+        rules: In the order of their ids.
+        origins: By rule id.
+        loaded_at: Unix seconds.
+    """
 
     rules: tuple[Rule, ...]
     origins: Mapping[str, Origin]
     suppressions: tuple[Suppression, ...]
     loaded_at: float
 
+    def rule(self, rule_id: str) -> Rule | None:
+        """The rule of this id."""
+        return next((each for each in self.rules if each.id == rule_id), None)
+
 
 class Rulebook:
-    """Loaded whole, or not at all: while a file is broken, what was in force before stays.
-
-    Attributes:
-        state: What is in force; take it once where parts of it must fit together.
-        problem: Why the last attempt to load it anew failed; None after one that did not.
-    """
+    """The rule set in force. It is loaded whole, or not at all: while a file is broken, the old one stays."""
 
     def __init__(
         self,
@@ -58,39 +65,51 @@ class Rulebook:
 
         Args:
             builtin: A directory of rules.
-            extra: Another, a user's own, such as a mounted ConfigMap; it may be empty. Its rules stand in place of
-                built-in ones of the same id.
-            suppressions: Reads what is suppressed. Raises FileError.
-            config: The file that it reads, if any.
+            extra: A directory of the user's own rules, such as a mounted ConfigMap; it may be empty. A rule in it
+                replaces the built-in rule of the same id.
+            suppressions: Reads the suppressions. Raises FileError.
+            config: The file that ``suppressions`` reads, if any.
 
         Raises:
             FileError: A directory cannot be read, or anything in a file is wrong.
         """
         self._builtin, self._extra, self._suppressions, self._config = builtin, extra, suppressions, config
-        self._loading = threading.Lock()
-        self.problem: FileError | None = None
-        self.state = self._load()
+        self._files = Reloader(
+            self._load,
+            refused="not loaded, the old rules stay in force",
+            loaded=lambda now: f"loaded {len(now.rules)} rules and {len(now.suppressions)} suppressions",
+        )
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The rule set in force. Take it once where its parts must fit together."""
+        return self._files.content
+
+    @property
+    def problem(self) -> FileError | None:
+        """Why the last attempt to load the rules failed; None after a successful one."""
+        return self._files.problem
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """In force, by id."""
-        return self.state.rules
+        """The rules in force, in the order of their ids."""
+        return self.rule_set.rules
 
     @property
     def suppressions(self) -> tuple[Suppression, ...]:
-        """In force."""
-        return self.state.suppressions
+        """The suppressions in force."""
+        return self.rule_set.suppressions
 
     @property
     def loaded_at(self) -> float:
-        """When what is in force was read, Unix seconds."""
-        return self.state.loaded_at
+        """When the rule set in force was loaded, Unix seconds."""
+        return self.rule_set.loaded_at
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Rules that are suppressed, but that do not exist: misspelt, or gone with an update."""
-        state = self.state
-        return tuple(each.rule for each in state.suppressions if each.rule and each.rule not in state.origins)
+        """Ids in suppressions that no rule has: misspelt, or removed by an update."""
+        now = self.rule_set
+        return tuple(each.rule for each in now.suppressions if each.rule and each.rule not in now.origins)
 
     def origin(self, rule_id: str) -> Origin:
         """Where the rule comes from.
@@ -98,73 +117,78 @@ class Rulebook:
         Raises:
             KeyError: There is no such rule.
         """
-        return self.state.origins[rule_id]
+        return self.rule_set.origins[rule_id]
 
     def rule(self, rule_id: str) -> Rule | None:
         """The rule of this id."""
-        return next((each for each in self.rules if each.id == rule_id), None)
+        return self.rule_set.rule(rule_id)
 
     def changed(self) -> bool:
-        """Whether the user's files are other ones than when they were last read, be it in vain.
+        """Whether the user's files changed since the last attempt to load them, successful or not.
 
-        Not so the built-in rules, which change with the program.
+        The built-in rules are not looked at: they change with the program.
         """
-        return self._stamped() != self._stamps
+        return self._files.changed()
 
     def reload(self) -> None:
-        """Read the files again, and log what came of it.
-
-        It takes a moment, and may run in another thread than those who read the rules.
+        """Load the files again, and log the result. It takes a moment, and may run in another thread.
 
         Raises:
-            FileError: Anything in them is wrong; the old rules and suppressions stay in force.
+            FileError: Anything in the files is wrong; the old rule set stays in force.
         """
-        with self._loading:
-            try:
-                self.state = self._load()
-            except FileError as error:
-                self.problem = error
-                log.warning("not loaded, the old rules stay in force: %s", error)
-                raise
-            self.problem = None
-        log.info("loaded %d rules and %d suppressions", len(self.rules), len(self.suppressions))
+        self._files.reload()
         warn_of_unknown(self)
-        footprint.give_back()
+        memory.release()
 
-    def _stamped(self) -> dict[Path, Stamp]:
-        files: tuple[Path, ...] = () if self._config is None else (self._config,)
-        if self._extra is not None:
+    async def run(self) -> None:
+        """Load the files again when they change, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
             try:
-                files += own_files(self._extra)
+                if await asyncio.to_thread(self.changed):
+                    await asyncio.to_thread(self.reload)
             except FileError:
-                files += (self._extra,)
-        return stamps(files)
+                pass  # the log has it; the next attempt waits for the next change
+            except Exception:  # whatever it is, the next look may go well
+                log.exception("cannot tell whether the rules have changed")
 
-    def _load(self) -> InForce:
-        self._stamps = self._stamped()  # older than what is read: a change meanwhile is seen the next time
+    def _load(self, watch: Watch) -> RuleSet:
+        watch.add(self._own_files)
         builtin = {each.id: each for each in check.load(self._builtin)}
         own = {} if self._extra is None else {each.id: each for each in own_rules(self._extra)}
         origins: dict[str, Origin] = dict.fromkeys(builtin, "built-in")
         for rule_id in own:
             origins[rule_id] = "your own, over the built-in one" if rule_id in builtin else "your own"
         rules = builtin | own
-        return InForce(
+        return RuleSet(
             rules=tuple(rules[rule_id] for rule_id in sorted(rules)),
             origins=origins,
             suppressions=tuple(self._suppressions()),
             loaded_at=time.time(),
         )
 
+    def _own_files(self) -> tuple[Path, ...]:
+        """The user's files, or the directory of rules where it cannot be listed."""
+        files: tuple[Path, ...] = () if self._config is None else (self._config,)
+        if self._extra is None:
+            return files
+        try:
+            return (*files, *own_files(self._extra))
+        except FileError:
+            return (*files, self._extra)
+
 
 def warn_of_unknown(book: Rulebook) -> None:
-    """Say which suppressed rules do not exist: misspelt, they would suppress nothing without a word."""
+    """Log the suppressed ids that no rule has: such a suppression has no effect."""
     for name in book.unknown:
         near = difflib.get_close_matches(name, [each.id for each in book.rules], n=1)
         log.warning("suppressed, but there is no such rule: %s%s", name, f"; did you mean {near[0]}?" if near else "")
 
 
 def own_rules(directory: Path) -> tuple[Rule, ...]:
-    """A user's rules, by id. Beside them may lie their cases, what a mounted ConfigMap hides, and anything else.
+    """A user's rules, in the order of their file names.
+
+    The directory may also hold their cases, the hidden files of a mounted ConfigMap, and anything else.
 
     Raises:
         FileError: The directory cannot be read, or one of its rules is wrong.
@@ -173,7 +197,7 @@ def own_rules(directory: Path) -> tuple[Rule, ...]:
 
 
 def own_files(directory: Path) -> tuple[Path, ...]:
-    """Their files.
+    """The files of a user's rules.
 
     Raises:
         FileError: The directory cannot be read.
@@ -182,5 +206,5 @@ def own_files(directory: Path) -> tuple[Path, ...]:
         path
         for path in check.files(directory)
         if not path.name.startswith(".")
-        and (path.is_file() or not path.exists())  # a link that leads nowhere is a mistake, a pipe would wait for ever
+        and (path.is_file() or not path.exists())  # a dangling link is a mistake; reading a pipe would never end
     )

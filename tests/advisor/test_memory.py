@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor import footprint
+from advisor import memory
 from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.sidecar import Sidecar, environment
 
@@ -26,7 +26,7 @@ COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 _LOADING = """
 import json, sys
 from pathlib import Path
-from advisor import footprint
+from advisor import memory
 from advisor.advice import evaluation
 from advisor.observe.window import Window
 from advisor.rules import check
@@ -43,7 +43,7 @@ before = resident()
 rules = check.load(Path(sys.argv[1]))
 advice = judged()
 loaded = resident()
-footprint.give_back()
+memory.release()
 given = resident()
 alike = judged() == advice
 print(json.dumps({"before": before, "loaded": loaded, "given": given, "alike": alike, "after": resident()}))
@@ -123,6 +123,6 @@ LIBRARY = {"where": "7f0000001000-7f0000005000", "permissions": "r-xp", "inode":
 )
 def test_only_what_can_be_read_again_from_a_library_is_given_back(but: dict[str, object]) -> None:
     alone = SMAPS.format(**LIBRARY)
-    assert list(footprint.unchanged(alone)) == [(0x7F0000001000, 0x7F0000005000)]
-    assert list(footprint.unchanged(SMAPS.format(**{**LIBRARY, **but}))) == []
-    assert list(footprint.unchanged(alone + SMAPS.format(**{**LIBRARY, **but}))) == [(0x7F0000001000, 0x7F0000005000)]
+    assert list(memory.unchanged(alone)) == [(0x7F0000001000, 0x7F0000005000)]
+    assert list(memory.unchanged(SMAPS.format(**{**LIBRARY, **but}))) == []
+    assert list(memory.unchanged(alone + SMAPS.format(**{**LIBRARY, **but}))) == [(0x7F0000001000, 0x7F0000005000)]

@@ -8,13 +8,16 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+from prometheus_client.core import Metric
 
-from advisor import footprint
+from advisor import memory
+from advisor.advice.metrics import Exposition
+from advisor.advice.service import Service
 from advisor.cli.actions.observation import snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
@@ -24,7 +27,7 @@ from advisor.files.yaml_file import FileError
 from advisor.http import app as application
 from advisor.http import server as http
 from advisor.http.guard import Guard
-from advisor.http.web_configuration_in_force import Web
+from advisor.http.web_settings import WebSettings
 from advisor.observe.source import SnapshotSource
 from advisor.rules.configuration import ServerMachine
 from advisor.rules.rulebook import Rulebook
@@ -70,7 +73,7 @@ def serve(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     loaded = load_setup(setup)
-    web = None if web_config is None else Web(web_config)
+    web = None if web_config is None else WebSettings(web_config)
     with _state(state_dir, where) as state:
         source = _source(
             where,
@@ -84,20 +87,21 @@ def serve(
         with _listener(*listen) as listener:
             port = listener.getsockname()[1]
             scheme = "https" if web and web.listening else "http"
-            app = application.create(
-                source,
-                loaded.book,
-                (lambda: history_metrics.families(state.report)) if state else tuple,
-                mysqld_exporter_names.families if compat else metrics.families,
-                alerting.notifier(where, scheme, port),
-            )
+            service = Service(source, loaded.book)
+            notifier = alerting.notifier(where, scheme, port)
+            own: list[Callable[[], Iterable[Metric]]] = []
+            own += [lambda: history_metrics.families(state.report)] if state else []
+            own += [notifier.families] if notifier else []
+            exposed = mysqld_exporter_names.families if compat else metrics.families
+            background = [lambda: notifier.run(service)] if notifier else []
+            app = application.create(service, Exposition(service, exposed, own), background)
             _reload_on_hangup(loaded.book)
             local = http.is_local(listener)
             if web and web.config.users and not (web.listening or local):
                 log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
             log.info("serving on %s://%s:%s/", scheme, _shown(listen[0]), port)
             sys.setswitchinterval(_SWITCH_SECONDS)
-            footprint.give_back()
+            memory.release()
             http.run(Guard(app, web, local=local), listener, web)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from advisor.alerting.active_alerts import LIFETIME, RETENTION_SECONDS, Standing
+from advisor.advice.assessment import Assessment
+from advisor.alerting.active_alerts import LIFETIME, RETENTION_SECONDS, ActiveAlerts
 from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
 from advisor.contract.recommendation import (
     Advice,
@@ -22,8 +22,7 @@ from advisor.contract.recommendation import (
     fingerprint,
 )
 from advisor.rules.check import Rule
-from advisor.rules.rulebook import InForce
-from exporter.snapshot import Snapshot
+from advisor.rules.rulebook import RuleSet
 from tests.advisor.building import snapshot, variables
 
 RESEND = 60.0
@@ -52,28 +51,18 @@ def finding(
     return Recommendation(**{**made, **keys})
 
 
-@dataclass
-class Given:
-    advice: Advice
-    snapshot: Snapshot
-    by: InForce
-
-
 class Clock:
     """A watch of a server: findings at moments, and what is sent then."""
 
     def __init__(self, rule: Rule) -> None:
         self.now = NOON
         self.began = NOON - 600
+        self.set_back = 0.0
         self.settings: dict[str, str] = {}
-        self.in_force = InForce((rule,), {}, (), NOON)
+        self.rule_set = RuleSet((rule,), {}, (), NOON)
         self.added = {"instance": "db1:3306"}
-        self.standing = Standing(self.dress, RESEND, clock=lambda: self.now, ticks=lambda: self.now)
-
-    def dress(self, found: Recommendation, by: InForce, setting: str | None, starts_at: float, ends_at: float) -> Alert:
-        assert by is self.in_force
-        return Alert(
-            labels_of(found, setting, self.added), annotations_of(found, "why"), starts_at, ends_at, "http://a"
+        self.active = ActiveAlerts(
+            lambda: self.added, "http://a", RESEND, clock=lambda: self.now - self.set_back, ticks=lambda: self.now
         )
 
     def look(self, *found: Recommendation, after: float = RESEND / 2, **keys: Any) -> list[Alert]:
@@ -86,11 +75,11 @@ class Clock:
             **{"blind": (), **keys},
         )
         at = snapshot(self.now, booted=0.0, variables=variables(**self.settings))
-        return self.standing.look(Given(advice, at, self.in_force))
+        return self.active.update(Assessment(advice, {}, at, self.rule_set))
 
     def see_nothing(self, after: float = RESEND / 2) -> list[Alert]:
         self.now += after
-        return self.standing.look(None)
+        return self.active.update(None)
 
     def cut(self) -> None:
         """A new window begins after now."""
@@ -204,10 +193,10 @@ def test_what_is_set_aside_is_ended_and_not_sent(clock: Clock, aside: str) -> No
     assert clock.over(clock.look(finding(table="orders", rule="plain"), **set_aside)) == [False]
 
 
-def test_a_rule_that_is_in_force_no_more_ends_its_findings(clock: Clock) -> None:
+def test_a_rule_that_is_rule_set_no_more_ends_its_findings(clock: Clock) -> None:
     clock.look(finding())
     clock.cut()
-    clock.in_force = InForce((), {}, (), NOON)
+    clock.rule_set = RuleSet((), {}, (), NOON)
     assert clock.over(clock.look()) == [True]
 
 
@@ -231,7 +220,7 @@ def test_another_severity_or_label_ends_the_alert_and_begins_one(clock: Clock) -
 
 def test_a_clock_that_is_set_back_makes_no_alert_that_ends_before_it_starts(clock: Clock) -> None:
     clock.look(finding())
-    clock.standing._clock = lambda: NOON - 7200  # noqa: SLF001 - the ticks go on
+    clock.set_back = 7200.0  # the monotonic clock goes on
     alerts = [*clock.look(finding()), *clock.look(finding()), *clock.look()]
     assert len(alerts) == 2
     assert all(alert.starts_at <= alert.ends_at for alert in alerts)

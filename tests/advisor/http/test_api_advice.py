@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from types import SimpleNamespace
+from typing import NoReturn
 
 import httpx
 import pytest
 
 from advisor.advice.evaluation import Judgement
-from advisor.advice.service import App
+from advisor.advice.metrics import Exposition
+from advisor.advice.service import Service
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import app as application
 from advisor.observe.source import Replay
@@ -155,17 +156,16 @@ def test_a_fingerprint_that_nothing_has_is_a_problem_with_a_hint(replaying: Side
     assert detail.endswith("; /advise has all there is")
 
 
-async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_model_does_not_keep_others_waiting() -> None:
     thinking, enough = threading.Event(), threading.Event()
 
-    def slow(*_: object, **__: object) -> None:
+    def slow(*_: object, **__: object) -> NoReturn:
         thinking.set()
         assert enough.wait(PATIENCE)
         raise Refused("enough")
 
-    monkeypatch.setattr("advisor.advice.service.what_if", slow)
-    monkeypatch.setattr("advisor.advice.evaluation.judge", slow)
-    app = application.create(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), evaluate=slow, model=slow)
+    app = application.create(service)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
         for method, path in (("POST", "/whatif"), ("GET", "/advise"), ("GET", "/rules"), ("GET", "/metrics")):
@@ -182,9 +182,7 @@ async def test_the_model_does_not_keep_others_waiting(monkeypatch: pytest.Monkey
             assert (await waiting).status_code == (422 if method == "POST" else 200 if path == "/metrics" else 500)
 
 
-async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alone_for_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alone_for_a_while() -> None:
     seen, now, cost = [], 100.0, 2.0
     given = Judgement(advised(Window((snapshot(10), snapshot(20)))), {})
 
@@ -195,28 +193,27 @@ async def test_advice_is_worked_out_once_for_a_snapshot_and_leaves_the_core_alon
         now += cost
         return given
 
-    monkeypatch.setattr("advisor.advice.service.time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr("advisor.advice.evaluation.judge", counted)
     source = Replay(capture(RECORDING))
-    parts, history = App(source, Rulebook(RULES_FOLDER)), list(source.history)
+    service = Service(source, Rulebook(RULES_FOLDER), evaluate=counted, clock=lambda: now)
+    history = list(source.history)
     for length in (3, 3, 4):
         source.history = history[:length]
-        assert await parts.advice() is not None
+        assert await service.advice() is not None
     assert seen == [history[2]]
     now += 8.9 * cost
-    await parts.advice()
+    await service.advice()
     assert seen == [history[2]]
     now += 0.2 * cost
-    await parts.advice()
+    await service.advice()
     assert seen == [history[2], history[3]]
-    await parts.advice(longest=3.0)  # another question
+    await service.advice(longest=3.0)  # another question
     assert len(seen) == 3
-    await parts.reload()  # other rules
-    await parts.advice()
+    await service.reload()  # other rules
+    await service.advice()
     assert len(seen) == 4
 
 
-async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_found_last_is_what_stands_now() -> None:
     findings = []
     given = Judgement(advised(captured(RECORDING)), {})
 
@@ -224,15 +221,14 @@ async def test_what_was_found_last_is_what_stands_now(monkeypatch: pytest.Monkey
         findings.append(options["findings"])
         return given
 
-    monkeypatch.setattr("advisor.advice.evaluation.judge", remembered)
-    parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), evaluate=remembered)
     for _ in range(2):
-        await parts.advice()
-        await parts.reload()
+        await service.advice()
+        await service.reload()
     assert findings == [frozenset(), {each.fingerprint for each in given.advice.recommendations}]
 
 
-async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_looks_over_other_windows_do_not_make_it_forget_what_stands() -> None:
     seen = []
     given = Judgement(advised(captured(RECORDING)), {})
 
@@ -240,23 +236,23 @@ async def test_looks_over_other_windows_do_not_make_it_forget_what_stands(monkey
         seen.append(window.seconds)
         return given
 
-    monkeypatch.setattr("advisor.advice.evaluation.judge", counted)
-    parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
-    await parts.advice()
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), evaluate=counted)
+    await service.advice()
     for seconds in range(3, 9):
-        await parts.advice(longest=float(seconds))
+        await service.advice(longest=float(seconds))
     assert len(seen) == 7
-    await parts.advice()
+    await service.advice()
     assert len(seen) == 7
 
 
 async def test_no_advice_stands_in_the_metrics_while_the_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = App(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    exposition = Exposition(service)
 
     async def shown() -> bool:
-        return "innodb_advisor_recommendation" in {family.name for family in await parts.families()}
+        return "innodb_advisor_recommendation" in {family.name for family in await exposition.families()}
 
-    await parts.advice()
+    await service.advice()
     assert await shown()
     monkeypatch.setattr(Replay, "latest", None)
     assert not await shown()
@@ -271,12 +267,11 @@ async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytes
 
     async def up() -> float:
         async with asyncio.timeout(PATIENCE):
-            [found] = [family for family in await parts.families() if family.name == "innodb_up"]
+            [found] = [family for family in await exposition.families() if family.name == "innodb_up"]
         return float(found.samples[0].value)
 
     monkeypatch.setattr(source, "collect", hang)
-    monkeypatch.setattr("advisor.advice.service.COLLECTION_PATIENCE", 0.1)
-    parts = App(source, Rulebook(RULES_FOLDER))
+    exposition = Exposition(Service(source, Rulebook(RULES_FOLDER), collection_seconds=0.1))
     assert await up() == 1.0
     monkeypatch.setattr(Replay, "latest", None)
     assert await up() == 0.0
@@ -284,5 +279,5 @@ async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytes
 
 async def test_loading_anew_says_what_is_suppressed_in_vain(caplog: pytest.LogCaptureFixture) -> None:
     book = Rulebook(RULES_FOLDER, suppressions=lambda: [Suppression(rule=f"{SCAN}s")])
-    await App(Replay(capture(RECORDING)), book).reload()
+    await Service(Replay(capture(RECORDING)), book).reload()
     assert f"no such rule: {SCAN}s; did you mean {SCAN}?" in caplog.text

@@ -13,7 +13,7 @@ import pytest
 
 from advisor.files.yaml_file import FileError
 from advisor.http import tls, web_configuration
-from advisor.http.web_configuration_in_force import CHECK_SECONDS, Web
+from advisor.http.web_settings import CHECK_SECONDS, WebSettings
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import hashed, write
@@ -56,13 +56,13 @@ def refused(path: Path, text: str) -> str:
     """What is said to it, without the file's path."""
     path.write_text(text)
     with pytest.raises(FileError) as raised:
-        Web(path)
+        WebSettings(path)
     return str(raised.value).removeprefix(f"{path}:")
 
 
 def test_without_tls_and_users_nothing_is_asked_of_anyone(path: Path) -> None:
     path.write_text("http_server_config: {http2: true}\ntls_server_config:\nbasic_auth_users: {}\n")
-    web = Web(path)
+    web = WebSettings(path)
     assert web.listening is None
     assert not web.config.users
     assert web.admits(None)
@@ -78,7 +78,7 @@ def test_a_certificate_and_its_key_may_stand_in_the_file_itself(path: Path) -> N
     texts = {name: (path.parent / file).read_text() for name, file in (("cert", "server.pem"), ("key", "server.key"))}
     of_clients = {"client_ca": (path.parent / "ca.pem").read_text(), "client_auth_type": "RequireAndVerifyClientCert"}
     write(path, {"tls_server_config": {**texts, **of_clients}})
-    web = Web(path)
+    web = WebSettings(path)
     assert web.listening is not None
     shown = repr(web.config)
     assert texts["key"].split("\n")[1] not in shown
@@ -219,7 +219,7 @@ def test_a_client_is_known_by_any_of_the_names_in_its_certificate() -> None:
 def test_users_that_were_changed_are_those_of_the_next_look(path: Path) -> None:
     clock = Clock()
     write(path, {"basic_auth_users": {"old": hashed("a")}})
-    web = Web(path, clock)
+    web = WebSettings(path, clock)
     write(path, {"basic_auth_users": {"new": hashed("a")}})
     assert list(web.config.users) == ["old"]  # it looks once a second
     clock.pass_()
@@ -233,7 +233,7 @@ def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
         caplog.clear()
         return found
 
-    with caplog.at_level(logging.INFO, logger="advisor.http.web_configuration_in_force"):
+    with caplog.at_level(logging.INFO, logger="advisor"):
         yield messages
 
 
@@ -242,7 +242,7 @@ def test_a_broken_new_version_leaves_the_old_one_in_force_and_is_logged_once(
 ) -> None:
     clock = Clock()
     good = {"basic_auth_users": {"old": hashed("a")}}
-    web = Web(write(path, good), clock)
+    web = WebSettings(write(path, good), clock)
     for broken in ("basic_auth_users: {a: swordfish}\n", "{", None):
         path.unlink() if broken is None else path.write_text(broken)
         for _ in range(3):
@@ -262,7 +262,7 @@ def test_a_certificate_that_comes_before_its_key_is_taken_when_the_key_is_there(
 ) -> None:
     clock = Clock()
     path.write_text(CERT)
-    web = Web(path, clock)
+    web = WebSettings(path, clock)
     other = authority.issue("other")
     (path.parent / "server.pem").write_bytes(other.cert.read_bytes())
     clock.pass_()
@@ -279,7 +279,7 @@ def test_a_file_that_is_named_anew_is_taken_as_soon_as_it_is_there(
 ) -> None:
     clock = Clock()
     path.write_text(CERT)
-    web = Web(path, clock)
+    web = WebSettings(path, clock)
     path.write_text(CERT.replace("server.", "later."))
     clock.pass_()
     _ = web.config
@@ -295,7 +295,7 @@ def test_tls_is_not_turned_on_or_off_under_way(
 ) -> None:
     clock = Clock()
     path.write_text(first)
-    web = Web(path, clock)
+    web = WebSettings(path, clock)
     path.write_text(then)
     clock.pass_()
     assert (web.config.tls_server_config is None) == (first != CERT)

@@ -12,10 +12,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
+from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http.connections import SECURITY_HEADERS
 from advisor.http.guard import AT_ONCE, LONGEST_BODY, Guard
-from advisor.http.web_configuration_in_force import Web
+from advisor.http.web_settings import WebSettings
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from lab.processes.service import PLAIN
@@ -210,7 +211,7 @@ def asking(app: Any, address: str = "192.0.2.1") -> httpx.AsyncClient:
 @pytest.fixture
 def breaking() -> FastAPI:
     """The application, with endpoints that break."""
-    app = application.create(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER))
+    app = application.create(Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER)))
 
     @app.get("/breaks")
     async def breaks() -> None:
@@ -293,7 +294,7 @@ async def test_so_many_are_answered_at_once_and_healthz_in_any_case() -> None:
 
 
 async def test_the_limit_of_the_web_configuration_spares_nobody(tmp_path: Path, breaking: FastAPI) -> None:
-    web = Web(write(tmp_path / "web.yml", {"rate_limit": {"interval": "10s", "burst": 3}}))
+    web = WebSettings(write(tmp_path / "web.yml", {"rate_limit": {"interval": "10s", "burst": 3}}))
     now = 0.0
     async with asking(Guard(breaking, web, clock=lambda: now)) as client:
         assert [(await client.get("/healthz")).status_code for _ in range(4)] == [200, 200, 200, 429]
@@ -311,7 +312,7 @@ async def test_headers_of_the_web_configuration_win(tmp_path: Path, breaking: Fa
         "Strict-Transport-Security": "max-age=31536000",
         "X-Content-Type-Options": "",
     }
-    web = Web(write(tmp_path / "web.yml", {"http_server_config": {"headers": given}}))
+    web = WebSettings(write(tmp_path / "web.yml", {"http_server_config": {"headers": given}}))
     async with asking(Guard(breaking, web)) as client:
         for path in ("/", "/healthz", "/nope", "/breaks"):
             found = (await client.get(path)).headers

@@ -90,7 +90,7 @@ def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> N
     (mounted / "..data").symlink_to(tmp_path / "one")
     (mounted / "mine.yaml").symlink_to("..data/mine.yaml")
     book = Rulebook(builtin, mounted)
-    before = book.state
+    before = book.rule_set
     (mounted / "..new").symlink_to(tmp_path / "two")
     os.replace(mounted / "..new", mounted / "..data")  # noqa: PTH105 - as the kubelet does it
     book.reload()
@@ -111,7 +111,7 @@ def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, con
     suppressed = [Suppression(rule="a")]
     extra = write("extra", id="mine", title="old")
     book = Rulebook(write("builtin", id="a"), extra, lambda: tuple(suppressed))
-    before = book.state
+    before = book.rule_set
     write("extra", id="new")
     suppressed.clear()
     broken = extra / "mine.yaml"
@@ -123,7 +123,7 @@ def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, con
     with pytest.raises(FileError, match=said) as caught:
         book.reload()
     assert book.problem is caught.value
-    assert book.state is before
+    assert book.rule_set is before
     assert [each.id for each in book.rules] == ["a", "mine"]
     assert [each.rule for each in book.suppressions] == ["a"]
 

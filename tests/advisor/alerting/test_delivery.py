@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from advisor.alerting import client as sending
 from advisor.alerting.alert import Alert
-from advisor.alerting.client import Alertmanager
-from advisor.alerting.http_client import Ways
+from advisor.alerting.client import ClientSettings, client_settings
+from advisor.alerting.delivery import BATCH, CAPACITY, Alertmanager
+from advisor.files.reloading import Reloader
 from advisor.files.yaml_file import FileError
 from lab.programs import alertmanager
 from lab.programs.proxy import Proxy
@@ -50,10 +50,15 @@ async def running(*each: Alertmanager) -> AsyncIterator[None]:
 
 
 def target(
-    port: int, ways: Ways | None = None, scheme: str = "http", path: str = "", *, pause: float = 0.01
+    port: int,
+    settings: Reloader[ClientSettings] | None = None,
+    scheme: str = "http",
+    path: str = "",
+    *,
+    pause: float = 0.01,
 ) -> Alertmanager:
-    found = ways or Ways(None, encrypted=False)
-    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.now, first_pause=pause)
+    found = settings or client_settings(None, encrypted=False)
+    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.content, first_pause=pause)
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +106,10 @@ def secured(tmp_path_factory: pytest.TempPathFactory, webhook: Webhook, authorit
 async def test_alerts_are_taken_behind_a_path(port: int, webhook: Webhook) -> None:
     one = target(port, path="/alerts/eu")
     async with running(one):
-        one.put([alert("prefixed", number=str(number)) for number in range(sending.BATCH + 1)])
-        await until(lambda: one.sent == sending.BATCH + 1)
+        one.put([alert("prefixed", number=str(number)) for number in range(BATCH + 1)])
+        await until(lambda: one.sent == BATCH + 1)
     assert (one.errors, one.dropped, one.waiting) == (0, 0, 0)
-    await until(lambda: sum(a["labels"]["alertname"] == "prefixed" for a in webhook.alerts()) == sending.BATCH + 1)
+    await until(lambda: sum(a["labels"]["alertname"] == "prefixed" for a in webhook.alerts()) == BATCH + 1)
     assert {a["annotations"]["summary"] for a in webhook.alerts()} == {"é\n"}
 
 
@@ -161,7 +166,7 @@ async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_giv
 ) -> None:
     http = write(tmp_path / "http.yml", {"timeout": "300ms"})
     with Proxy(("127.0.0.1", port)) as proxy, caplog.at_level(logging.INFO, "advisor"):
-        one = target(proxy.port, Ways(http, encrypted=False), path="/alerts/eu")
+        one = target(proxy.port, client_settings(http, encrypted=False), path="/alerts/eu")
         other = target(port, path="/alerts/eu")
         async with running(one, other):
             proxy.refuse()
@@ -186,27 +191,24 @@ async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_giv
 
 async def test_a_queue_that_is_full_drops_the_oldest_and_keeps_the_newest_of_each(port: int) -> None:
     one = target(port)
-    one.put([alert(number=str(number)) for number in range(sending.CAPACITY)])
+    one.put([alert(number=str(number)) for number in range(CAPACITY)])
     newer = alert(number="0", seconds=1200)
     one.put([newer])
-    assert (one.waiting, one.dropped) == (sending.CAPACITY, 0)
+    assert (one.waiting, one.dropped) == (CAPACITY, 0)
     one.put([alert(number="one more")])
-    assert (one.waiting, one.dropped) == (sending.CAPACITY, 1)
+    assert (one.waiting, one.dropped) == (CAPACITY, 1)
 
 
-async def test_an_error_that_nobody_thought_of_does_not_end_it(
-    port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(sending, "_REST", 0.01)
-    ways = Ways(None, encrypted=False)
+async def test_an_error_that_nobody_thought_of_does_not_end_it(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    settings = client_settings(None, encrypted=False)
     broken = [True]
 
-    def way() -> object:
+    def now() -> ClientSettings:
         if broken.pop() if broken else False:
             raise RuntimeError("who would have thought")
-        return ways.now
+        return settings.content
 
-    one = Alertmanager(f"http://127.0.0.1:{port}/alerts/eu", way)  # type: ignore[arg-type]  # it is to break
+    one = Alertmanager(f"http://127.0.0.1:{port}/alerts/eu", now, error_pause=0.01)
     async with running(one):
         one.put([alert()])
         await until(lambda: not broken)
@@ -226,26 +228,26 @@ async def test_a_login_and_tls_with_a_certificate_of_its_own(
         "basic_auth": {"username": "advisor", "password_file": "password"},
         "tls_config": {**tls, "server_name": "alerts.example"},
     }
-    ways = Ways(write(tmp_path / "http.yml", config), encrypted=True)
-    one = target(secured, ways, "https")
+    settings = client_settings(write(tmp_path / "http.yml", config), encrypted=True)
+    one = target(secured, settings, "https")
     with caplog.at_level(logging.DEBUG):
         async with running(one):
             one.put([alert()])
             await until(lambda: one.dropped == 1)
             password.write_text(f"{PASSWORD}\n")
-            ways.renew()
+            settings.refresh()
             one.put([alert()])
             await until(lambda: one.sent == 1)
             write(tmp_path / "http.yml", {**config, "timeout": "never"})
-            ways.renew()
+            settings.refresh()
             one.put([alert()])
             await until(lambda: one.sent == 2)
     assert "401 Unauthorized" in caplog.text
     assert "loaded the configuration for Alertmanager anew" in caplog.text
     assert "the old configuration for Alertmanager stays in force" in caplog.text
-    assert PASSWORD not in caplog.text + repr(ways.now)
-    assert ways.now.authorization
-    assert ways.now.authorization not in caplog.text
+    assert PASSWORD not in caplog.text + repr(settings.content)
+    assert settings.content.authorization
+    assert settings.content.authorization not in caplog.text
 
 
 @pytest.mark.parametrize("lacking", ["ca_file", "server_name", "cert_file"])
@@ -257,7 +259,9 @@ async def test_without_tls_as_it_must_be_nothing_is_sent(
     tls = {name: value for name, value in tls.items() if name != lacking}
     if "cert_file" in tls:
         tls["key_file"] = str(own.key)
-    one = target(secured, Ways(write(tmp_path / "http.yml", {"tls_config": tls}), encrypted=True), "https", pause=60)
+    one = target(
+        secured, client_settings(write(tmp_path / "http.yml", {"tls_config": tls}), encrypted=True), "https", pause=60
+    )
     async with running(one):
         one.put([alert()])
         await until(lambda: one.errors)
@@ -272,7 +276,9 @@ async def test_a_server_without_verification_is_spoken_to_where_that_is_asked_fo
     tls = {"insecure_skip_verify": True, "cert_file": str(own.cert), "key_file": str(own.key)}
     login = {"username": "advisor", "password": PASSWORD}
     one = target(
-        secured, Ways(write(tmp_path / "h.yml", {"tls_config": tls, "basic_auth": login}), encrypted=True), "https"
+        secured,
+        client_settings(write(tmp_path / "h.yml", {"tls_config": tls, "basic_auth": login}), encrypted=True),
+        "https",
     )
     async with running(one):
         one.put([alert()])
@@ -315,7 +321,7 @@ def test_what_is_wrong_in_the_file_is_said_with_its_place_and_without_secrets(
     (tmp_path / "no.pem").write_text("nothing")
     path = write(tmp_path / "http.yml", content)
     with pytest.raises(FileError) as caught:
-        Ways(path, encrypted=False)
+        client_settings(path, encrypted=False)
     assert str(caught.value).startswith(f"{path}:")
     assert message in str(caught.value)
     assert "s3cret" not in str(caught.value)

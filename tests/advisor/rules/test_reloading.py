@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from advisor.files.yaml_file import FileError
-from advisor.rules.following import LOOK_SECONDS
-from advisor.rules.rulebook import Rulebook
+from advisor.rules.rulebook import LOOK_SECONDS, Rulebook
 from advisor.rules.suppression import Suppression
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.sidecar import Sidecar, values, wait_for, write_rule

@@ -1,0 +1,211 @@
+"""The delivery of alerts to one Alertmanager: a queue, batches, and attempts until it takes or refuses them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import ssl
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+import httpx
+from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
+
+from advisor.alerting.alert import Alert
+from advisor.alerting.client import ClientSettings
+from advisor.contract.templates import duration
+from exporter import __version__
+
+log = logging.getLogger(__name__)
+
+PATH = "/api/v2/alerts"
+CAPACITY = 1000
+"""Alerts in the queue at most. An alert replaces a waiting one with the same labels."""
+BATCH = 64
+"""Alerts in a request at most."""
+LONGEST_PAUSE = 30.0
+"""Seconds between two attempts at most, and half of it on average."""
+_FIRST_PAUSE = 1.0
+_ERROR_PAUSE = 5.0
+"""Seconds after an unexpected error."""
+_RETRIED = (408, 425, 429)
+_LOGGED = 300  # characters of an answer at most
+
+
+class _Failed(Exception):
+    """An attempt that is worth repeating."""
+
+
+class Alertmanager:
+    """One Alertmanager and the queue of alerts for it. It sends in order, and does not hold up the others.
+
+    Attributes:
+        url: Without ``/api/v2/alerts``.
+        sent: Alerts that it took.
+        errors: Alerts in failed attempts.
+        dropped: Alerts that it refused, or that the queue had no room for.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        settings: Callable[[], ClientSettings],
+        *,
+        first_pause: float = _FIRST_PAUSE,
+        error_pause: float = _ERROR_PAUSE,
+    ) -> None:
+        """Nothing is sent before ``run``.
+
+        Args:
+            url: Without ``/api/v2/alerts``.
+            settings: The settings in force.
+            first_pause: Seconds after the first failed attempt; later pauses are longer.
+            error_pause: Seconds after an unexpected error.
+        """
+        self.url = url
+        self.sent = self.errors = self.dropped = 0
+        self._settings = settings
+        self._first_pause, self._error_pause = first_pause, error_pause
+        self._queue: dict[frozenset[tuple[str, str]], Alert] = {}
+        self._filled = asyncio.Event()
+        self._trouble: str | None = None  # its kind
+        self._since = 0.0
+        self._client: tuple[ClientSettings, httpx.AsyncClient] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Length of the queue."""
+        return len(self._queue)
+
+    def put(self, alerts: Iterable[Alert]) -> None:
+        """Add alerts to the queue. Where it is full, the oldest alerts are dropped."""
+        for alert in alerts:
+            self._queue[alert.key] = alert
+        while len(self._queue) > CAPACITY:
+            del self._queue[next(iter(self._queue))]
+            self.dropped += 1
+        if self._queue:
+            self._filled.set()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(_Failed),
+            wait=wait_random_exponential(multiplier=self._first_pause, max=LONGEST_PAUSE),
+        )
+        try:
+            while True:
+                await self._filled.wait()
+                self._filled.clear()
+                try:
+                    await self._empty(retrying)
+                except Exception:  # whatever it is, active alerts are sent again
+                    log.exception("Alertmanager %s: an unexpected error", self.url)
+                    await asyncio.sleep(self._error_pause)
+        finally:
+            if self._client:
+                await self._client[1].aclose()
+
+    async def _empty(self, retrying: AsyncRetrying) -> None:
+        taken = True
+        while self._queue:
+            taken = await retrying(self._send) and taken
+        if taken and self._trouble is not None:
+            log.info("Alertmanager %s takes alerts again, after %s", self.url, duration(time.monotonic() - self._since))
+            self._trouble = None
+
+    async def _send(self) -> bool:
+        """Send the oldest alerts, and return whether they were taken.
+
+        Raises:
+            _Failed: They were neither taken nor refused.
+        """
+        batch = list(islice(self._queue.values(), BATCH))
+        if not batch:
+            return True
+        status, said = await self._post(batch)
+        if status is None or status in _RETRIED or status >= 500:
+            self.errors += len(batch)
+            self._say(str(status), "%s; it is tried again and again", said)
+            raise _Failed
+        for alert in batch:
+            if self._queue.get(alert.key) is alert:
+                del self._queue[alert.key]
+        if 200 <= status < 300:
+            self.sent += len(batch)
+            return True
+        self.errors += len(batch)
+        self.dropped += len(batch)
+        self._say(str(status), "it refuses alerts: %s", said)
+        return False
+
+    async def _post(self, batch: Sequence[Alert]) -> tuple[int | None, str]:
+        """The status of the answer, None if there is none, and in words what is wrong."""
+        settings = self._settings()
+        content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
+        extensions = {"sni_hostname": settings.server_name} if settings.server_name else {}
+        try:
+            # The client's own timeout limits each step, and an answer that drips has many steps.
+            async with asyncio.timeout(2 * settings.timeout):
+                client = await self._connected(settings)
+                async with client.stream("POST", self.url + PATH, content=content, extensions=extensions) as answer:
+                    said = await _beginning(answer)
+        except (TimeoutError, httpx.TimeoutException):
+            return None, f"no answer within {settings.timeout:g} s"
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            return None, _reason(error)
+        if answer.is_redirect:
+            said = "redirects are not followed"
+        return answer.status_code, f"{answer.status_code} {answer.reason_phrase}" + (f": {said}" if said else "")
+
+    async def _connected(self, settings: ClientSettings) -> httpx.AsyncClient:
+        """The client with these settings."""
+        if self._client and self._client[0] is settings:
+            return self._client[1]
+        if self._client:
+            await self._client[1].aclose()
+        headers = {"Content-Type": "application/json", "User-Agent": f"innodb-advisor/{__version__}"}
+        if settings.authorization:
+            headers["Authorization"] = settings.authorization
+        # No proxies and no logins from the environment.
+        client = httpx.AsyncClient(verify=settings.tls, headers=headers, timeout=settings.timeout, trust_env=False)
+        self._client = settings, client
+        return client
+
+    def _say(self, trouble: str, message: str, said: str) -> None:
+        """Log each kind of trouble once, until an attempt succeeds."""
+        if self._trouble is None:
+            self._since = time.monotonic()
+        if self._trouble != trouble:
+            self._trouble = trouble
+            log.warning(f"Alertmanager %s: {message}", self.url, said)  # noqa: G004 - a constant with a place for the reason
+
+
+async def _beginning(answer: httpx.Response) -> str:
+    """The beginning of an answer. A short one is read to its end, so that the connection can be used again."""
+    read = bytearray()
+    async for part in answer.aiter_raw():
+        read += part
+        if len(read) > 4 * _LOGGED:
+            break
+    said = " ".join(read.decode("utf-8", "replace").split()).strip('"')
+    return "".join(each if each.isprintable() else "?" for each in said)[:_LOGGED]
+
+
+def _reason(error: BaseException) -> str:
+    """Why there was no answer: the message of the system or of TLS, which the libraries' own errors wrap."""
+    seen: BaseException | None = error
+    reason = str(error) or type(error).__name__
+    while seen is not None:
+        if isinstance(seen, BaseExceptionGroup):
+            seen = seen.exceptions[0]
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {seen.verify_message}"
+        if isinstance(seen, OSError) and seen.strerror:
+            # asyncio has the address in strerror.
+            reason = os.strerror(seen.errno) if isinstance(seen, ConnectionError) and seen.errno else seen.strerror
+        seen = seen.__cause__ or seen.__context__
+    return reason

@@ -1,0 +1,34 @@
+"""What endpoints share: the service, and parameters of the query."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from advisor.advice.metrics import Exposition
+from advisor.advice.service import LONGEST_WINDOW, Service
+
+
+class LookBack(BaseModel):
+    """How far to look back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    window: float = Field(LONGEST_WINDOW, gt=0, le=LONGEST_WINDOW, description="Seconds to look back.", examples=[600])
+
+
+async def _service(request: Request) -> Service:
+    found: Service = request.app.state.service
+    return found
+
+
+async def _exposition(request: Request) -> Exposition:
+    found: Exposition = request.app.state.exposition
+    return found
+
+
+TheService = Annotated[Service, Depends(_service)]
+TheExposition = Annotated[Exposition, Depends(_exposition)]
+TheLookBack = Annotated[LookBack, Query()]

@@ -1,0 +1,93 @@
+"""/rules/{rule_id}: one rule, as JSON, YAML or a page in markdown."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Request, Response
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from advisor.files import yaml_file
+from advisor.files.yaml_file import FileError
+from advisor.http import examples
+from advisor.http.dependencies import TheService
+from advisor.http.negotiation import negotiated
+from advisor.http.problems import documented, near
+from advisor.rules import page
+from advisor.rules.check import Rule
+from advisor.rules.file import RuleFile
+
+_FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown")
+
+router = APIRouter(tags=["rules"])
+
+
+def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
+    """The example of an answer, from one of the rules in force."""
+    return {200: {"content": examples.rule(rule, as_yaml(rule))}}
+
+
+@router.get(
+    "/rules/{rule_id}",
+    summary="One rule",
+    description="The whole rule as it is in force: as JSON, as YAML that can be a rule file again (also as plain "
+    "text), or as a page in markdown, as the Accept header asks.",
+    response_model=RuleFile,
+    response_description="The content of the rule's file.",
+    responses=documented(
+        {
+            404: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
+            406: f"there are {', '.join(_FORMS)}",
+        }
+    ),
+)
+def rule(  # in a thread: it reads the file again
+    request: Request,
+    rule_id: Annotated[str, Path(description="Its id.", examples=["scan-exceeds-old-sublist"])],
+    service: TheService,
+) -> Response:
+    """The rule in the form that is accepted best."""
+    rule_set = service.book.rule_set
+    found = rule_set.rule(rule_id)
+    if found is None:
+        known = near(rule_id, rule_set.origins)
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"no rule {rule_id}; {known}")
+    form = negotiated(request, _FORMS)
+    match form:
+        case "application/json":
+            written = found.file.model_dump_json(by_alias=True, exclude_unset=True)
+        case "text/markdown":
+            written = page.markdown(found, rule_set.origins[rule_id])
+        case _:
+            written = as_yaml(found)
+    return Response(written, media_type=form, headers={"Vary": "Accept"})
+
+
+def as_yaml(rule: Rule) -> str:
+    """The rule's file; if the file has changed since it was loaded, the same content without its comments."""
+    with contextlib.suppress(FileError):
+        source = yaml_file.read(rule.path, RuleFile, "")
+        if source.content == rule.file:
+            return source.text
+    out = io.StringIO()
+    yaml = YAML()
+    yaml.width = 120
+    yaml.dump(_folded(rule.file.model_dump(mode="json", by_alias=True, exclude_unset=True)), out)
+    return out.getvalue()
+
+
+def _folded(value: Any) -> Any:
+    """The value, with texts of several lines as blocks."""
+    match value:
+        case Mapping():
+            return {key: _folded(each) for key, each in value.items()}
+        case list():
+            return [_folded(each) for each in value]
+        case str() if "\n" in value:
+            return LiteralScalarString(value)
+    return value
