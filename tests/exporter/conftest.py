@@ -1,4 +1,4 @@
-"""What the exporter's tests share: servers with performance_schema, questions asked past it, and its samplers."""
+"""Shared by the exporter's tests: servers with performance_schema, direct statements, and samplers."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from lab.servers import Server, start
 
 @pytest.fixture(scope="session")
 def watched(server: Server) -> Iterator[Server]:
-    """The shared server if it has performance_schema by default (MySQL), else another that was told to have it."""
+    """The shared server if performance_schema is on by default (MySQL), else a server with it switched on."""
     if server.name.startswith("mysql"):
         yield server
     else:
@@ -23,7 +23,7 @@ def watched(server: Server) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def ask() -> Callable[[Server, str], list[tuple[Any, ...]]]:
-    """Statements as root, past the exporter; the rows of the last one."""
+    """Run statements as root, without the exporter; the rows of the last statement."""
 
     def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
         with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
@@ -37,7 +37,7 @@ def ask() -> Callable[[Server, str], list[tuple[Any, ...]]]:
 
 @pytest.fixture(scope="session")
 def fetch() -> Callable[[Server, str], Rows]:
-    """What a collector's statement returns, asked as root with another driver."""
+    """The result of a collector's statement, run as root with another driver."""
 
     def fetch(server: Server, sql: str) -> Rows:
         with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
@@ -49,7 +49,7 @@ def fetch() -> Callable[[Server, str], Rows]:
 
 @pytest.fixture
 async def watch() -> AsyncIterator[Callable[..., Sampler]]:
-    """Make samplers of a server or target; they are closed at the end."""
+    """Create samplers of a server or target; they are closed at the end."""
     samplers: list[Sampler] = []
 
     def make(whom: Server | Target, **options: Any) -> Sampler:

@@ -1,4 +1,4 @@
-"""The knowledge file is complete and consistent, and a broken one is refused with what is wrong and where."""
+"""The knowledge file is complete and consistent; a broken file is refused with the error and its place."""
 
 from __future__ import annotations
 

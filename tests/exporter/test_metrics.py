@@ -28,7 +28,7 @@ from tests.exporter.exposition import Samples, exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
-# Names that the design fixes: what dashboards and alerts are written against.
+# Names that the design fixes: dashboards and alerts depend on them.
 FIXED = {
     "innodb_up",
     "innodb_server_info",
@@ -93,7 +93,7 @@ ABSENT = {
     "mariadb-10.11": OLD,
     "mariadb-11.8": OLD | {name: NO_CHANGE_BUFFER for name in SPECS if name.startswith("innodb_ibuf_")},
 }
-"""What cannot be there, by server, and why."""
+"""Metrics that a server cannot have, and why."""
 
 
 SCANS, COUNTS, PAGES = 3, 4, 400
@@ -105,12 +105,12 @@ MOVING = {
     "innodb_buffer_pool_not_made_young_total",
     "innodb_data_file_read_seconds_total",
 }
-"""What the looks themselves move: to read statistics is to get pages. (And a sum of fractions is not exact.)"""
+"""Metrics that reading them changes: a read of statistics gets pages. (A sum of fractions is not exact either.)"""
 
 
 @dataclass(frozen=True)
 class Look:
-    """A snapshot of a server at rest, its metrics, and what the server itself said before and after."""
+    """A snapshot of an idle server, its metrics, and the server's own numbers before and after."""
 
     snapshot: Snapshot
     metrics: Samples
@@ -119,7 +119,7 @@ class Look:
 
 
 def truth(server: Server, ask: Ask) -> Samples:
-    """The metrics of a server with one buffer pool, from other sources than the exporter's where there are any."""
+    """The metrics of a server with one buffer pool, from other sources than the exporter's if possible."""
     status = {name.lower(): text for name, text in ask(server, "SHOW GLOBAL STATUS")}
     variables: dict[str, str] = dict(ask(server, "SHOW GLOBAL VARIABLES"))
     enabled = "ENABLED = 1" if server.name.startswith("mariadb") else "STATUS = 'enabled'"
@@ -193,7 +193,7 @@ def truth(server: Server, ask: Ask) -> Samples:
 
 @pytest.fixture(scope="module")
 def look(watched: Server, ask: Ask) -> Look:
-    """Give a server some work, let it come to rest, and look at it from both sides."""
+    """Give a server some work, wait until it is idle, and collect from both sides."""
     with watched.connect() as connection:
         workloads.make_table(connection, "measured", PAGES, indexes=2)
         ask(watched, "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
@@ -281,7 +281,7 @@ def test_the_old_sublist_is_at_its_target(look: Look) -> None:
     assert old > 0
 
 
-def test_the_work_is_seen(look: Look, watched: Server) -> None:
+def test_work_is_counted(look: Look, watched: Server) -> None:
     # MySQL 5.6 counts the end of a scan as one row more.
     rows = SCANS * (ROWS + 1) if watched.name == "mysql-5.6" else SCANS * ROWS
     assert look.metrics["innodb_table_scan_rows_total"][workloads.SCHEMA, "measured"] == rows
@@ -309,7 +309,7 @@ def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, watched: Ser
         assert 0 <= look.metrics["innodb_ddl_memory_bytes"][()] < 1 << 20
 
 
-def test_the_exporter_tells_of_itself(look: Look) -> None:
+def test_the_exporters_own_metrics_are_exposed(look: Look) -> None:
     absent = {name for name, outcome in look.snapshot.outcomes.items() if outcome.failure == "absent"}
     expected = {(collector.name,) for collector in (*COLLECTORS, LIGHT) if collector.name not in absent}
     assert look.metrics["innodb_exporter_collector_success"] == dict.fromkeys(expected, 1.0)
@@ -351,7 +351,7 @@ SECTION_OF = {
     "server_time": {"innodb_exporter_collector_server_seconds_total"},
     "machine": {"innodb_server_cores", "innodb_server_memory_bytes", "innodb_server_memory_available_bytes"},
 }
-"""What may go when a section is not known."""
+"""Metrics that may be missing without a section."""
 
 
 @pytest.mark.parametrize("section", SECTION_OF)

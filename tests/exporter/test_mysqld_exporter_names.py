@@ -1,4 +1,4 @@
-"""What is exposed under mysqld_exporter's names is what mysqld_exporter itself says of the same server."""
+"""Metrics under mysqld_exporter's names equal mysqld_exporter's own metrics of the same server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Watch = Callable[..., Sampler]
 StartServer = Callable[..., Server]
 Key = tuple[str, frozenset[tuple[str, str]]]
 Series = dict[Key, tuple[str, float]]
-"""The type and value of each, by name and labels."""
+"""Type and value of each series, by name and labels."""
 
 WITH_KINDS = (*COLLECTORS, METRIC_KINDS)
 ATTEMPTS = 20
@@ -44,7 +44,7 @@ OF_INNODB = re.compile(
     r"mysql_up|mysql_version_info|mysql_global_status_(uptime|innodb_.*|buffer_pool_.*)"
     r"|mysql_global_variables_innodb_.*|mysql_info_schema_innodb_metrics_.*"
 )
-"""What is promised: all of these that mysqld_exporter has."""
+"""The promised metrics: all of mysqld_exporter's with these names."""
 
 MYSQL_ONLY = ("mysql-5.6", "mysql-9.7")
 CHANGE_BUFFER = ("mysql-5.6", "mysql-9.7", "mariadb-10.5", "mariadb-10.11")
@@ -87,7 +87,7 @@ DASHBOARDS: dict[str, tuple[str, ...]] = {
     "mysql_global_variables_innodb_change_buffer_max_size": CHANGE_BUFFER,
     "mysql_global_variables_innodb_parallel_read_threads": ("mysql-9.7",),
 }
-"""The names that published dashboards use, and the servers that have them; of all where none is named."""
+"""The names that published dashboards use, and the servers that have them; all servers if none is given."""
 LRU = {
     "Buffer_buffer_LRU_get_free_search_total": ("mysql-9.7", "mariadb-10.11"),
     "buffer_buffer_LRU_get_free_loops_total": ("mysql-9.7", "mariadb-10.11"),
@@ -101,7 +101,7 @@ LRU = {
         )
     },
 }
-"""Those of counters that are off by default."""
+"""Names of counters that are off by default."""
 
 
 class Ready(Collector):
@@ -124,7 +124,7 @@ def text(snapshot: Snapshot | None) -> str:
 
 
 def series(exposed: str, parse: Callable[[str], Any] = parse_classic) -> Series:
-    """Those with mysqld_exporter's names."""
+    """The series with mysqld_exporter's names."""
     samples = [(family.type, sample) for family in parse(exposed) for sample in family.samples]
     found = {
         (sample.name, frozenset(sample.labels.items())): (kind, float(sample.value))
@@ -166,7 +166,7 @@ def scrape(server: Server, peers: Callable[[Server], Service]) -> Callable[[], s
 
 @pytest.fixture(scope="module")
 def worked() -> set[str]:
-    """The servers on which something has happened, so that not all is zero."""
+    """The servers after some work, so that not every counter is zero."""
     return set()
 
 
@@ -182,7 +182,7 @@ def sampler(server: Server, watch: Watch, worked: set[str]) -> Sampler:
 
 
 def apart(ours: Series, before: Series, after: Series, words: set[str]) -> Iterator[str]:
-    """Where ours differ from the peer's: in a name, a label, a type, or a value that is not between its two looks."""
+    """Differences from the peer's metrics: name, label, type, or a value not between the peer's two scrapes."""
     for key in before.keys() | ours.keys() | after.keys():
         seen = before.get(key, after.get(key))
         if seen is None:
@@ -200,7 +200,7 @@ def apart(ours: Series, before: Series, after: Series, words: set[str]) -> Itera
 
 
 async def compared(server: Server, sampler: Sampler, scrape: Callable[[], str], ask: Ask) -> Series:
-    """Ours, once it is shown that they are the peer's."""
+    """Our series, after a check that they equal the peer's."""
     status = ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'")
     words = {f"mysql_global_status_{name.lower()}" for name, value in status if value in ("ON", "OFF")}
     for _ in range(ATTEMPTS):  # a value may go up and down again between the peer's two looks

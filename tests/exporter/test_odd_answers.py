@@ -1,4 +1,4 @@
-"""Whatever rows a server returns, what is served is text that Prometheus takes, without a number that cannot be."""
+"""Whatever rows a server returns, Prometheus accepts the served text, and no number in it is impossible."""
 
 import functools
 import json
@@ -76,7 +76,7 @@ def rendered(snapshot: Snapshot) -> str:
 
 @functools.cache
 def answers(path: Path) -> tuple[Server, dict[str, Answer]]:
-    """What the server is, and each collector's first answer."""
+    """The server's identity, and each collector's first answer."""
     found: dict[str, Answer] = {}
     servers: list[Server] = []
 
@@ -97,9 +97,9 @@ def answers(path: Path) -> tuple[Server, dict[str, Answer]]:
 
 @st.composite
 def odd_answers(draw: st.DrawFn) -> tuple[Server, list[Answer]]:
-    """The answers of a real server, with some values of one of them replaced."""
+    """A real server's answers, with some values of one answer replaced."""
     server, found = answers(draw(st.sampled_from(RECORDED)))
-    # What tells of the machine is rows of the sidecar's own making.
+    # The rows of the machine are made by the sidecar itself.
     kinds = sorted(name for name, answer in found.items() if name != "machine" and any(map(len, answer.results)))
     name = draw(st.sampled_from(kinds))
     odd = found[name]
@@ -138,7 +138,7 @@ names = st.one_of(st.sampled_from(NAMES), st.text(), st.binary())
 
 @given(st.lists(st.tuples(names, names, st.integers(0, 2**53)), max_size=20))
 def test_no_names_make_one_series_twice(tables: list[tuple[str | bytes, str | bytes, int]]) -> None:
-    """Names that differ only in bytes that are no UTF-8 are one here, and every other one stays itself."""
+    """Names that differ only in bytes that are not UTF-8 become equal; all others stay different."""
     labels = [(str(plain(schema)), str(plain(table))) for schema, table, _ in tables]
     samples = ((SPEC.name, label, float(n)) for label, (_, _, n) in zip(labels, tables, strict=True))
     registry = CollectorRegistry(auto_describe=False)

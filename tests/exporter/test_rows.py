@@ -103,7 +103,7 @@ WRAPPED = [-1, "-1", 2**63, 2**64 - 1, "18446744073709551615", 2.0**64, -(2**63)
 
 @pytest.mark.parametrize("read", [count, count_or_none, seconds, lower_half])
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: repr(value)[:24])
-def test_what_is_no_whole_number_is_refused(value: Value, read: Callable[[Value], object]) -> None:
+def test_only_whole_numbers_are_accepted(value: Value, read: Callable[[Value], object]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         read(value)
 

@@ -91,7 +91,7 @@ def test_a_dictionary_name_is_decoded(name: str, schema_and_table: tuple[str, st
 
 @pytest.fixture(scope="module")
 def named(watched: Server, ask: Ask) -> Server:
-    """A server that has a table of every name in NAMES, each scanned once."""
+    """A server with a table for every name in NAMES, each scanned once."""
     create = f"CREATE TABLE `{SCHEMA}`.{{}} (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"
     ask(
         watched,
@@ -156,8 +156,8 @@ def test_every_letter_that_has_a_code_is_decoded(watched: Server, ask: Ask, fetc
     assert sorted(from_filename(str(name)) for (name,) in written.rows) == sorted(("letters", name) for name in names)
 
 
-# MySQL's INNODB_INDEXES and INNODB_CACHED_INDEXES leave out partitioned tables (seen on 9.7.4), so the residency of
-# theirs is not known.
+# MySQL's INNODB_INDEXES and INNODB_CACHED_INDEXES leave out partitioned tables (seen on 9.7.4), so their resident
+# pages are not known.
 def test_a_partitioned_table_is_one_in_every_other_source(watched: Server, ask: Ask, fetch: Fetch) -> None:
     ask(
         watched,

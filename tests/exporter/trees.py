@@ -1,4 +1,4 @@
-"""Trees of files that stand for a machine: /proc, /sys and cgroups, laid out under a folder of the test."""
+"""Folders of files that stand for a machine: /proc, /sys and cgroups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Tree:
         self.root = root
 
     def write(self, path: str, text: str = "") -> Path:
-        """A file, with the folders on the way."""
+        """A file, with its parent folders."""
         file = self.root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -48,7 +48,7 @@ class Tree:
     def connection(
         self, pid: int, server: tuple[str, int], client: tuple[str, int], *, inode: int, user: int = 27
     ) -> None:
-        """The server's end of a connection, as the network of a process shows it."""
+        """The server's end of a connection, in a process's network namespace."""
         kinds = {4: "tcp", 6: "tcp6"}
         name = f"proc/{pid}/net/{kinds[ip_address(server[0]).version]}"
         before = (self.root / name).read_text(encoding="utf-8") if (self.root / name).exists() else _TCP_HEAD
@@ -58,7 +58,7 @@ class Tree:
         self.write(name, before + line)
 
     def opened(self, pid: int, *inodes: int) -> None:
-        """What a process has open: sockets, after a file."""
+        """A process's open files: a file, then sockets."""
         self.link(f"proc/{pid}/fd/1", "/var/log/mysql/error.log")
         for number, inode in enumerate(inodes, 10):
             self.link(f"proc/{pid}/fd/{number}", f"socket:[{inode}]")

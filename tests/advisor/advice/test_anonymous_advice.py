@@ -18,7 +18,7 @@ from lab.captures import Capture, kept
 from lab.servers import Server
 from tests.advisor.building import REPOSITORY
 from tests.advisor.conftest import Run
-from tests.exporter.recording.test_anonymise import STAND_IN, again, compare
+from tests.exporter.recording.test_anonymise import PSEUDONYM, again, compare
 
 RULES = check.load(REPOSITORY / "rules")
 QUICK = frozenset({"counted-beside-index", "index-builds", "repeated-scan", "unprivileged", "write-pressure"})
@@ -40,7 +40,7 @@ def _without_fingerprints(value: Any) -> Any:
 
 def plainly(said: list[str], names: dict[str, str]) -> list[str]:
     """Advice with one word for the server and its account, and with these names."""
-    texts = [STAND_IN.sub(lambda found: names.get(found[0], found[0]), each) for each in said]
+    texts = [PSEUDONYM.sub(lambda found: names.get(found[0], found[0]), each) for each in said]
     texts = [re.sub(r" TO '[^']*'@'[^']*'| FROM '[^']*'@'[^']*'", " TO somebody", each) for each in texts]
     return sorted(re.sub(r"[\w ]*(?:denied|the account may not read)[^\"]*", "refused", each) for each in texts)
 
@@ -57,7 +57,7 @@ def test_anonymised_advice_differs_only_in_names(capture: Capture, tmp_path: Pat
     path = tmp_path / "anonymous.jsonl.gz"
     again(capture.recording, AnonymousRecorder(path))
     plain, anonymous = list(replay(capture.recording)), list(replay(path))
-    names = {stand_in: name.partition(" ")[2] for name, stand_in in compare(plain, anonymous).named.items()}
+    names = {pseudonym: name.partition(" ")[2] for name, pseudonym in compare(plain, anonymous).named.items()}
     expected = plainly(advice(RULES, plain), {})
     assert plainly(advice(RULES, anonymous), names) == expected
 

@@ -1,4 +1,4 @@
-"""INNODB STATUS texts of the captures, ways to damage them, and what a parsed one may say."""
+"""INNODB STATUS texts of the captures, kinds of damage, and a second reading of a text to compare with."""
 
 import functools
 import gzip
@@ -58,7 +58,7 @@ def captured() -> dict[str, list[str]]:
 
 
 def with_instances(text: str) -> str:
-    """The text as it is with two buffer pool instances: no capture has several."""
+    """The text with two buffer pool instances: no capture has several."""
     title = "-" * 22 + "\n{}\n" + "-" * 22 + "\n"
     head, total, rest = text.partition(title.format("BUFFER POOL AND MEMORY"))
     body, line, tail = rest.partition("-" * 14 + "\nROW OPERATIONS\n")
@@ -67,7 +67,7 @@ def with_instances(text: str) -> str:
 
 
 def _place(chance: random.Random, text: str) -> int:
-    """Mostly among the sections that are parsed."""
+    """A position, mostly in the parsed sections."""
     start = 0 if chance.random() < 0.1 else max(0, text.rfind(FILE_IO))
     return start + int(chance.random() * (len(text) - start))
 
@@ -160,7 +160,7 @@ DAMAGES: Sequence[Damage] = (
 
 
 def damaged(seed: int, how_many: int) -> Iterator[str]:
-    """Texts, each with one to three damages; the same ones for the same seed."""
+    """Texts, each with one to three damages; equal for equal seeds."""
     chance = random.Random(seed)  # noqa: S311 - any will do
     kinds = [*captured().values(), [with_instances(captured()["mysql-9.7"][0])]]
     for _ in range(how_many):
@@ -171,7 +171,7 @@ def damaged(seed: int, how_many: int) -> Iterator[str]:
 
 
 def numbers(status: InnodbStatus) -> list[int]:
-    """Every number in it."""
+    """Every number of a status."""
     found: list[int | None] = [status.checkpoint_age_bytes]
     for pool in (status.total, *status.pools):
         if pool is not None:
@@ -182,7 +182,7 @@ def numbers(status: InnodbStatus) -> list[int]:
 
 
 def unfounded(text: str, status: InnodbStatus) -> list[str]:
-    """What it says that no line of the text says, read in another way than the parser does."""
+    """Numbers of a status that no line of the text holds, by another way of reading than the parser's."""
     start = text.rfind(FILE_IO)
     tail = text[start:] if start >= 0 else ""
     faults = [fault for pool in (status.total, *status.pools) if pool is not None for fault in _pool(tail, pool)]
@@ -198,7 +198,7 @@ def unfounded(text: str, status: InnodbStatus) -> list[str]:
 def _pool(tail: str, pool: PoolText) -> Iterator[str]:
     for name, label in LABELS.items():
         value = getattr(pool, name)
-        # Mostly the line is as servers print it; looking for all its forms takes longer.
+        # Most lines are as servers print them; a search for all forms takes longer.
         if value is not None and f"\n{label}{value}\n" not in tail and value not in _of(tail, label.rstrip() + " "):
             yield f"{name} {value}"
     young, not_young = pool.made_young, pool.not_made_young
@@ -227,7 +227,7 @@ def _change_buffer(tail: str, found: ChangeBufferText) -> Iterator[str]:
 
 
 def _line(tail: str, said: Sequence[int | None], labels: Sequence[str], *between: str) -> Iterator[str]:
-    """What is said, unless a line says it; what is None may be anything there."""
+    """A number without a line that holds it; None matches any line."""
     lines = [_digits(rest, *between) for label in labels for rest in _after(tail, label)]
     if any(said) and not any(line and all(map(_agree, said, line)) for line in lines):
         yield f"{labels[0]}{said}"
@@ -242,7 +242,7 @@ def _of(tail: str, label: str) -> list[int]:
 
 
 def _after(tail: str, label: str) -> Iterator[str]:
-    """The rest of each whole line that begins with the label."""
+    """The rest of each whole line after the label."""
     at = tail.find("\n" + label)
     while at >= 0:
         begin = at + 1 + len(label)
@@ -254,7 +254,7 @@ def _after(tail: str, label: str) -> Iterator[str]:
 
 
 def _digits(rest: str, *between: str) -> list[int]:
-    """The numbers that the texts of ``between`` part; nothing where there is anything else."""
+    """The numbers between the texts of ``between``; none if there is anything else."""
     parts = []
     for separator in between:
         one, found, rest = rest.partition(separator)

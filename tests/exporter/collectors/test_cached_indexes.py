@@ -23,7 +23,7 @@ def parsed(*rows: tuple[str, str, int]) -> CachedIndexes:
     ("version", "failure"),
     [("5.7.44", "absent"), ("8.0.11", None), ("26.7.0", None), ("11.8.6-MariaDB", "absent")],
 )
-def test_it_is_asked_where_there_is_such_a_table(version: str, failure: str | None) -> None:
+def test_only_servers_with_the_table_are_asked(version: str, failure: str | None) -> None:
     assert getattr(cached_indexes.queries(identify({"version": version})), "failure", None) == failure
 
 
@@ -34,7 +34,7 @@ def test_indexes_are_told_apart_by_case_and_partitions_are_not() -> None:
     )
 
 
-def test_the_small_ones_of_many_are_summed() -> None:
+def test_the_smallest_of_many_are_summed() -> None:
     found = parsed(*((f"shop/t{n}", "PRIMARY", n) for n in range(TOP + 20)))
     assert set(found.pages.values()) == set(range(20, TOP + 20))
     assert found.other_pages == sum(range(20))

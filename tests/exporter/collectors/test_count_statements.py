@@ -22,7 +22,7 @@ T = Table(SCHEMA, "t")
 
 @pytest.fixture(scope="module")
 def counted(watched: Server, ask: Ask, fetch: Fetch) -> Counted:
-    """Empty the server's table of digests, run statements in SCHEMA, and say what is found of them."""
+    """Empty the server's digest table, run statements in SCHEMA, and return the section."""
     create = "CREATE TABLE {} (id INT PRIMARY KEY, k INT NOT NULL, KEY (k)) ENGINE=InnoDB"
     ask(
         watched,
@@ -69,7 +69,7 @@ def test_a_count_of_a_whole_table_is_found(counted: Counted, watched: Server, st
     assert found[T].executions == 3
     assert found[T].seconds > 0
     assert found[T].forced_primary == (3 if "primary" in statement.lower() else 0)
-    # MySQL does not count what a parallel read examined; the others count the rows.
+    # MySQL does not count the rows that a parallel read examines; the other servers do.
     assert found[T].rows_examined == (0 if watched.name == "mysql-9.7" else 3 * ROWS)
 
 
@@ -124,7 +124,7 @@ def test_names_are_those_of_the_tables(counted: Counted) -> None:
 
 
 def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Counted) -> None:
-    """Unquoted, `user` is printed as SYSTEM_USER; quoted, or behind its schema, as itself."""
+    """Unquoted, `user` is printed as SYSTEM_USER; quoted or after its schema, unchanged."""
     assert counted("SELECT COUNT(*) FROM user") == {}
     found = counted("SELECT COUNT(*) FROM `user`", f"SELECT COUNT(*) FROM `{SCHEMA}`.user")
     assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, "user"): 2}

@@ -19,7 +19,7 @@ from tests.exporter.exposition import exposed
 Ask = Callable[..., list[tuple[Any, ...]]]
 EVENTS = ("event_name", "completed", "estimated")
 LOOKS = 100
-"""At index builds; a build gets a dozen on an idle machine."""
+"""Samples of an index build; a build gets a dozen on an idle machine."""
 
 
 def parsed(threads: int, used: int | None, enabled: str, *stages: tuple[object, ...]) -> Ddl:
@@ -47,14 +47,14 @@ def builds(*row: int) -> Rows:
         ("11.8.6-MariaDB", "ON", None),
     ],
 )
-def test_it_is_asked_where_there_is_a_performance_schema(
+def test_only_servers_with_performance_schema_are_asked(
     version: str, performance_schema: str, failure: str | None
 ) -> None:
     server = identify({"version": version, "performance_schema": performance_schema})
     assert getattr(ddl.queries(server), "failure", None) == failure
 
 
-def test_without_parallel_builds_those_done_are_known() -> None:
+def test_without_parallel_builds_completed_builds_are_known() -> None:
     assert ddl.queries(identify({"version": "8.0.26", "performance_schema": "ON"})) == (ddl.BUILDS_SQL,)
     assert ddl.parse([builds(7, 2_500_000_000_000)]) == Ddl(None, None, None, 7, 2.5)
 
@@ -69,7 +69,7 @@ def test_another_answer_is_refused() -> None:
         ddl.parse([Rows.of(["a", "b"], [[1, 2]])])
 
 
-def test_stages_are_not_known_while_the_server_does_not_watch_them() -> None:
+def test_stages_are_not_known_while_the_consumer_is_off() -> None:
     assert parsed(0, 0, "NO") == Ddl(threads=0, memory_bytes=0, stages=None)
     assert parsed(0, 0, "YES") == Ddl(threads=0, memory_bytes=0, stages=())
 
@@ -78,7 +78,7 @@ def test_memory_that_is_not_instrumented_is_not_known() -> None:
     assert parsed(0, None, "YES").memory_bytes is None
 
 
-def test_a_stage_is_named_as_the_server_does_without_its_path() -> None:
+def test_a_stage_has_the_servers_name_without_its_path() -> None:
     stages = parsed(4, 10, "YES", ("stage/innodb/alter table (merge sort)", 7, 9)).stages
     assert stages == (Stage("alter table (merge sort)", 7, 9),)
 

@@ -156,7 +156,7 @@ def test_a_partition_without_rows_known_makes_the_tables_unknown() -> None:
     assert found.sizes[Index("s", "t", "PRIMARY")].rows is None
 
 
-def test_the_small_ones_of_many_are_summed() -> None:
+def test_the_smallest_of_many_are_summed() -> None:
     found = parsed(
         *(("s", f"t{n}", "PRIMARY", 1000 - n, 900 - n, 100, 1) for n in range(TOP + 20)),
         ("s", "t0", "tiny", 1, 1, 5, 1),
@@ -167,7 +167,7 @@ def test_the_small_ones_of_many_are_summed() -> None:
     assert found.other_pages == sum(1000 - n for n in range(TOP, TOP + 20))
 
 
-def test_nothing_is_nothing() -> None:
+def test_an_empty_result_has_no_indexes() -> None:
     assert parsed() == IndexSizes({}, 0)
 
 

@@ -125,7 +125,7 @@ def test_columns_that_statistics_do_not_name_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_dictionary_that_does_not_fit_is_not_walked(server: Server, fetch: Fetch) -> None:
+def test_a_dictionary_that_does_not_fit_is_not_read(server: Server, fetch: Fetch) -> None:
     def known(tables: int, cache: int) -> Snapshot:
         identity = identify({"version": "9.7.4", "performance_schema": "ON"})
         sizes = IndexSizes({}, 0, tables)

@@ -32,7 +32,7 @@ def printed(server: Server, ask: Ask) -> str:
 
 
 def numbers(status: InnodbStatus) -> dict[str, int]:
-    """Every number in it, by where it is."""
+    """Every number, by its field."""
     parts: dict[str, PoolText | ChangeBufferText | None] = {
         "total": status.total,
         "change_buffer": status.change_buffer,
@@ -48,7 +48,7 @@ def numbers(status: InnodbStatus) -> dict[str, int]:
 
 
 def between_two_looks(server: Server, fetch: Fetch, ask: Ask) -> tuple[tuple[BufferPool, ...], InnodbStatus]:
-    """The pools and the parsed text of one moment: one in which nothing moved."""
+    """The pools and the parsed text of one moment without changes."""
     for _ in range(ATTEMPTS):
         before = pools.parse([fetch(server, pools.SQL)])
         status = parse_text(printed(server, ask))
@@ -110,7 +110,7 @@ def test_the_change_buffer_is_the_one_of_innodb_metrics(
 
 
 def fill_change_buffer(server: Server, ask: Ask) -> None:
-    """Insert into secondary indexes whose pages have been pushed out of the pool."""
+    """Insert into secondary indexes whose pages were evicted from the pool."""
     chooser = random.Random(1)  # noqa: S311 - any numbers will do
 
     def some() -> str:
@@ -135,7 +135,7 @@ def fill_change_buffer(server: Server, ask: Ask) -> None:
 
 
 def assert_never_a_wrong_number(text: str) -> None:
-    """However much of the text there is, what is read from it is what the whole text says, or nothing."""
+    """Every part of the text gives the same numbers as the whole text, or none."""
     whole = numbers(parse_text(text))
     assert len(whole) >= len(PAGES)
     for length in range(text.index("FILE I/O"), len(text)):
@@ -164,7 +164,7 @@ def test_a_section_that_is_missing_is_not_known(watched: Server, ask: Ask, title
 
 
 def test_the_checkpoint_is_as_old_as_the_server_says(server: Server, ask: Ask) -> None:
-    """It says so elsewhere too, but for MySQL 5.6: as a status variable (MariaDB), or in two (MySQL 8.0.30+)."""
+    """Servers except MySQL 5.6 also have it in a status variable (MariaDB) or in two (MySQL 8.0.30+)."""
 
     def said() -> int | None:
         status = {name.lower(): value for name, value in ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'")}
@@ -189,7 +189,7 @@ def test_a_text_without_a_log_section_tells_no_checkpoint(server: Server, ask: A
     assert parse_text(text.replace("Last checkpoint at", "Last checkpoint by")).checkpoint_age_bytes is None
 
 
-def test_what_clients_write_into_their_statements_is_not_believed(watched: Server, ask: Ask) -> None:
+def test_clients_statements_are_never_parsed(watched: Server, ask: Ask) -> None:
     lie = (
         "----------------------\nBUFFER POOL AND MEMORY\n----------------------\nBuffer pool size   1\n"
         "-------------\nINSERT BUFFER\n-------------\nsize 1, free list len 2, seg size 3, 4 merges\n"
@@ -233,7 +233,7 @@ def test_what_clients_write_into_their_statements_is_not_believed(watched: Serve
 
 
 def test_garbage_in_the_upper_half_is_cut_off(watched: Server, ask: Ask) -> None:
-    """MariaDB 10.11 prints 64 bits of which it has set 32 (seen: 4355096838145 for 1)."""
+    """MariaDB 10.11 prints 64 bits but sets only 32 (seen: 4355096838145 for 1)."""
     text = printed(watched, ask)
     if parse_text(text).change_buffer is None:  # empty: as MariaDB 10.11 prints it when it is not
         section = (

@@ -1,4 +1,4 @@
-"""Whatever the text of SHOW ENGINE INNODB STATUS has become, it fails no parser and makes no number up."""
+"""A damaged text of SHOW ENGINE INNODB STATUS never fails the parser and never gives a wrong number."""
 
 import itertools
 import random
@@ -44,7 +44,7 @@ def test_a_million_damaged_texts_never_raise_and_never_yield_a_number_that_is_no
             said_something += 1
         else:
             said_nothing += 1
-    # Else the damage is of the wrong kind, and this test shows nothing.
+    # Otherwise the damage is of the wrong kind, and this test shows nothing.
     assert said_something > A_ROUND / 2
     assert said_nothing > A_ROUND / 20
     assert no_status > 0
@@ -113,7 +113,7 @@ def test_a_checkpoint_that_lies_ahead_is_not_known() -> None:
 
 
 def test_a_client_cannot_make_up_sections_where_the_text_is_cut() -> None:
-    """Cut within a statement, a text ends with what the client wrote."""
+    """A text that is cut within a statement ends with the client's words."""
     text = captured()["mysql-9.7"][0]
     before, _, _ = text.partition(FILE_IO)
     status = parse_text(before + FILE_IO + "".join(LIES[:5]))
@@ -152,16 +152,16 @@ def test_the_time_for_a_long_text_grows_with_its_length_and_not_with_its_square(
     for inside in ("", section):
         head = f"INNODB MONITOR OUTPUT\n{FILE_IO}{inside}"
         short, long = (head + HOSTILE[kind][:length] + END for length in (LONG // 16, LONG))
-        # 16 times as long: a square would make it 256 times.
+        # 16 times as long: quadratic time would be 256 times.
         assert seconds(long) < 80 * seconds(short) + 0.005
 
 
-def test_a_statement_of_a_mebibyte_hides_nothing_behind_it() -> None:
+def test_a_statement_of_a_mebibyte_hides_no_section() -> None:
     chance = random.Random(1)  # noqa: S311 - any will do
     for text in itertools.chain.from_iterable(captured().values()):
         place = int(chance.random() * text.find(FILE_IO))
         long = text[:place] + ("\n" + "".join(LIES)) * 700 + text[place:]
         assert len(long) > LONG // 2
-        # Statements come before InnoDB's own sections, whatever they hold.
+        # Statements come before the parsed sections, whatever they hold.
         if "INNODB MONITOR OUTPUT" in long:
             assert parse_text(long) == parse_text(text)

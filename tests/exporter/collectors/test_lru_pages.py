@@ -39,7 +39,7 @@ def statement(server: Server, ask: Ask) -> str:
 
 
 def of_one_moment(server: Server, ask: Ask) -> tuple[tuple[BufferPool, ...], LruPages]:
-    """Both sources while nothing moves, from one session: MySQL's answer itself has pages in the pool until it ends."""
+    """Both sources while nothing changes, in one session: a statement's own result takes pages of the pool on MySQL."""
     sql = statement(server, ask)
     with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
 
@@ -74,7 +74,7 @@ def test_old_and_young_pages_are_those_of_the_pool(server: Server, ask: Ask) -> 
         workloads.make_table(connection, "last", 1300)
     seen, found = of_one_moment(server, ask)
     assert_all_pages_are_there(seen, found)
-    # Pages that are created go to the head of the list, and push those before them towards its tail.
+    # Created pages go to the head of the list, and push the others towards the tail.
     first, last = (found.pages[Index("shop", table, "PRIMARY")] for table in ("first", "last"))
     assert first.old / (first.old + first.young) > last.old / (last.old + last.young)
     assert first.old + first.young <= 1400
@@ -92,7 +92,7 @@ def test_the_instances_of_a_pool_are_summed(start_server: StartServer, ask: Ask)
 
 @pytest.fixture(scope="module")
 def named(server: Server, ask: Ask) -> Server:
-    """A server that has tables of NAMES, and a partitioned one."""
+    """A server with a table for each of NAMES, and a partitioned table."""
     schema = "`" + SCHEMA.replace("`", "``") + "`"
     ask(
         server,
@@ -167,7 +167,7 @@ def test_a_quoted_name_is_taken_apart(name: str, schema_and_table: tuple[str, st
     assert from_quoted(name) == schema_and_table
 
 
-def test_the_small_ones_of_many_and_pages_without_an_index_are_summed() -> None:
+def test_the_smallest_of_many_and_pages_without_an_index_are_summed() -> None:
     found = parsed(
         *((f"`shop`.`t{n}`", "PRIMARY", n, n // 2) for n in range(TOP + 20)),
         (None, None, 500, 100),
@@ -181,7 +181,7 @@ def test_the_small_ones_of_many_and_pages_without_an_index_are_summed() -> None:
 
 @pytest.mark.parametrize("old", [None, -1, 11, 2**64 - 1])
 def test_old_pages_that_cannot_be_are_refused(old: int | None) -> None:
-    """MariaDB's IS_OLD, for one, is always NULL."""
+    """MariaDB's IS_OLD is always NULL."""
     with pytest.raises(ValueError, match=r"expected|old pages"):
         parsed(("`shop`.`t`", "PRIMARY", 10, old))
 
@@ -218,7 +218,7 @@ def test_the_pages_of_a_large_pool_are_not_read_unless_forced(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-async def test_a_sidecar_that_was_asked_to_reads_the_pages_once_in_ten_minutes(server: Server, watch: Watch) -> None:
+async def test_with_the_option_pages_are_read_every_ten_minutes(server: Server, watch: Watch) -> None:
     now = [1_000_000.0]
     sampler = watch(server, collectors=WITH_IT, clock=lambda: now[0])
     first = await sampler.collect()
@@ -241,7 +241,7 @@ async def test_a_sidecar_that_was_asked_to_reads_the_pages_once_in_ten_minutes(s
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_a_sidecar_that_was_not_asked_to_reads_no_pages(server: Server, watch: Watch) -> None:
+async def test_without_the_option_no_pages_are_read(server: Server, watch: Watch) -> None:
     snapshot = await watch(server).collect()
     assert "lru_pages" not in snapshot.outcomes
     assert snapshot[LRU_PAGES] is None
@@ -261,7 +261,7 @@ async def test_a_server_whose_pool_is_large_is_not_asked(start_server: StartServ
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
-async def test_a_recording_made_with_it_replays(server: Server, watch: Watch, tmp_path: Path) -> None:
+async def test_a_recording_with_pages_replays(server: Server, watch: Watch, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl.gz"
     with Recorder(path) as recorder:
         sampler = watch(server, collectors=WITH_IT, keep=recorder)

@@ -86,7 +86,7 @@ def test_everything_is_read_from_the_servers_process(tree: Tree) -> None:
     assert read(here(tree.root)) == TRUE
 
 
-def test_what_was_read_is_not_overruled_but_by_its_side(tree: Tree) -> None:
+def test_the_configuration_does_not_replace_what_was_read(tree: Tree) -> None:
     found = read(here(tree.root, SAID, innodb_metrics={"cpu_n": 64}), Rows.of(["processors"], [["64"]]))
     assert found == Machine(**{**{name: getattr(TRUE, name) for name in TRUE.__slots__}, "storage_configured": "hdd"})
 
@@ -185,7 +185,7 @@ async def test_cores_are_those_of_the_server_and_not_the_sidecars(start_server: 
 
 @contextmanager
 def quota(cores: float) -> Iterator[Path]:
-    """A cgroup of version 1 that may keep so many cores busy, where this machine lets one be made."""
+    """A cgroup of version 1 with a quota of so many cores, if this machine allows one."""
     group = Path("/sys/fs/cgroup/cpu", f"innodb-advisor-test-{os.getpid()}")
     try:
         group.mkdir()
@@ -266,7 +266,7 @@ async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Wat
 
 @pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
 async def test_another_machines_files_give_another_machine(server: Server, watch: Watch, tree: Tree) -> None:
-    """The seam that the trees of files above stand on."""
+    """The root that the folders of files above replace."""
     assert (await watch(server, root=tree.root).collect())[MACHINE] != TRUE  # this connection is not in the tree
     (tree.root / "proc/42").rename(tree.root / f"proc/{server.pid}")
     assert (await watch(Target(socket=str(server.socket)), root=tree.root).collect())[MACHINE] == TRUE

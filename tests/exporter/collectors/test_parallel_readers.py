@@ -45,11 +45,11 @@ def test_threads_are_summed_over_time(samples: list[tuple[float, int]], expected
     assert integrated(*samples) == expected
 
 
-def test_a_time_in_which_nobody_watched_is_not_counted() -> None:
+def test_a_long_gap_is_not_integrated() -> None:
     assert integrated((10, 4), (10 + LONGEST_GAP + 0.1, 4)) == ParallelReaders(4, 0.0, 1)
 
 
-def test_a_clock_that_goes_back_takes_nothing_away() -> None:
+def test_a_clock_that_is_set_back_subtracts_nothing() -> None:
     assert integrated((10, 4), (11, 4), (5, 4), (6, 4)) == ParallelReaders(4, 8.0, 1)
 
 
@@ -62,11 +62,11 @@ def test_a_clock_that_goes_back_takes_nothing_away() -> None:
         ({"version": "8.0.14", "performance_schema": "ON"}, None),
     ],
 )
-def test_it_is_asked_only_where_there_are_any(variables: dict[str, str], failure: str | None) -> None:
+def test_only_servers_with_parallel_reads_are_asked(variables: dict[str, str], failure: str | None) -> None:
     assert getattr(queries(identify(variables)), "failure", None) == failure
 
 
-def test_the_answer_is_the_number_of_threads() -> None:
+def test_a_sample_holds_the_number_of_threads() -> None:
     assert parse([Rows.of(["threads"], [[4]])]).threads == 4
 
 

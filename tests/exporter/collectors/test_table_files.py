@@ -67,7 +67,7 @@ def test_a_table_in_another_directory_has_its_name(watched: Server, ask: Ask, fe
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mysql-5.6", "mariadb-10.11"], indirect=True)
-def test_a_new_table_that_was_never_read_is_known_to_be(watched: Server, ask: Ask, fetch: Fetch) -> None:
+def test_a_new_table_without_reads_has_zero_reads(watched: Server, ask: Ask, fetch: Fetch) -> None:
     ask(
         watched,
         "CREATE DATABASE IF NOT EXISTS shop",

@@ -12,7 +12,7 @@ def test_names_are_in_lower_case_and_values_as_printed() -> None:
     assert variables.parse([rows]) == {"innodb_old_blocks_pct": "37", "wsrep_on": "OFF", "x": ""}
 
 
-def test_what_tells_of_the_server_is_taken_from_a_real_one(
+def test_signs_of_a_real_server_are_read(
     server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
     found = variables.parse([fetch(server, variables.SQL)])

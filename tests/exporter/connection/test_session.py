@@ -78,7 +78,7 @@ async def test_a_statement_without_a_result_gives_no_rows(server: Server) -> Non
         assert await connection.query("test", "SET @a = 1", 5.0) == Rows((), ())
 
 
-async def test_bytes_that_are_no_utf8_do_not_fail_a_statement(server: Server) -> None:
+async def test_bytes_that_are_not_utf8_do_not_fail_a_statement(server: Server) -> None:
     async with connected(server) as connection:
         assert await value(connection, "SELECT CAST(0x61FF AS BINARY)") == "a�"
         assert await value(connection, "SELECT 1") == 1
@@ -180,7 +180,7 @@ SLOW = {
     "mysql-9.7": "SELECT COUNT(*) FROM information_schema.COLLATIONS a, information_schema.COLLATIONS b,"
     " information_schema.COLLATIONS c",
 }
-"""MySQL's SLEEP() returns 1 when it is cut short; other servers fail it."""
+"""MySQL's SLEEP() returns 1 when it is interrupted; on other servers it fails."""
 
 
 @pytest.mark.parametrize("server", [name for name in NAMES if name != "mysql-5.6"], indirect=True)
@@ -260,7 +260,7 @@ async def test_a_session_that_the_server_ended_is_lost(server: Server, ask: Ask)
 
 @pytest.fixture
 def account(server: Server, ask: Ask) -> Iterator[Callable[..., Target]]:
-    """Make an account with a password and give the target that logs in with it."""
+    """Create an account with a password, and return a target that logs in with it."""
     made: list[str] = []
 
     def make(password: str, how: str = "IDENTIFIED BY '{}'") -> Target:
@@ -375,7 +375,7 @@ async def test_a_server_without_tls_gets_no_login_in_plain_text(server: Server, 
         await Session.open(replace(from_dsn(server.dsn), ssl_mode=mode), statement_seconds=5)
 
 
-# Addresses where there is no server, or another
+# Addresses with no server, or with another service
 
 
 async def test_a_port_where_nobody_listens_is_unreachable(unused_tcp_port: int) -> None:
@@ -406,7 +406,7 @@ def packet(payload: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Service:
-    """What another service says first, and whether it then hangs up."""
+    """A service's first bytes, and whether it then closes the connection."""
 
     banner: bytes = b""
     hangs_up: bool = False
@@ -420,7 +420,7 @@ class Service:
 
 @asynccontextmanager
 async def listening(handler: Handler) -> AsyncIterator[Target]:
-    """A service on the loopback address that is gone afterwards, with all its connections."""
+    """A service on the loopback address; closed afterwards, with all its connections."""
     calls: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -460,7 +460,7 @@ async def listening(handler: Handler) -> AsyncIterator[Target]:
     ],
     ids=lambda value: value.banner[:12].decode("latin1") if isinstance(value, Service) else None,
 )
-async def test_what_does_not_speak_mysql_is_told_apart(service: Service, kind: type[ServerError], reason: str) -> None:
+async def test_another_protocol_is_recognised(service: Service, kind: type[ServerError], reason: str) -> None:
     async with listening(service) as target:
         with pytest.raises(kind, match=reason) as refused:
             await Session.open(target, statement_seconds=5, connect_seconds=0.3)
@@ -480,7 +480,7 @@ CLEAR_TEXT = b"mysql_clear_password\0"
     ],
     ids=["at once", "after the login's first packet"],
 )
-async def test_who_asks_for_the_password_in_clear_text_does_not_get_it(asking: bytes) -> None:
+async def test_no_password_is_sent_in_clear_text(asking: bytes) -> None:
     received = bytearray()
 
     async def ask_for_it(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -495,7 +495,7 @@ async def test_who_asks_for_the_password_in_clear_text_does_not_get_it(asking: b
 
 
 async def test_a_server_that_asks_for_a_file_gets_none(tmp_path: Path) -> None:
-    """LOAD DATA LOCAL: in answer to any statement a server may ask the client for a file by its name."""
+    """LOAD DATA LOCAL: a server may answer any statement with a request for a client's file."""
     wanted = tmp_path / "wanted"
     wanted.write_text("hunter2")
     received = bytearray()
@@ -518,7 +518,7 @@ async def test_a_server_that_asks_for_a_file_gets_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [None, "REQUIRED"])
 async def test_where_no_tls_can_be_agreed_on_only_a_preferred_one_is_given_up(mode: str | None) -> None:
-    """A server that takes the request for TLS and then ends the connection, as those do that know only TLS 1.0."""
+    """A server that accepts the request for TLS and then ends the connection, as servers with TLS 1.0 only do."""
     calls = 0
 
     async def offer_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -535,8 +535,8 @@ async def test_where_no_tls_can_be_agreed_on_only_a_preferred_one_is_given_up(mo
     assert calls == (2 if mode is None else 1)
 
 
-async def test_the_web_server_next_door_is_no_mysql_server() -> None:
-    """One that waits for the client, as every HTTP server does, and answers what it does not understand."""
+async def test_a_web_server_is_not_a_mysql_server() -> None:
+    """A service that waits for the client, as every HTTP server does, and answers any request."""
 
     async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
@@ -548,12 +548,12 @@ async def test_the_web_server_next_door_is_no_mysql_server() -> None:
             await Session.open(target, statement_seconds=5, connect_seconds=0.3)
 
 
-# A connection that breaks on the way
+# Connections that break
 
 
 @asynccontextmanager
 async def relayed(server: Server, spoil: Callable[[bytes], bytes | None]) -> AsyncIterator[Target]:
-    """A way to the server on which its answers pass ``spoil``; if nothing is left the connection is cut."""
+    """A relay to the server that passes answers through ``spoil``; an empty result cuts the connection."""
 
     async def upward(client: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
         while sent := await client.read(65536):
@@ -618,7 +618,7 @@ async def test_bytes_that_changed_on_the_way_are_an_error_at_worst(server: Serve
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_closing_says_goodbye(server: Server, ask: Ask) -> None:
+async def test_closing_sends_a_close_message(server: Server, ask: Ask) -> None:
     before = ask(server, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")
     async with connected(server):
         pass
@@ -626,7 +626,7 @@ async def test_closing_says_goodbye(server: Server, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
-async def test_a_statement_that_was_left_alone_is_ended_in_the_server(server: Server, ask: Ask) -> None:
+async def test_an_abandoned_statement_is_ended_in_the_server(server: Server, ask: Ask) -> None:
     target = from_dsn(server.dsn)
     slow, other = [await Session.open(target, statement_seconds=60) for _ in range(2)]
     running = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(30.25)'"

@@ -184,7 +184,7 @@ PASSWORDS = {
     "a\\": "a\\",
     "päss€": "päss€",
 }
-"""What stands behind ``password =``, and the password."""
+"""The text after ``password =``, and the password."""
 
 
 @pytest.mark.parametrize(("written", "password"), PASSWORDS.items())
@@ -247,7 +247,7 @@ def test_a_defaults_file_that_cannot_be_read_says_why(content: bytes | None, opt
         from_defaults_file(option_file)
 
 
-# All of them together
+# All sources together
 
 
 def test_the_dsn_overrides_the_defaults_file(option_file: Path) -> None:

@@ -35,7 +35,7 @@ def partition(tree: Tree, of: str, name: str, number: str) -> None:
 
 
 def virtual(tree: Tree, name: str, number: str, *parts: str) -> None:
-    """A mapped or composed device; its own flag says what the kernel made of it, and is not asked."""
+    """A mapped device or an array; its own rotational flag is not read."""
     tree.write(f"sys/devices/virtual/block/{name}/queue/rotational", "0\n")
     tree.write(f"sys/devices/virtual/block/{name}/stat", STAT.format(busy=1, queue=1))
     for part in parts:
@@ -155,7 +155,7 @@ def test_mounts_that_cannot_be_read_tell_nothing(tree: Tree) -> None:
 
 
 def test_this_machines_own_disk_is_found(tmp_path: Path) -> None:
-    """Whatever it is: a device that the kernel shows, or a file system that has none."""
+    """A device that the kernel shows, or a file system without one."""
     storage = disks.under(Path("/"), 1, str(tmp_path))
     if storage is not None and storage.device is not None:
         for name in storage.device.split(", "):

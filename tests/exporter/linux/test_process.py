@@ -113,7 +113,7 @@ def test_nothing_is_found_where_there_is_no_proc(tmp_path: Path) -> None:
 
 
 def test_a_real_connection_is_found_in_the_kernels_own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This very process plays the server; only its name is another."""
+    """The test's own process plays the server, under another name."""
     monkeypatch.setattr(
         process, "PROGRAMS", (Path(f"/proc/{os.getpid()}/cmdline").read_text().split("\0")[0].split("/")[-1],)
     )
@@ -136,7 +136,7 @@ while True:
 def test_a_busy_server_is_not_taken_for_the_one_behind_a_tunnel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though files are closed while they are looked at: that is not as if they might not be seen."""
+    """Files are closed while they are read, which differs from files that may not be read."""
     server = tmp_path / "as-a-server"
     server.symlink_to(sys.executable)
     monkeypatch.setattr(process, "PROGRAMS", (server.name,))

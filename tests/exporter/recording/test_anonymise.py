@@ -25,7 +25,7 @@ from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import Capture, kept
 from lab.servers import Server
 
-STAND_IN = re.compile(r"(?:#sql)?(?:schema|table|partition|index|column|user|host)_[0-9a-f]{8}")
+PSEUDONYM = re.compile(r"(?:#sql)?(?:schema|table|partition|index|column|user|host)_[0-9a-f]{8}")
 SERVERS_OWN = {
     "mysql",
     "sys",
@@ -40,7 +40,7 @@ SERVERS_OWN = {
 
 
 def again(source: Path, to: Recorder) -> None:
-    """Record what a recording holds, as if its server were asked again."""
+    """Record a recording's answers again."""
     last: dict[str, tuple[Rows, ...]] = {}
     with to:
         for line in map(json.loads, content(source).rstrip("\n").split("\n")):
@@ -66,7 +66,7 @@ def content(path: Path) -> str:
 
 
 class Translation:
-    """Which stand-in stands for which name, as two snapshots that are else the same tell."""
+    """The pseudonym of each name, from two snapshots that are otherwise equal."""
 
     def __init__(self) -> None:
         self.named: dict[str, str] = {}
@@ -98,15 +98,15 @@ class Translation:
         for field in fields(plain):
             self.note(field.name, getattr(plain, field.name), getattr(anonymous, field.name), where)
 
-    def note(self, kind: str, name: str, stand_in: str, where: str) -> None:
-        assert STAND_IN.fullmatch(stand_in) or name == stand_in, (where, name, stand_in)
-        if name == stand_in:
+    def note(self, kind: str, name: str, pseudonym: str, where: str) -> None:
+        assert PSEUDONYM.fullmatch(pseudonym) or name == pseudonym, (where, name, pseudonym)
+        if name == pseudonym:
             assert name in SERVERS_OWN or name.startswith("SYS_"), (where, name)
-        assert self.named.setdefault(f"{kind} {name}", stand_in) == stand_in, (where, name)
+        assert self.named.setdefault(f"{kind} {name}", pseudonym) == pseudonym, (where, name)
 
 
 def essence(snapshot: Snapshot, like: Snapshot) -> Snapshot:
-    """A snapshot without what may differ: the account, words of the owner's, settings that nothing looks at."""
+    """A snapshot without the parts that may differ: account, the owner's words, settings that nothing reads."""
     known = like[VARIABLES]
     variables = snapshot[VARIABLES]
     if known is not None and variables is not None:
@@ -134,7 +134,7 @@ def test_a_replay_gives_the_same_snapshots_but_for_the_names(capture: Capture, t
     path = tmp_path / "anonymous.jsonl.gz"
     again(capture.recording, AnonymousRecorder(path))
     translation = compare(list(replay(capture.recording)), list(replay(path)))
-    text = STAND_IN.sub("", content(path))
+    text = PSEUDONYM.sub("", content(path))
     for kind_and_name in translation.named:
         name = kind_and_name.partition(" ")[2]
         if name not in SERVERS_OWN and not name.startswith("SYS_"):
@@ -143,7 +143,7 @@ def test_a_replay_gives_the_same_snapshots_but_for_the_names(capture: Capture, t
 
 
 OF_THE_SERVER_TOO = {"id", "events", "text"}
-"""Names in the captures that are also words in what the server says of itself."""
+"""Names in the captures that are also words of the server's own texts."""
 
 
 def test_every_collector_is_known(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ SERVER = identify({"version": "9.7.4", "version_comment": "(Debian)", "performan
 
 @pytest.fixture
 def told(tmp_path: Path) -> Any:
-    """What is recorded of a server, an account and answers: the lines after the first."""
+    """The lines after the first of a recording of a server, an account and answers."""
 
     def tell(*answers: Answer, server: Identity = SERVER, account: str = "watcher@%") -> list[dict[str, Any]]:
         path = tmp_path / "anonymous.jsonl"
@@ -178,7 +178,7 @@ def rows(collector: str, columns: list[str], *found: tuple[Any, ...]) -> Answer:
     return Answer(collector, 1.0, 0.0, (Rows.of(columns, found),))
 
 
-def test_stand_ins_are_others_in_each_recording(told: Any) -> None:
+def test_pseudonyms_are_others_in_each_recording(told: Any) -> None:
     scans = rows(
         "table_scans", ["object_schema", "object_name", "count_fetch"], ("shop", "orders", 7), ("shop", "b", 7)
     )
@@ -217,7 +217,7 @@ def test_only_counts_of_whole_tables_are_kept_of_the_digests(told: Any) -> None:
     )
     found = told(answer)[1]["results"][0]["rows"]
     assert [row[2:] for row in found] == [[5, 6, 7]] * 2
-    assert [STAND_IN.sub("?", row[1]) for row in found] == [
+    assert [PSEUDONYM.sub("?", row[1]) for row in found] == [
         "SELECT COUNT ( * ) FROM `?` . `?`",
         "SELECT COUNT ( * ) FROM `?` . `?` FORCE INDEX ( PRIMARY )",
     ]
@@ -240,7 +240,7 @@ def test_only_counts_of_whole_tables_are_kept_of_the_digests(told: Any) -> None:
         ("version_comment", "Built by Acme, MySQL Community Server", "MySQL Community Server"),
     ],
 )
-def test_settings_are_kept_and_what_names_something_is_not(told: Any, name: str, value: str, kept: str | None) -> None:
+def test_settings_are_kept_and_names_are_not(told: Any, name: str, value: str, kept: str | None) -> None:
     found = told(rows("variables", ["Variable_name", "Value"], (name, value)))[1]["results"][0]["rows"]
     assert found == ([] if kept is None else [[name, kept]])
 
@@ -250,9 +250,7 @@ def test_settings_are_kept_and_what_names_something_is_not(told: Any, name: str,
     [(("vda", "ext4"), "vda", "ext4"), (("nvme0n1, md_acme", "fuse.acmefs"), "nvme0n1, disk", "other")],
     ids=str,
 )
-def test_disks_are_named_as_kernels_do_or_not_at_all(
-    told: Any, answer: tuple[str, str], device: str, filesystem: str
-) -> None:
+def test_only_kernel_names_of_disks_are_kept(told: Any, answer: tuple[str, str], device: str, filesystem: str) -> None:
     source = f"the data folder is on {answer[1]}, whose block device cannot be told"
     said = {"device": answer[0], "filesystem": answer[1], "device_source": source}
     found = dict(told(rows("machine", ["name", "value"], *said.items()))[1]["results"][0]["rows"])
@@ -291,8 +289,8 @@ def test_a_refusal_names_no_account_and_no_host(told: Any) -> None:
     )
     session, refused = told(answer, account="ac'me TO x@10.1.%")
     user, host = session["account"].split("@")
-    assert STAND_IN.fullmatch(user)
-    assert STAND_IN.fullmatch(host)
+    assert PSEUDONYM.fullmatch(user)
+    assert PSEUDONYM.fullmatch(host)
     assert refused["cure"] == f"GRANT SELECT ON mysql.innodb_index_stats TO '{user}'@'{host}'"
     assert "acme" not in json.dumps(refused)
 
@@ -300,7 +298,7 @@ def test_a_refusal_names_no_account_and_no_host(told: Any) -> None:
 # Real servers
 
 SECRET = "Geheim"
-"""Is in every name and statement of the owner's, and in nothing else."""
+"""A part of every name and statement of the owner's, and of nothing else."""
 SCHEMA, INDEX, COLUMN, PARTITION, USER = (
     "Geheimschema ☂",
     "Geheimindex",
@@ -318,7 +316,7 @@ def quoted(name: str) -> str:
 
 @pytest.fixture
 def with_odd_names(watched: Server, ask: Any) -> Iterator[Server]:
-    """A server with names that are awkward, and an account that may see them."""
+    """A server with awkward names, and an account that may read them."""
     odd, partitioned = (f"{quoted(SCHEMA)}.{quoted(table)}" for table in (TABLE, PARTITIONED))
     account, key = f"{USER}@'127.0.0.1'", f"KEY {quoted(INDEX)} ({quoted(COLUMN)})"
     values = ", ".join(f"({n}, {n})" for n in range(1, 200))

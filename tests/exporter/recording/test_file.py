@@ -203,7 +203,7 @@ def test_bits_that_fell_over_in_a_gzip_stream_are_an_error_and_nothing_else(whol
 
 
 @one
-def test_what_was_whole_before_the_damage_is_still_given(whole: bytes, path: Path) -> None:
+def test_collections_before_the_damage_are_read(whole: bytes, path: Path) -> None:
     found, _ = snapshots_before_the_error(put(path, whole[: whole.rindex(b'{"end"')]))
     assert len(found) == 2
 

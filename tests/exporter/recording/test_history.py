@@ -66,7 +66,7 @@ def answer(collector: str, columns: list[str], *rows: tuple[Any, ...]) -> Answer
 
 
 def keep(state: State, *collections: float, session: bool = True) -> None:
-    """Tell a state of collections at these times, each with another uptime."""
+    """Give a state collections at these times, each with another uptime."""
     if session:
         state.session(SERVER, "a@b")
     for at in collections:
@@ -90,10 +90,10 @@ def files(folder: Path, pattern: str = "*.jsonl.gz") -> list[Path]:
     return sorted((folder / "state").glob(pattern))
 
 
-# What comes back
+# What is read back
 
 
-def test_what_was_kept_comes_back(open_state: Callable[..., State], clock: Clock) -> None:
+def test_the_stored_history_is_read_back(open_state: Callable[..., State], clock: Clock) -> None:
     with open_state() as state:
         assert state.take_past() == ()
         keep(state, NOW, NOW + 10, NOW + 20)
@@ -104,7 +104,7 @@ def test_what_was_kept_comes_back(open_state: Callable[..., State], clock: Clock
     assert (state.report.failures, state.report.damaged) == (0, 0)
 
 
-def test_what_is_not_yet_written_is_written_at_the_end(open_state: Callable[..., State], tmp_path: Path) -> None:
+def test_the_rest_is_written_at_the_end(open_state: Callable[..., State], tmp_path: Path) -> None:
     with open_state(period=60.0) as state:
         keep(state, NOW - 20, NOW - 10)
         assert files(tmp_path) == []
@@ -130,7 +130,7 @@ async def test_the_history_of_a_real_server_is_the_same_after_a_restart(watched:
     assert len(files(tmp_path)) >= 4
     found = State(tmp_path / "state", target.address).take_past()
     assert len(found) == 4
-    # The sidecar's own count begins anew with each start of it.
+    # The sidecar's own count restarts at each start.
     assert [snapshot.with_section(PARALLEL_READERS, None) for snapshot in found] == [
         snapshot.with_section(PARALLEL_READERS, None) for snapshot in sampler.history
     ]
@@ -185,10 +185,10 @@ def test_statements_of_clients_are_not_written(open_state: Callable[..., State],
     assert b"secret" not in gzip.decompress(file.read_bytes())
 
 
-# What does not
+# What is left out
 
 
-def test_the_history_of_another_server_is_another(open_state: Callable[..., State]) -> None:
+def test_another_server_has_another_history(open_state: Callable[..., State]) -> None:
     for address, at in ((ADDRESS, NOW - 20), ("db2:3306", NOW - 10)):
         with open_state(address) as state:
             assert state.take_past() == ()
@@ -196,7 +196,7 @@ def test_the_history_of_another_server_is_another(open_state: Callable[..., Stat
     assert (times(open_state()), times(open_state("db2:3306"))) == ([NOW - 20], [NOW - 10])
 
 
-def test_what_is_too_old_is_deleted(open_state: Callable[..., State], clock: Clock, tmp_path: Path) -> None:
+def test_old_files_are_deleted(open_state: Callable[..., State], clock: Clock, tmp_path: Path) -> None:
     with open_state(seconds=100.0) as state:
         keep(state, NOW - 150, NOW - 90, NOW)
     assert len(files(tmp_path)) == 2
@@ -219,13 +219,13 @@ def test_the_folder_does_not_grow_beyond_its_bound(open_state: Callable[..., Sta
     assert one * 5 < held <= one * 7.5
 
 
-def test_what_came_before_the_clock_was_set_back_is_left_out(open_state: Callable[..., State]) -> None:
+def test_snapshots_before_the_clock_was_set_back_are_left_out(open_state: Callable[..., State]) -> None:
     with open_state() as state:
         keep(state, NOW - 20, NOW - 10, NOW - 100, NOW - 90)
     assert times(open_state()) == [NOW - 100, NOW - 90]
 
 
-def test_what_is_to_come_is_left_out(open_state: Callable[..., State]) -> None:
+def test_snapshots_of_the_future_are_left_out(open_state: Callable[..., State]) -> None:
     with open_state() as state:
         keep(state, NOW - 10, NOW + 1000)
     assert times(open_state()) == [NOW - 10]
@@ -272,7 +272,7 @@ def test_few_damaged_files_are_kept(open_state: Callable[..., State], tmp_path: 
     assert files(tmp_path) == []
 
 
-def test_what_a_crash_left_half_written_is_deleted(open_state: Callable[..., State], tmp_path: Path) -> None:
+def test_files_half_written_at_a_crash_are_deleted(open_state: Callable[..., State], tmp_path: Path) -> None:
     with open_state() as state:
         keep(state, NOW)
     [file] = files(tmp_path)
@@ -343,10 +343,10 @@ def test_only_its_owner_may_read_it(open_state: Callable[..., State], tmp_path: 
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
-# Recordings that go on
+# Recordings that continue
 
 
-def test_a_recording_that_goes_on_with_another_session_begins_anew(tmp_path: Path) -> None:
+def test_a_recording_that_continues_another_session_starts_empty(tmp_path: Path) -> None:
     def written(name: str, write: Callable[[Recorder], None]) -> Path:
         path = tmp_path / name
         with Recorder(path) as recorder:

@@ -49,7 +49,7 @@ def test_a_source_that_failed_last_time_is_unknown_and_not_stale(assembler: Asse
 
 
 @pytest.mark.parametrize("failure", ["deadline", "failed"])
-def test_for_a_scrape_it_is_as_it_was_read_last_for_a_while(assembler: Assembler, failure: Failure) -> None:
+def test_a_scrape_gets_the_last_value_for_a_limited_time(assembler: Assembler, failure: Failure) -> None:
     assembler.take(Answer("variables", 10.0, 0.5, SETTINGS))
     assembler.take(Answer("variables", 40.0, 6.0, (), failure, "too slow"))
     served = assembler.snapshot(50.0, stale=True)
@@ -64,7 +64,7 @@ def test_for_a_scrape_it_is_as_it_was_read_last_for_a_while(assembler: Assembler
 
 
 @pytest.mark.parametrize("by", [3600.0, -3600.0])
-def test_what_was_read_is_no_older_for_a_clock_that_is_set(assembler: Assembler, by: float) -> None:
+def test_setting_the_clock_does_not_age_a_section(assembler: Assembler, by: float) -> None:
     assembler.take(Answer("variables", 10_000.0, 0.5, SETTINGS))
     assembler.take(Answer("status", 10_002.0 + by, 0.5, UPTIME))  # after it was set
     assembler.clock_set(10_003.0 + by, by)
@@ -72,7 +72,7 @@ def test_what_was_read_is_no_older_for_a_clock_that_is_set(assembler: Assembler,
 
 
 @pytest.mark.parametrize("failure", ["privilege", "disabled", "absent", "unreadable"])
-def test_what_is_no_longer_to_be_had_is_not_served_either(assembler: Assembler, failure: Failure) -> None:
+def test_a_source_that_is_gone_for_good_is_not_served(assembler: Assembler, failure: Failure) -> None:
     assembler.take(Answer("variables", 10.0, 0.5, SETTINGS))
     assembler.take(Answer("variables", 11.0, 0.5, (), failure, "no"))
     assert assembler.snapshot(12.0, stale=True)[VARIABLES] is None
@@ -101,7 +101,7 @@ def test_an_answer_that_cannot_be_parsed_fails_its_collector_and_no_other(
     assert snapshot[VARIABLES] is not None
 
 
-def test_an_answer_that_says_the_same_makes_the_same_object(assembler: Assembler) -> None:
+def test_an_equal_answer_gives_the_same_object(assembler: Assembler) -> None:
     assembler.take(Answer("status", 3.0, 0.5, UPTIME))
     first = assembler.snapshot(3.0)
     assembler.take(Answer("status", 4.0, 0.5, (Rows.of(["Variable_name", "Value"], [["Uptime", "7"]]),)))
@@ -110,7 +110,7 @@ def test_an_answer_that_says_the_same_makes_the_same_object(assembler: Assembler
     assert second.outcomes["status"].at == 4.0
 
 
-def test_what_is_taken_later_does_not_change_a_snapshot(assembler: Assembler) -> None:
+def test_a_later_answer_does_not_change_a_snapshot(assembler: Assembler) -> None:
     assembler.take(Answer("status", 3.0, 0.5, UPTIME))
     snapshot = assembler.snapshot(3.0)
     assembler.take(Answer("status", 4.0, 0.5, (), "failed"))
@@ -126,7 +126,7 @@ def test_samples_of_the_readers_are_summed(assembler: Assembler) -> None:
     assert (section.threads, section.thread_seconds, section.reads_observed) == (4, 4.0, 1)
 
 
-def test_readers_that_could_not_be_looked_at_are_unknown(assembler: Assembler) -> None:
+def test_readers_that_could_not_be_sampled_are_unknown(assembler: Assembler) -> None:
     assembler.take(Answer("parallel_readers", 3.0, 0.0, THREADS))
     assembler.take(Answer("parallel_readers", 3.5, 0.0, (), "failed", "gone"))
     assert assembler.snapshot(5.0)[PARALLEL_READERS] is None

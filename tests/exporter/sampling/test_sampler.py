@@ -80,7 +80,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def account(server: Server, ask: Ask) -> Target:
-    """One that may do everything and that nobody else uses."""
+    """A new account with all privileges."""
     user = f"sampler{time.monotonic_ns() % 10**9}"
     ask(server, f"CREATE USER {user}@localhost", f"GRANT ALL ON *.* TO {user}@localhost")
     return replace(from_dsn(server.dsn), user=user)
@@ -121,7 +121,7 @@ async def test_what_needs_performance_schema_is_disabled_where_that_is_off(
 
 
 @one
-async def test_however_many_ask_there_is_one_collection(server: Server, watch: Watch) -> None:
+async def test_concurrent_callers_share_one_collection(server: Server, watch: Watch) -> None:
     counts = Counts()
     sampler = watch(server, keep=counts)
     snapshots = await asyncio.gather(*(sampler.collect() for _ in range(100)))
@@ -132,7 +132,7 @@ async def test_however_many_ask_there_is_one_collection(server: Server, watch: W
 
 
 @one
-async def test_who_takes_a_recent_one_starts_no_collection(server: Server, watch: Watch) -> None:
+async def test_a_recent_snapshot_needs_no_new_collection(server: Server, watch: Watch) -> None:
     now = 1000.0
     counts = Counts()
     sampler = watch(server, keep=counts, clock=lambda: now)
@@ -154,7 +154,7 @@ async def test_a_clock_that_is_set_back_does_not_make_an_old_one_recent(server: 
 
 
 @one
-async def test_one_who_gives_up_waiting_does_not_spoil_it_for_the_others(server: Server, watch: Watch) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_collection_for_others(server: Server, watch: Watch) -> None:
     sampler = watch(server)
     impatient, patient = (asyncio.create_task(sampler.collect()) for _ in range(2))
     await asyncio.sleep(0)
@@ -177,7 +177,7 @@ async def test_the_history_is_bounded(server: Server, watch: Watch) -> None:
 
 
 @one
-async def test_who_looks_more_often_makes_the_history_no_shorter(server: Server, watch: Watch) -> None:
+async def test_frequent_collections_do_not_shorten_the_history(server: Server, watch: Watch) -> None:
     now = [1_700_000_000.0]
     sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
     for _ in range(31):
@@ -188,7 +188,7 @@ async def test_who_looks_more_often_makes_the_history_no_shorter(server: Server,
 
 
 @one
-async def test_costly_sources_are_asked_less_often(server: Server, watch: Watch) -> None:
+async def test_costly_sources_are_read_less_often(server: Server, watch: Watch) -> None:
     counts = Counts()
     sampler = watch(server, keep=counts)
     snapshots = [await sampler.collect() for _ in range(3)]
@@ -270,7 +270,7 @@ async def test_one_session_is_enough_where_there_may_be_no_two(
 
 
 @one
-async def test_a_scrape_asks_only_what_is_quick_and_has_the_rest_as_it_was(server: Server, watch: Watch) -> None:
+async def test_a_scrape_runs_quick_collectors_only(server: Server, watch: Watch) -> None:
     counts = Counts()
     now = 1_700_000_000.0
     sampler = watch(server, keep=counts, clock=lambda: now)
@@ -288,7 +288,7 @@ async def test_a_scrape_asks_only_what_is_quick_and_has_the_rest_as_it_was(serve
 
 
 @one
-async def test_a_scrape_does_not_wait_for_what_is_slow(server: Server, watch: Watch) -> None:
+async def test_a_scrape_does_not_wait_for_slow_collectors(server: Server, watch: Watch) -> None:
     sampler = watch(server)
     await sampler.collect()
     with server.connect() as connection, connection.cursor() as cursor:
@@ -340,7 +340,7 @@ async def test_a_restart_is_survived_and_seen_and_recorded(
     then, now = before[STATUS], after[STATUS]
     assert then is not None
     assert now is not None
-    # The uptime fell: by it, the server started later than it had before. It is in whole seconds.
+    # The uptime fell: the server started later than before. Uptime is in whole seconds.
     assert after.at - now["uptime"] > before.at - then["uptime"] + 1
     assert failures(after) == failures(before)
     assert sampler.problem is None
@@ -506,7 +506,7 @@ def test_there_is_no_grant_for_what_needs_none() -> None:
 # Own cost
 
 
-async def test_its_own_cost_is_known_and_grows(watched: Server, watch: Watch) -> None:
+async def test_the_samplers_own_cost_grows(watched: Server, watch: Watch) -> None:
     sampler = watch(watched)
     costs = [(await sampler.collect())[SERVER_TIME] for _ in range(3)]
     assert all(cost is not None for cost in costs)

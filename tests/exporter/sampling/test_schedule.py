@@ -52,7 +52,7 @@ def test_a_period_counts_from_the_beginning_of_a_run(clock: Clock) -> None:
     assert pause(schedule, clock, SELDOM) == 29.0
 
 
-def test_what_takes_long_comes_less_often(clock: Clock) -> None:
+def test_a_slow_collector_runs_less_often(clock: Clock) -> None:
     schedule = Schedule(clock)
     schedule.ran(SELDOM, 4.0, None)
     assert pause(schedule, clock, SELDOM) == 4.0 / SHARE - 4.0 == 76.0
@@ -72,16 +72,14 @@ def test_one_that_misses_its_deadline_rests_twice_as_long_each_time(clock: Clock
 
 
 @pytest.mark.parametrize(("failure", "seconds"), [("absent", 30), ("disabled", 30), ("failed", 0), ("privilege", 0)])
-def test_what_may_be_cured_at_any_time_is_tried_at_the_next_collection(
-    clock: Clock, failure: Failure, seconds: float
-) -> None:
+def test_a_curable_failure_is_retried_at_the_next_collection(clock: Clock, failure: Failure, seconds: float) -> None:
     schedule = Schedule(clock)
     schedule.ran(SELDOM, 0.0, failure)
     assert pause(schedule, clock, SELDOM) == seconds
 
 
 @pytest.mark.parametrize("failure", [None, "deadline", "failed", "privilege"])
-def test_what_holds_up_a_server_is_rare_whatever_happens(clock: Clock, failure: Failure | None) -> None:
+def test_collectors_that_burden_a_server_stay_rare(clock: Clock, failure: Failure | None) -> None:
     schedule = Schedule(clock)
     schedule.ran(RARE, 0.0, failure)
     schedule.clear()

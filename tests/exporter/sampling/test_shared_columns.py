@@ -23,7 +23,7 @@ from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import CAPTURES
 
 SNAPSHOTS = 361
-"""An hour, one every ten seconds."""
+"""One hour, one snapshot every ten seconds."""
 BUSY_TABLES = 100
 LARGEST_HISTORY = 8 * 2**20
 
@@ -40,7 +40,7 @@ mappings = st.dictionaries(keys, items, max_size=6)
 
 
 @given(st.lists(mappings, max_size=5))
-def test_a_compact_mapping_is_equal_to_the_dictionary_and_in_its_order(some: list[dict[Any, Any]]) -> None:
+def test_a_shared_mapping_equals_the_dictionary_and_keeps_its_order(some: list[dict[Any, Any]]) -> None:
     before: Mapping[Any, Any] | None = None
     made = []
     for plain in some:
@@ -80,7 +80,7 @@ def test_keys_are_kept_once_whatever_their_order() -> None:
         assert {id(key) for key in made} <= {id(key) for key in first}
 
 
-def test_the_newest_of_several_columns_are_shared_where_they_are_as_they_were() -> None:
+def test_unchanged_columns_are_shared() -> None:
     first = share({"a": CountStatement(1, 1.0, 0, 0), "b": CountStatement(2, 2.0, 0, 0)})
     second = share({"a": CountStatement(5, 5.0, 0, 0), "b": CountStatement(6, 6.0, 0, 0)}, first)
     assert isinstance(first, SharedColumns)
@@ -92,7 +92,7 @@ def test_the_newest_of_several_columns_are_shared_where_they_are_as_they_were() 
 
 
 def busy(names: list[Table], number: int) -> Iterator[Answer]:
-    """What performance_schema says of tables that are all read, scanned and counted between two collections."""
+    """performance_schema's rows for tables that are all read, scanned and counted between two collections."""
     counts = [(table, number * 1000 + place * 7) for place, table in enumerate(names)]
     files = [(f"./{t.schema}/{t.table}.ibd", n, n << 14, n << 33, "./") for t, n in counts]
     digests = [(t.schema, f"SELECT COUNT ( * ) FROM `{t.table}`", n, n << 34, n << 9) for t, n in counts]
@@ -109,7 +109,7 @@ def answer(collector: str, number: int, columns: list[str], rows: list[tuple[Any
 
 
 def others(last: Snapshot, number: int) -> Iterator[Answer]:
-    """The server's counters of a real server, all of which have moved."""
+    """A real server's counters, all of which have changed."""
     rows = [(name, value + number) for name, value in (last[STATUS] or {}).items()]
     yield answer("status", number, ["variable_name", "value"], [(name, str(value)) for name, value in rows])
     counters = [(name, value + number) for name, value in (last[INNODB_METRICS] or {}).items()]
