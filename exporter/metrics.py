@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["gauge", "counter", "info", "unknown"]
+MetricType = Literal["gauge", "counter", "info", "unknown"]
 
 Sample = tuple[str, tuple[str, ...], float]
 """A metric's name, its label values in the order of its Spec, and the value."""
@@ -19,7 +19,7 @@ class Spec:
     """
 
     name: str
-    kind: Kind
+    kind: MetricType
     help: str
     labels: tuple[str, ...] = ()
     unit: str = ""

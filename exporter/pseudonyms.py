@@ -7,9 +7,9 @@ from typing import Literal
 
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename, from_quoted, logical_table
 
-Kind = Literal["schema", "table", "partition", "index", "column", "user", "host"]
+NameKind = Literal["schema", "table", "partition", "index", "column", "user", "host"]
 
-_OF_THE_SERVER: dict[Kind, frozenset[str]] = {
+_OF_THE_SERVER: dict[NameKind, frozenset[str]] = {
     "schema": frozenset(SYSTEM_SCHEMAS),
     "index": frozenset({"primary", "gen_clust_index", "fts_doc_id_index"}),
     "column": frozenset({"db_row_id", "db_trx_id", "db_roll_ptr", "fts_doc_id"}),
@@ -25,10 +25,10 @@ class Pseudonyms:
     """Pseudonyms are random, so that nobody can find a name by trying likely ones."""
 
     def __init__(self) -> None:
-        self._by_name: dict[tuple[Kind, str], str] = {}
+        self._by_name: dict[tuple[NameKind, str], str] = {}
         self._used: set[str] = set()
 
-    def name(self, kind: Kind, name: str) -> str:
+    def name(self, kind: NameKind, name: str) -> str:
         """The pseudonym of a name. Names that the server itself gives and the empty name are kept."""
         if not name or name.lower() in _OF_THE_SERVER.get(kind, ()):
             return name
@@ -37,7 +37,7 @@ class Pseudonyms:
             self._by_name[kind, name] = prefix + self._new(kind)
         return self._by_name[kind, name]
 
-    def _new(self, kind: Kind) -> str:
+    def _new(self, kind: NameKind) -> str:
         while (pseudonym := f"{kind}_{secrets.token_hex(4)}") in self._used:
             pass
         self._used.add(pseudonym)

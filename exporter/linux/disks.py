@@ -13,7 +13,7 @@ _IO_TICKS, _TIME_IN_QUEUE = 9, 10  # of a device's stat file (Documentation/bloc
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
+class FolderStorage:
     """The disks; the fields are those of exporter.collectors.machine.Machine."""
 
     filesystem: str
@@ -24,7 +24,7 @@ class Storage:
     queue_seconds: float | None
 
 
-def under(root: Path, pid: int, folder: str) -> Storage | None:
+def under(root: Path, pid: int, folder: str) -> FolderStorage | None:
     """The storage of a folder, by its path in the process's view; None if the process's mounts cannot be read."""
     path = PurePosixPath(folder)
     held = [each for each in files.mounts(root / "proc" / str(pid) / "mountinfo") if path.is_relative_to(each.point)]
@@ -35,12 +35,12 @@ def under(root: Path, pid: int, folder: str) -> Storage | None:
     device = _device(root, mount)
     if device is None:
         lack = f"the data folder is on {mount.filesystem}, whose block device cannot be told"
-        return Storage(mount.filesystem, None, lack, None, None, None)
+        return FolderStorage(mount.filesystem, None, lack, None, None, None)
     disks = list(_disks(device, set()))
     rotating = [files.integer(disk / "queue/rotational") for disk in disks]
     known = [flag for flag in rotating if flag is not None]
     stats = [(files.text(disk / "stat") or "").split() for disk in disks]
-    return Storage(
+    return FolderStorage(
         filesystem=mount.filesystem,
         device=", ".join(disk.name for disk in disks),
         source="block device of the data folder",

@@ -56,6 +56,7 @@ async def test_the_exposed_pages_are_those_in_the_pool(
         )
         # The server counts leaf pages only; the index has a root page and a page or two between.
         assert 0 <= pages - resident[workloads.SCHEMA, "measured", index] <= 3, index
+    ask(watched, f"DROP TABLE {workloads.SCHEMA}.measured")
     assert resident["", "", "__other__"] >= 0
 
 

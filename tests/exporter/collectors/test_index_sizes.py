@@ -182,6 +182,7 @@ async def test_the_exposed_sizes_are_those_of_the_statistics(
         "SELECT database_name, table_name, index_name, stat_value FROM mysql.innodb_index_stats"
         f" WHERE stat_name = 'size' AND database_name = '{workloads.SCHEMA}' AND table_name = 'measured'",
     )
+    ask(watched, f"DROP TABLE {workloads.SCHEMA}.measured")
     assert {tuple(name): pages for *name, pages in rows} == {
         name: pages for name, pages in sizes.items() if name[:2] == (workloads.SCHEMA, "measured")
     }

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -46,8 +46,8 @@ def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> N
 
 
 @pytest.fixture(scope="module")
-def kinds(server: Server, ask: Ask) -> Server:
-    """A server with tables that have every kind of index."""
+def kinds(server: Server, ask: Ask) -> Iterator[Server]:
+    """A server with tables that have every kind of index; dropped at the end."""
     ask(
         server,
         f"DROP DATABASE IF EXISTS `{SCHEMA}`",
@@ -62,7 +62,8 @@ def kinds(server: Server, ask: Ask) -> Server:
         " PARTITION BY HASH (id) PARTITIONS 2",
         "ANALYZE TABLE plain, wide, bare, parts",
     )
-    return server
+    yield server
+    ask(server, f"DROP DATABASE `{SCHEMA}`")
 
 
 def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: Server, fetch: Fetch) -> None:
