@@ -10,8 +10,9 @@ import ssl
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import Any
 
-import httpx
+import httpcore
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
 from advisor.alerting.alert import Alert
@@ -32,6 +33,8 @@ _FIRST_PAUSE = 1.0
 _ERROR_PAUSE = 5.0
 """Seconds after an unexpected error."""
 _RETRIED = (408, 425, 429)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_KEPT_OPEN_SECONDS = 5.0
 _LOGGED = 300  # characters of an answer at most
 
 
@@ -73,7 +76,7 @@ class Alertmanager:
         self._filled = asyncio.Event()
         self._trouble: str | None = None  # its kind
         self._since = 0.0
-        self._client: tuple[ClientSettings, httpx.AsyncClient] | None = None
+        self._pool: tuple[ClientSettings, httpcore.AsyncConnectionPool] | None = None
 
     @property
     def waiting(self) -> int:
@@ -106,8 +109,8 @@ class Alertmanager:
                     log.exception("Alertmanager %s: an unexpected error", self.url)
                     await asyncio.sleep(self._error_pause)
         finally:
-            if self._client:
-                await self._client[1].aclose()
+            if self._pool:
+                await self._pool[1].aclose()
 
     async def _empty(self, retrying: AsyncRetrying) -> None:
         taken = True
@@ -146,34 +149,36 @@ class Alertmanager:
         """The status of the answer, None if there is none, and in words what is wrong."""
         settings = self._settings()
         content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
-        extensions = {"sni_hostname": settings.server_name} if settings.server_name else {}
+        extensions: dict[str, Any] = {
+            "timeout": dict.fromkeys(("connect", "read", "write", "pool"), settings.timeout),
+            **({"sni_hostname": settings.server_name} if settings.server_name else {}),
+        }
         try:
-            # The client's own timeout limits each step, and an answer that drips has many steps.
+            # httpcore's timeout limits each step, and an answer that drips has many steps.
             async with asyncio.timeout(2 * settings.timeout):
-                client = await self._connected(settings)
-                async with client.stream("POST", self.url + PATH, content=content, extensions=extensions) as answer:
+                connections = await self._connections(settings)
+                async with connections.stream(
+                    "POST", self.url + PATH, headers=_headers(settings), content=content, extensions=extensions
+                ) as answer:
                     said = await _beginning(answer)
-        except (TimeoutError, httpx.TimeoutException):
+        except (TimeoutError, httpcore.TimeoutException):
             return None, f"no answer within {settings.timeout:g} s"
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
             return None, _reason(error)
-        if answer.is_redirect:
+        if answer.status in _REDIRECTS:
             said = "redirects are not followed"
-        return answer.status_code, f"{answer.status_code} {answer.reason_phrase}" + (f": {said}" if said else "")
+        status = f"{answer.status} {answer.extensions.get('reason_phrase', b'').decode('ascii', 'replace')}".strip()
+        return answer.status, status + (f": {said}" if said else "")
 
-    async def _connected(self, settings: ClientSettings) -> httpx.AsyncClient:
-        """The client with these settings."""
-        if self._client and self._client[0] is settings:
-            return self._client[1]
-        if self._client:
-            await self._client[1].aclose()
-        headers = {"Content-Type": "application/json", "User-Agent": f"innodb-advisor/{__version__}"}
-        if settings.authorization:
-            headers["Authorization"] = settings.authorization
-        # No proxies and no logins from the environment.
-        client = httpx.AsyncClient(verify=settings.tls, headers=headers, timeout=settings.timeout, trust_env=False)
-        self._client = settings, client
-        return client
+    async def _connections(self, settings: ClientSettings) -> httpcore.AsyncConnectionPool:
+        """The connections with these settings; unlike other clients httpcore takes no proxy from the environment."""
+        if self._pool and self._pool[0] is settings:
+            return self._pool[1]
+        if self._pool:
+            await self._pool[1].aclose()
+        pool = httpcore.AsyncConnectionPool(settings.tls, keepalive_expiry=_KEPT_OPEN_SECONDS)
+        self._pool = settings, pool
+        return pool
 
     def _say(self, trouble: str, message: str, said: str) -> None:
         """Log each kind of trouble once, until an attempt succeeds."""
@@ -184,10 +189,15 @@ class Alertmanager:
             log.warning(f"Alertmanager %s: {message}", self.url, said)  # noqa: G004 - a constant with a place for the reason
 
 
-async def _beginning(answer: httpx.Response) -> str:
+def _headers(settings: ClientSettings) -> list[tuple[str, str]]:
+    headers = [("Content-Type", "application/json"), ("User-Agent", f"innodb-advisor/{__version__}")]
+    return [*headers, ("Authorization", settings.authorization)] if settings.authorization else headers
+
+
+async def _beginning(answer: httpcore.Response) -> str:
     """The beginning of an answer. A short one is read to its end, so that the connection can be used again."""
     read = bytearray()
-    async for part in answer.aiter_raw():
+    async for part in answer.aiter_stream():
         read += part
         if len(read) > 4 * _LOGGED:
             break

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import ipaddress
-import logging
 import re
-import socket
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +12,12 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
+from advisor.cli.lazy import load
 from advisor.cli.options import SourceOptions
 from advisor.cli.parameters import Duration
 
-if TYPE_CHECKING:  # HTTP's client and TLS are loaded where alerts are sent, and nowhere else
+if TYPE_CHECKING:  # only sidecars that send alerts load the HTTP client and TLS
     from advisor.alerting.notifier import Notifier
-    from exporter.connection.target import Target
-
-log = logging.getLogger(__name__)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -115,28 +108,8 @@ class Alerting:
             return None
         if where.recording:
             raise click.UsageError("--alertmanager needs a server, not a recording: an alert is about what happens now")
-        _load_client()
-        from advisor.alerting.client import client_settings  # noqa: PLC0415
-        from advisor.alerting.delivery import Alertmanager  # noqa: PLC0415 - as above
-        from advisor.alerting.notifier import Notifier  # noqa: PLC0415
-
-        for chatty in ("httpx", "httpcore"):  # a line for each request, and its headers
-            logging.getLogger(chatty).setLevel(logging.WARNING)
-        settings = client_settings(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
-        for url in self.urls:
-            if (
-                settings.content.authorization
-                and url.startswith("http:")
-                and not _is_local(urlsplit(url).hostname or "")
-            ):
-                log.warning("the login for Alertmanager goes over the network in the clear: %s has no TLS", url)
-        return Notifier(
-            [Alertmanager(url, lambda: settings.content) for url in self.urls],
-            settings,
-            instance=self.instance or _instance(where.server()),
-            external_url=self.external_url or f"{scheme}://{socket.gethostname()}:{port}",
-            resend_seconds=self.resend_seconds,
-        )
+        notifier: Notifier = load("advisor.cli.actions.alerting.notifier")(self, where.server(), scheme, port)
+        return notifier
 
 
 def alerting_options(command: Command) -> Command:
@@ -202,24 +175,3 @@ def alerting_options(command: Command) -> Command:
     for option in reversed(options):
         with_alerting = option(with_alerting)
     return with_alerting  # type: ignore[return-value]
-
-
-def _load_client() -> None:
-    """Load httpx without its command line, which brings rich and pygments, 3 MiB of them."""
-    if "httpx" not in sys.modules:
-        sys.modules["httpx._main"] = None  # type: ignore[assignment]  # what makes importing it fail; httpx goes on
-        importlib.import_module("httpx")
-        del sys.modules["httpx._main"]
-
-
-def _instance(server: Target) -> str:
-    if server.socket or _is_local(server.host):
-        return f"{socket.gethostname()}:{server.port}"
-    return server.address
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from advisor.files import yaml_file
 from advisor.files.sizes import size
 from advisor.rules.suppression import Suppression
-from exporter.collectors.machine import MACHINE, Machine
-from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
+from exporter.snapshot import ConfiguredMachine, Storage
 
-_OF_THE_SERVER = ("INNODB_METRICS cpu_n", "thread_pool_size")
-"""Sources that say how many cores the server found, which is no quota: what was told is better."""
 _SHAPE = "a configuration is a mapping with server, suppress, rules"
 
 
@@ -41,20 +37,6 @@ class ServerMachine(_Part):
     def configured(self) -> ConfiguredMachine:
         """As the sampler takes it."""
         return ConfiguredMachine(self.cores, self.memory, self.storage)
-
-    def told(self, snapshot: Snapshot) -> Snapshot:
-        """A recorded snapshot with what was told where nothing better was seen, as the sampler would have taken it."""
-        if self == ServerMachine():
-            return snapshot
-        seen = snapshot[MACHINE] or Machine()
-        told: dict[str, Any] = {}
-        if self.cores is not None and (seen.cores is None or seen.cores_source in _OF_THE_SERVER):
-            told |= {"cores": self.cores, "cores_source": "configuration"}
-        if self.memory is not None and seen.memory_bytes is None:
-            told |= {"memory_bytes": self.memory, "memory_source": "configuration"}
-        if self.storage is not None:
-            told["storage_configured"] = self.storage
-        return snapshot.with_section(MACHINE, dataclasses.replace(seen, **told))
 
 
 class Configuration(_Part):

@@ -7,8 +7,9 @@ The sidecar's own limits are never used: the files describe the process at the o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from exporter.anonymisation import name_value_pairs
 from exporter.collectors.base import Collector, HostContext, LabelledValue, SnapshotMetric, Unavailable, optional
@@ -16,13 +17,14 @@ from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.linux import disks, files, limits, process
 from exporter.rows import Rows, Value, count, number, text
 from exporter.server import Server
-from exporter.snapshot import Snapshot, Storage
+from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
 # AUTO: not set, so that it is the number of processors that the server found (seen with 10.5, 10.11 and 11.8).
 SQL = (
     "SELECT GLOBAL_VALUE AS processors FROM information_schema.SYSTEM_VARIABLES"
     " WHERE VARIABLE_NAME = 'THREAD_POOL_SIZE' AND GLOBAL_VALUE_ORIGIN = 'AUTO'"
 )
+_SERVER_COUNTS = _MYSQL_COUNT, _MARIADB_COUNT = "INNODB_METRICS cpu_n", "thread_pool_size"
 ABSENT = Unavailable(
     "absent",
     "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
@@ -74,18 +76,33 @@ def read(results: Sequence[Rows], host: HostContext) -> Rows | Unavailable:
     """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
     pid = process.find(host.root, host.peer, files.whole(host.known.setting("port")))
     found = {} if pid is None else _of_process(host, pid)
-    configured = host.configured
     if "cores" not in found:
-        found |= _from_server(results, host) if configured.cores is None else _configured("cores", configured.cores)
-    if "memory_bytes" not in found and configured.memory_bytes is not None:
-        found |= _configured("memory", configured.memory_bytes, "memory_bytes")
-    if configured.storage is not None:
-        found["storage_configured"] = configured.storage
+        found |= _from_server(results, host)
+    found |= _configured(host.configured, found.get)
     return Rows(("name", "value"), tuple(found.items())) if found else ABSENT
 
 
-def _configured(what: str, value: float, name: str | None = None) -> dict[str, Value]:
-    return {name or what: value, f"{what}_source": "configuration"}
+def configure(snapshot: Snapshot, configured: ConfiguredMachine) -> Snapshot:
+    """A recorded snapshot with the machine that the sampler would have found under this configuration."""
+    seen = snapshot[MACHINE] or Machine()
+    values = _configured(configured, lambda name: getattr(seen, name))
+    return snapshot.with_section(MACHINE, replace(seen, **values)) if values else snapshot
+
+
+def _configured(configured: ConfiguredMachine, seen: Callable[[str], Value]) -> dict[str, Any]:
+    """The fields of Machine that the configuration decides.
+
+    What was read from the process's files wins over the configuration. The configuration wins over the processors that
+    the server counted, which say nothing of a CPU quota.
+    """
+    found: dict[str, Any] = {}
+    if configured.cores is not None and (seen("cores") is None or seen("cores_source") in _SERVER_COUNTS):
+        found |= {"cores": configured.cores, "cores_source": "configuration"}
+    if configured.memory_bytes is not None and seen("memory_bytes") is None:
+        found |= {"memory_bytes": configured.memory_bytes, "memory_source": "configuration"}
+    if configured.storage is not None:
+        found["storage_configured"] = configured.storage
+    return found
 
 
 def _of_process(host: HostContext, pid: int) -> dict[str, Value]:
@@ -124,10 +141,10 @@ def _from_server(results: Sequence[Rows], host: HostContext) -> dict[str, Value]
     """Cores as the server counted them."""
     # The counter is off by default, and 0 for some seconds after it was enabled (seen on 9.7.4).
     if counted := (host.known[INNODB_METRICS] or {}).get("cpu_n"):
-        return {"cores": counted, "cores_source": "INNODB_METRICS cpu_n"}
+        return {"cores": counted, "cores_source": _MYSQL_COUNT}
     for row in results[0] if results else ():
         if processors := number(row["processors"]):
-            return {"cores": processors, "cores_source": "thread_pool_size"}
+            return {"cores": processors, "cores_source": _MARIADB_COUNT}
     return {}
 
 

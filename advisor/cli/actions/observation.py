@@ -10,6 +10,7 @@ from advisor.observe import observation
 from advisor.observe.source import Replay, window
 from advisor.observe.window import Window
 from advisor.rules.configuration import ServerMachine
+from exporter.collectors.machine import configure
 from exporter.connection.errors import ServerError
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
@@ -30,7 +31,7 @@ def snapshot_source(where: SourceOptions, interval: float, machine: ServerMachin
     if where.recording is None:
         return Sampler(where.server, interval=interval, machine=machine.configured, **options)
     replay = Replay(where.recording)
-    replay.history = [machine.told(snapshot) for snapshot in replay.history]
+    replay.history = [configure(snapshot, machine.configured) for snapshot in replay.history]
     return replay
 
 

@@ -110,7 +110,7 @@ def test_without_an_alertmanager_nothing_is_loaded_for_it(serve: Callable[..., S
     assert made(urls=()).notifier(SourceOptions.of("mysql://a@db1", None, None, None), "http", 1) is None
     sidecar = serve("--recording", capture(RECORDING), env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "advisor.cli.alerting_options" in sidecar.log()
-    assert not re.search(r"\| +(httpx|tenacity)\b", sidecar.log())
+    assert not re.search(r"\| +(httpcore|tenacity)\b", sidecar.log())
     assert "notifications" not in sidecar.get("/metrics").text
 
 

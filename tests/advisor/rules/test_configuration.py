@@ -11,9 +11,7 @@ from advisor.files.yaml_file import FileError
 from advisor.rules import configuration
 from advisor.rules.configuration import Configuration, ServerMachine
 from advisor.rules.suppression import Suppression
-from exporter.collectors.machine import MACHINE, Machine
 from exporter.snapshot import ConfiguredMachine
-from tests.advisor.building import snapshot
 
 WHOLE = """\
 server: {cores: 8, memory: 16G, storage: ssd}
@@ -84,26 +82,5 @@ def test_sixteen_hexadecimal_digits_are_a_fingerprint_and_all_else_is_a_rule() -
     assert configuration.suppression("warmup-disabled", "so") == Suppression(rule="warmup-disabled", reason="so")
 
 
-def test_the_sampler_gets_what_was_told() -> None:
+def test_the_sampler_gets_the_configured_machine() -> None:
     assert ServerMachine(cores=2, memory=1 << 30).configured == ConfiguredMachine(2.0, 1 << 30, None)
-
-
-def test_what_was_told_fills_what_a_recording_did_not_see() -> None:
-    told = ServerMachine(cores=2, memory=1 << 30, storage="hdd")
-    blind = snapshot(1)
-    assert told.told(blind)[MACHINE] == Machine(
-        cores=2,
-        cores_source="configuration",
-        memory_bytes=1 << 30,
-        memory_source="configuration",
-        storage_configured="hdd",
-    )
-    seen = snapshot(1, machine=Machine(cores=4, cores_source="cgroup cpu.max", memory_bytes=1, memory_source="x"))
-    machine = told.told(seen)[MACHINE]
-    assert machine is not None
-    assert (machine.cores, machine.memory_bytes, machine.storage_configured) == (4, 1, "hdd")
-    found = snapshot(1, machine=Machine(cores=64, cores_source="INNODB_METRICS cpu_n"))
-    machine = told.told(found)[MACHINE]
-    assert machine is not None
-    assert machine.cores == 2
-    assert ServerMachine().told(blind) is blind

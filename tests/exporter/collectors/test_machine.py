@@ -2,6 +2,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,25 @@ def test_the_configuration_fills_what_cannot_be_read(tmp_path: Path) -> None:
         storage_configured="hdd",
     )
     assert read(here(tmp_path, ConfiguredMachine(storage="ssd"))) == Machine(storage_configured="ssd")
+
+
+def test_a_recording_gets_the_configured_machine_by_the_same_precedence() -> None:
+    blind = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
+    assert machine.configure(blind, SAID)[MACHINE] == Machine(
+        cores=3.0,
+        cores_source="configuration",
+        memory_bytes=7 * GIB,
+        memory_source="configuration",
+        storage_configured="hdd",
+    )
+    of_process = Machine(cores=4, cores_source="cgroup cpu.max", memory_bytes=1, memory_source="x")
+    assert machine.configure(blind.with_section(MACHINE, of_process), SAID)[MACHINE] == replace(
+        of_process, storage_configured="hdd"
+    )
+    counted = machine.configure(blind.with_section(MACHINE, Machine(64, "INNODB_METRICS cpu_n")), SAID)[MACHINE]
+    assert counted is not None
+    assert (counted.cores, counted.cores_source) == (3.0, "configuration")
+    assert machine.configure(blind, NOTHING) is blind
 
 
 def test_without_either_the_server_is_asked_for_its_cores(tmp_path: Path) -> None:
