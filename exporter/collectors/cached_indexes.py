@@ -66,10 +66,8 @@ def parse(results: Sequence[Rows]) -> CachedIndexes:
         index = Index(schema, table, text(row["index_name"]))
         pages[index] = pages.get(index, 0) + count(row["pages"])
     ranked = sorted(pages.items(), key=lambda item: -item[1])
-    in_all = sum(pages.values())
-    if len(results) > 1:  # recordings of before have all indexes in the first
-        in_all = max(in_all, count(results[1].rows[0][0] or 0))
-    return CachedIndexes(dict(ranked[:TOP]), in_all - sum(n for _, n in ranked[:TOP]))
+    total = max(sum(pages.values()), count(results[1].rows[0][0] or 0))
+    return CachedIndexes(dict(ranked[:TOP]), total - sum(n for _, n in ranked[:TOP]))
 
 
 def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:

@@ -73,10 +73,8 @@ def queries(server: Server) -> tuple[str, ...] | Unavailable:
 def parse(results: Sequence[Rows]) -> Ddl:
     """Builds under way, and completed builds."""
     by_column = {rows.columns[0]: rows for rows in results}
-    if not by_column.keys() & {"builds", "threads"}:  # recordings of before have no builds
-        raise ValueError(f"neither builds nor threads in {sorted(by_column)}")
     threads, used, builds = (_first_count(by_column.get(name)) for name in ("threads", "bytes", "builds"))
-    spent = _first(by_column.get("builds"), 1)
+    spent = _first(by_column["builds"], 1)
     watched = any(text(row["enabled"]).upper() == "YES" for row in by_column.get("enabled", ()))
     return Ddl(
         threads=threads,

@@ -90,8 +90,6 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
     tables = {(index.schema, index.table) for index in ranked[:TOP]}
     kept = {index: sizes[index] for index in ranked if (index.schema, index.table) in tables}
     shown, in_all = (sum(size.pages for size in some.values()) for some in (kept, sizes))
-    if len(results) == 1:  # recordings of before have all indexes in the first
-        return IndexSizes(kept, in_all - shown)
     [whole] = results[1]
     return IndexSizes(kept, max(in_all, count(whole["pages"] or 0)) - shown, count(whole["tables"]))
 
@@ -100,7 +98,7 @@ def _keys(rows: Rows) -> dict[Index, tuple[str, ...]]:
     """The columns that InnoDB orders each index by, from the description of its longest n_diff_pfx."""
     found = {}
     for row in rows:
-        _, _, columns = text(row.get("longest_prefix")).partition(" ")  # a recording of before has none
+        _, _, columns = text(row["longest_prefix"]).partition(" ")
         if columns:
             index = Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
             found[index] = tuple(columns.split(","))

@@ -120,7 +120,7 @@ def of_the_schema(tables: Sequence[Table]) -> list[str]:
 
 
 def test_tables_have_their_own_names_in_the_index_sizes(named: Server, fetch: Fetch) -> None:
-    sizes = index_sizes.parse([fetch(named, index_sizes.SQL)]).sizes
+    sizes = index_sizes.parse([fetch(named, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
     assert of_the_schema([Table(index.schema, index.table) for index in sizes]) == sorted(NAMES)
 
 
@@ -135,7 +135,7 @@ def test_tables_have_their_own_names_in_the_file_reads(named: Server, fetch: Fet
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_tables_have_their_own_names_in_the_cached_indexes(named: Server, fetch: Fetch) -> None:
-    cached = cached_indexes.parse([fetch(named, CACHED_SQL)])
+    cached = cached_indexes.parse([fetch(named, sql) for sql in (CACHED_SQL, cached_indexes.ALL_SQL)])
     assert of_the_schema([Table(index.schema, index.table) for index in cached.pages]) == sorted(NAMES)
 
 
@@ -170,10 +170,11 @@ def test_a_partitioned_table_is_one_in_every_other_source(watched: Server, ask: 
         "SELECT SUM(v) FROM shop.`parts-é`",
     )
     assert len([row for row in fetch(watched, FILES_SQL) if "/shop/parts@" in str(row["file_name"])]) == 1
+    sizes = index_sizes.parse([fetch(watched, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
     found: dict[str, list[Table]] = {
         "files": list(table_files.parse([fetch(watched, FILES_SQL)])),
         "scans": list(table_scans.parse([fetch(watched, table_scans.SQL)])),
-        "sizes": [Table(i.schema, i.table) for i in index_sizes.parse([fetch(watched, index_sizes.SQL)]).sizes],
+        "sizes": [Table(index.schema, index.table) for index in sizes],
     }
     ask(watched, "DROP TABLE shop.`parts-é`")
     for source, tables in found.items():

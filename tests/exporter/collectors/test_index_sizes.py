@@ -18,7 +18,16 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
 
 SCHEMA = "sized"
-COLUMNS = ("database_name", "table_name", "index_name", "pages", "leaf_pages", "distinct_keys", "sampled_pages")
+COLUMNS = (
+    "database_name",
+    "table_name",
+    "index_name",
+    "pages",
+    "leaf_pages",
+    "distinct_keys",
+    "sampled_pages",
+    "longest_prefix",
+)
 
 
 def sizes_of(server: Server, fetch: Fetch) -> IndexSizes:
@@ -26,7 +35,10 @@ def sizes_of(server: Server, fetch: Fetch) -> IndexSizes:
 
 
 def parsed(*rows: tuple[Value, ...]) -> IndexSizes:
-    return index_sizes.parse([Rows.of(COLUMNS, rows)])
+    pages = sum(int(row[3] or 0) for row in rows)
+    tables = len({row[:2] for row in rows})
+    whole = Rows.of(["pages", "tables"], [[pages or None, tables]])
+    return index_sizes.parse([Rows.of(COLUMNS, [(*row, None) for row in rows]), whole])
 
 
 SAMPLING = 0.06
@@ -128,7 +140,8 @@ def test_an_sql_mode_of_the_server_changes_nothing(numbered: Server, fetch: Fetc
         cursor = connection.cursor()
         cursor.execute(index_sizes.SQL)
         columns = [column[0] for column in cursor.description or ()]
-        assert index_sizes.parse([Rows.of(columns, cursor.fetchall())]).sizes == before.sizes
+        rows = Rows.of(columns, cursor.fetchall())
+        assert index_sizes.parse([rows, fetch(numbered, index_sizes.ALL_SQL)]).sizes == before.sizes
     assert any(size.rows for size in before.sizes.values())
 
 
@@ -168,7 +181,7 @@ def test_the_smallest_of_many_are_summed() -> None:
 
 
 def test_an_empty_result_has_no_indexes() -> None:
-    assert parsed() == IndexSizes({}, 0)
+    assert parsed() == IndexSizes({}, 0, 0)
 
 
 async def test_the_exposed_sizes_are_those_of_the_statistics(

@@ -14,6 +14,7 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
 
 SCHEMA = "kinds of"  # a name that InnoDB's dictionary encodes
+SIZES = (index_sizes.SQL, index_sizes.ALL_SQL)
 NON_UNIQUE, UNIQUE, FULL_TEXT, SPATIAL = 0, 2, 32, 64
 FULL_TEXT_TABLES = "FTS_"
 
@@ -95,7 +96,7 @@ def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: Server, fe
 def test_the_columns_of_a_real_servers_indexes_are_known(kinds: Server, fetch: Fetch) -> None:
     found = {
         (index.table, index.index): size.columns
-        for index, size in index_sizes.parse([fetch(kinds, index_sizes.SQL)]).sizes.items()
+        for index, size in index_sizes.parse([fetch(kinds, sql) for sql in SIZES]).sizes.items()
         if index.schema == SCHEMA
     }
     assert found == {
@@ -118,11 +119,10 @@ def test_the_columns_of_a_real_servers_indexes_are_known(kinds: Server, fetch: F
 
 
 def test_columns_that_statistics_do_not_name_are_not_known() -> None:
-    columns = ["database_name", "table_name", "index_name", "pages", "leaf_pages", "distinct_keys", "sampled_pages"]
-    row: list[Any] = ["s", "t", "k", 3, 2, 1, 1]
-    for names, rows in ((columns, [row]), ([*columns, "longest_prefix"], [[*row, None]])):
-        [size] = index_sizes.parse([Rows.of(names, rows)]).sizes.values()
-        assert size == IndexSize(3, 2, None, None)
+    names = ("database_name", "table_name", "index_name", "pages", "leaf_pages", "distinct_keys", "sampled_pages")
+    largest = Rows.of([*names, "longest_prefix"], [["s", "t", "k", 3, 2, 1, 1, None]])
+    [size] = index_sizes.parse([largest, Rows.of(["pages", "tables"], [[3, 1]])]).sizes.values()
+    assert size == IndexSize(3, 2, None, None)
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
@@ -140,6 +140,6 @@ def test_a_dictionary_that_does_not_fit_is_not_read(server: Server, fetch: Fetch
     assert refused.cure == "SET GLOBAL table_definition_cache = 11000"
     settings = variables.parse([fetch(server, variables.SQL)])
     assert int(settings["table_definition_cache"]) >= 400
-    counted = index_sizes.parse([fetch(server, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)])
+    counted = index_sizes.parse([fetch(server, sql) for sql in SIZES])
     assert counted.tables is not None
     assert counted.tables >= len({(index.schema, index.table) for index in counted.sizes})
