@@ -12,9 +12,9 @@ from advisor.render import phrases
 
 NAME = "InnoDBAdvice"
 OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "schema", "table", "index", "cure", "setting"})
-"""What is not the user's to add."""
+"""Labels that users cannot add."""
 LONGEST = 16_000
-"""Characters of a description: a proxy before Alertmanager may take no more than a megabyte a request."""
+"""Characters of a description at most: a proxy before Alertmanager may limit a request to a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Alert:
 
     Attributes:
         starts_at: Unix seconds.
-        ends_at: When it is over unless it comes again, or has been since; Unix seconds.
-        generator_url: Where the finding is shown.
+        ends_at: When it expires unless it is sent again, or when it was resolved; Unix seconds.
+        generator_url: A page that shows the finding.
     """
 
     labels: Mapping[str, str]
@@ -39,7 +39,7 @@ class Alert:
         return frozenset(self.labels.items())
 
     def body(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The alert as JSON."""
         return {
             "labels": dict(self.labels),
             "annotations": dict(self.annotations),
@@ -50,21 +50,21 @@ class Alert:
 
 
 def labels_of(found: Recommendation, setting: str | None, added: Mapping[str, str]) -> dict[str, str]:
-    """What a finding is known by. Nothing in it changes while it holds, and no number is in it.
+    """The labels of a finding. They stay the same while it holds, and contain no number.
 
     Args:
         found: The finding.
-        setting: The setting that is to be changed.
+        setting: The setting to change.
         added: Labels of all alerts, ``instance`` among them.
     """
     own = {"alertname": NAME, "rule": found.rule, "severity": found.severity.value}
     known = {**added, **own, **found.subject, **({"setting": setting} if setting else {})}
-    # Alertmanager takes an empty label for one that is not there.
+    # For Alertmanager an empty label is a missing one.
     return {name: _text(value) for name, value in known.items() if value}
 
 
 def annotations_of(found: Recommendation, why: str) -> dict[str, str]:
-    """What there is to say of a finding now."""
+    """The annotations of a finding, which may change while it holds."""
     return {
         "summary": _text(found.summary),
         "description": _text(_shortened("\n".join(_description(found, why)))),
@@ -91,7 +91,7 @@ def _shortened(text: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Without what is no text, which the name of a table may hold."""
+    """Valid UTF-8: the name of a table may contain other characters."""
     return value.encode("utf-8", "replace").decode()
 
 

@@ -1,6 +1,7 @@
-"""How Alertmanagers are spoken to: the file of --alertmanager-config, as Prometheus' HTTP client configuration has it.
+"""The file of --alertmanager-config, in the format of Prometheus' HTTP client configuration.
 
-https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config; ``labels`` is an own key.
+https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config.
+The key ``labels`` is the sidecar's own.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class _Section(BaseModel):
 
 
 class _Secret(_Section):
-    """A secret that stands in the file, or in one of its own, relative to the file's folder."""
+    """A secret, in the configuration or in a file of its own, relative to the configuration's folder."""
 
     def _one_of(self, name: str) -> None:
         inline, file = getattr(self, name), getattr(self, f"{name}_file")
@@ -50,7 +51,7 @@ class BasicAuth(_Secret):
 
 
 class Authorization(_Secret):
-    """Any other Authorization header, by default a bearer token."""
+    """Another Authorization header, by default a bearer token."""
 
     type: str = Field("Bearer", pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
     credentials: str | None = Field(None, repr=False)
@@ -65,7 +66,7 @@ class Authorization(_Secret):
 
 
 class ClientTls(_Section):
-    """Whom to trust, and who one is; without ``ca_file`` the machine's own authorities are trusted."""
+    """Certificates to trust, and the sidecar's own. Without ``ca_file`` the system's authorities are trusted."""
 
     ca_file: Path | None = None
     cert_file: Path | None = None
@@ -115,9 +116,9 @@ class HttpConfig(_Section):
 
 
 def load(path: Path) -> Document[HttpConfig]:
-    """Such a file; those that it names are not looked at.
+    """Read a configuration; the files that it names are not read.
 
     Raises:
-        FileError: It cannot be read, or anything in it is wrong; no secret is in the text.
+        FileError: It cannot be read, or anything in it is wrong; the text shows no secret.
     """
     return yaml_file.read(path, HttpConfig, _SHAPE)

@@ -1,4 +1,4 @@
-"""Where in a YAML file a value stands, and a spot within it: line and column as an editor shows them."""
+"""Positions of keys and values in a YAML file: line and column as an editor shows them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _CHARACTER = re.compile(r".", re.DOTALL)
 _WHITE_ESCAPES = " \t\r\ntnvfrN_LP"
 
 
-class Places:
-    """The places in one YAML text; ``path`` in its methods is the way from the root by keys and indices."""
+class Positions:
+    """The positions in one YAML text. A ``path`` leads from the root to a value, by keys and indices."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._root = YAML(typ="rt", pure=True).compose(text)
 
     def value(self, path: Sequence[Key], line: int = 1, column: int = 1) -> tuple[int, int]:
-        """Of the value at ``path``, or of a spot within its text; of the key where the value was left empty.
+        """The position of the value at ``path``, or of a character in its text; of the key if the value is empty.
 
-        What is missing stands, if anywhere, in what holds it.
+        A missing value has the position of its closest existing parent.
         """
         key, node = self._find(path)
         if key is not None and node.start_mark.index == node.end_mark.index:
@@ -42,7 +42,7 @@ class Places:
         return position(self._text, self._index(node, text, sum(map(len, before)) + len(before) + column - 1))
 
     def key(self, path: Sequence[Key]) -> tuple[int, int]:
-        """Of the key of the value at ``path``."""
+        """The position of the key at ``path``."""
         key, node = self._find(path)
         return _shown(key or node)
 
@@ -61,9 +61,9 @@ class Places:
         return key, node
 
     def _index(self, node: ScalarNode, text: str, offset: int) -> int:
-        """Where in the file the character at ``offset`` of a scalar's text is.
+        """The index in the file of the character at ``offset`` of a scalar's text.
 
-        White space is folded, indented and continued in many ways; all else stands in the file as in the text.
+        YAML folds, indents and continues white space. All other characters are the same in the file and in the text.
         """
         wanted = sum(not character.isspace() for character in text[:offset])
         units = self._units(node)
@@ -72,7 +72,7 @@ class Places:
         return next(islice(units, wanted - 1, None), (0, node.start_mark.index))[1] if wanted else node.start_mark.index
 
     def _units(self, node: ScalarNode) -> Iterator[tuple[int, int]]:
-        """Begin and end in the file of each character of a scalar that is not white space."""
+        """Begin and end in the file of each character of a scalar; without white space."""
         begin, end = node.start_mark.index, node.end_mark.index
         properties = _PROPERTIES.match(self._text, begin, end)
         begin = properties.end() if properties else begin

@@ -1,4 +1,4 @@
-"""YAML files of a given shape: read whole, or refused with file, line and column of what is wrong."""
+"""YAML files that a pydantic model describes; errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
-from advisor.files.positions import Key, Places, position
+from advisor.files.positions import Key, Positions, position
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -32,7 +32,7 @@ _WORDS = {
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
 }
-"""What pydantic finds, in the words of a file."""
+"""Pydantic's kinds of errors, in plain words."""
 
 
 class FileError(ValueError):
@@ -48,22 +48,22 @@ class Document(Generic[Shape]):
     content: Shape
 
     def error(self, path: tuple[Key, ...], message: str, line: int = 1, column: int = 1) -> FileError:
-        """That the value at ``path``, or a spot in its text, is wrong."""
-        where = Places(self.text).value(path, line, column)
+        """An error at the value at ``path``, or at a character of its text."""
+        where = Positions(self.text).value(path, line, column)
         return _wrong(self.path, where, f"{'.'.join(map(str, path))}: {message}")
 
 
 def read(
     path: Path, shape: type[Shape], is_what: str, kinds: frozenset[str] = frozenset(), *, root: type = Mapping
 ) -> Document[Shape]:
-    """A file of this shape.
+    """Read a file of this shape.
 
     Args:
-        path: Where it is.
-        shape: What it must be.
-        is_what: The file in words, for one that is none: "a rule file is a mapping with id, …".
-        kinds: Tags of the unions in ``shape``, which pydantic names beside the keys on the way to an error.
-        root: What the file as a whole is, a mapping or a list.
+        path: The file.
+        shape: The model that it must match.
+        is_what: The message for a file with another root: "a rule file is a mapping with id, …".
+        kinds: Tags of the unions in ``shape``: pydantic puts them between the keys in the location of an error.
+        root: The type of the file's root, a mapping or a list.
 
     Raises:
         FileError: It cannot be read, or anything in it is wrong.
@@ -95,13 +95,13 @@ def read(
     try:
         return Document(path, text, shape.model_validate(tree))
     except ValidationError as error:
-        # A key that is unknown is more often a misspelt one than the missing one is forgotten.
+        # An unknown key comes before a missing one: it is probably the same key, misspelt.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise _misshapen(path, Places(text), first, kinds) from None
+        raise _misshapen(path, Positions(text), first, kinds) from None
 
 
 class _Constructor(RoundTripConstructor):
-    """Says where a scalar is that looks like a date or a number and is none, such as 2027-02-30."""
+    """Adds the position to errors of scalars that only look like a date or a number, such as 2027-02-30."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - as ruamel has it
         try:
@@ -114,7 +114,7 @@ def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:
     return FileError(f"{path}:{where[0]}:{where[1]}: {message}")
 
 
-def _misshapen(path: Path, places: Places, error: ErrorDetails, kinds: frozenset[str]) -> FileError:
+def _misshapen(path: Path, places: Positions, error: ErrorDetails, kinds: frozenset[str]) -> FileError:
     loc = tuple(_keys(error["loc"], kinds))
     of_key = loc[-1:] == ("[key]",) or error["type"] in ("extra_forbidden", "invalid_key")
     if loc[-1:] == ("[key]",):
@@ -125,7 +125,7 @@ def _misshapen(path: Path, places: Places, error: ErrorDetails, kinds: frozenset
 
 
 def _keys(loc: tuple[Key, ...], kinds: frozenset[str]) -> Iterator[Key]:
-    """The way to an error without the kinds of the items in lists."""
+    """The location of an error, without the kinds of the items of lists."""
     for before, key in zip((None, *loc), loc, strict=False):
         if not (isinstance(before, int) and key in kinds):
             yield key

@@ -1,4 +1,4 @@
-"""Passwords against bcrypt hashes: slow for whoever guesses, quick for who has logged in before."""
+"""Verification of passwords by bcrypt, with a memory of those that were verified."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import secrets
 from collections.abc import Mapping
 
 _LONGEST = 72
-"""bcrypt takes so many bytes of a password and leaves the rest alone; htpasswd cuts it there as well."""
+"""bcrypt ignores the rest of a password, and so does htpasswd."""
 _DECOY = f"{'.' * 22}{'.' * 31}"
 
 
 class Passwords:
-    """What has been verified, kept as keyed digests; one bcrypt at a time, in a thread."""
+    """Verified passwords, remembered as keyed digests. One bcrypt runs at a time, in a thread."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._seen: dict[str, bytes] = {}  # by user: of the password and the hash it was verified against
+        self._seen: dict[str, bytes] = {}  # by user: digest of the password and the hash it was verified against
         self._one = asyncio.Lock()
 
     def remembered(self, users: Mapping[str, str], user: str, password: bytes) -> bool:
-        """Whether this password was verified for this user against the hash that is in force."""
+        """Whether this password was verified before, against the user's current hash."""
         digest = self._digest(users.get(user, ""), password)
         return hmac.compare_digest(self._seen.get(user, b""), digest) and user in users
 
     async def verify(self, users: Mapping[str, str], user: str, password: bytes) -> bool:
-        """Whether the password is the user's. A user who is not known takes as long as one who is.
+        """Whether the password is the user's. An unknown user takes as long as a known one.
 
-        That is true as long as all hashes have the same cost: for an unknown user it is the highest.
+        This holds if all hashes have the same cost; an unknown user takes as long as the highest cost.
         """
-        import bcrypt  # noqa: PLC0415 - only who has users pays for it
+        import bcrypt  # noqa: PLC0415 - only logins need it
 
         async with self._one:
             if self.remembered(users, user, password):
@@ -44,5 +44,5 @@ class Passwords:
             return True
 
     def _digest(self, stored: str, password: bytes) -> bytes:
-        # A hash has a fixed length, so the two cannot run into each other.
+        # A hash has a fixed length, so it is clear where the password begins.
         return hmac.digest(self._key, stored.encode() + password[:_LONGEST], hashlib.sha256)

@@ -1,4 +1,4 @@
-"""Connections: how many there may be, and for how long one may keep the sidecar waiting."""
+"""Connections, with limits on their number and deadlines for each phase."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ SECURITY_HEADERS: Mapping[str, str] = {
     "cross-origin-embedder-policy": "require-corp",
     "cache-control": "no-store",
 }
-"""Headers of every answer; an endpoint may have its own instead."""
+"""Headers of every response; an endpoint may set its own instead."""
 CONNECTIONS = 256
-"""Of connections beyond so many, each request gets 503, and those beyond twice as many are closed at once."""
+"""Above so many connections each request gets 503; above twice as many a new connection is closed at once."""
 CONNECTIONS_OF_ONE = 32
-"""Those of one address beyond so many are closed at once."""
+"""Connections of one address at most; a further one is closed at once."""
 CROWDED = "crowded"
-"""In the state of a request that came over a connection too many."""
+"""Key in the state of a request whose connection is above the limit."""
 SECONDS: Mapping[str, float] = {"reading": 10.0, "answering": 60.0, "sending": 30.0}
-"""For a request to come, for the answer to be given, and for the client to take it; then the connection is closed."""
+"""Limits for receiving a request, answering it, and sending the response; then the connection is closed."""
 HANDSHAKE_SECONDS = 5.0
 _Phase = Literal["reading", "answering", "sending"]
 _MALFORMED = json.dumps(
@@ -43,11 +43,11 @@ _MALFORMED = json.dumps(
 ).encode()
 
 log = logging.getLogger(__name__)
-log.setLevel(logging.ERROR)  # what strangers send is not worth a line each
+log.setLevel(logging.ERROR)  # malformed requests from strangers would fill the log
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection with deadlines and bounds. ``admits`` is asked of a client's certificate."""
+    """uvicorn's connection, with deadlines and limits. ``admits`` checks the client's certificate."""
 
     def __init__(self, *arguments: Any, admits: Callable[[Any], bool], **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -57,7 +57,7 @@ class Connection(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Let it in, if there is room and its certificate is one of those that are allowed."""
+        """Accept the connection if there is room and its certificate is allowed."""
         super().connection_made(transport)
         addresses = [each.client and each.client[0] for each in self.connections if isinstance(each, Connection)]
         tls = transport.get_extra_info("ssl_object")
@@ -73,13 +73,13 @@ class Connection(H11Protocol):
         self._within("reading")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """Cancel the deadline."""
         self._within(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """A part of a request."""
-        if self.transport.is_closing():  # one that was not let in
+        """Receive a part of a request."""
+        if self.transport.is_closing():  # it was not accepted
             return
         super().data_received(data)
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
@@ -89,7 +89,7 @@ class Connection(H11Protocol):
             self._within("answering")
 
     def on_response_complete(self) -> None:
-        """The answer is written; the client may be slow to take it, or to end what it sends."""
+        """The response is written. The client may still be slow to receive it, or to finish its request."""
         super().on_response_complete()
         if self.transport.get_write_buffer_size():
             self._within("sending")
@@ -98,10 +98,10 @@ class Connection(H11Protocol):
         elif self.conn.their_state is h11.IDLE:
             self._within(None)  # uvicorn closes idle connections
         else:
-            self._within("answering")  # the next request was there already
+            self._within("answering")  # the next request had already arrived
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the same for all
-        """What came is no HTTP."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - one message for all
+        """Answer bytes that are not HTTP."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.abort()
             return

@@ -1,6 +1,6 @@
-"""What stands before the endpoints: who comes in, how much and how often, and the headers of every answer.
+"""Checks before the endpoints: logins, limits on size and rate, other sites; and the headers of every response.
 
-The order matters: what costs nothing is asked first, and nothing of a stranger's is read or counted before the login.
+The order matters: the cheapest checks come first, and no body is read before the login.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from advisor.http.web_configuration import RateLimit, WebConfig
 from advisor.http.web_settings import WebSettings
 
 LONGEST_BODY = 64 * 1024
-"""Bytes that a request may bring."""
+"""Bytes of a request body at most."""
 AT_ONCE = 64
-"""Requests that are being answered; /healthz is answered in any case."""
+"""Requests in progress at most; /healthz is always answered."""
 _REALM = {"WWW-Authenticate": 'Basic realm="innodb-advisor", charset="UTF-8"'}
 _OPEN = WebConfig()
 _READING = ("GET", "HEAD", "OPTIONS")
 
 
 class Guard:
-    """The application, for those who belong.
+    """The application behind the checks.
 
     Args:
-        app: What is guarded.
+        app: The application.
         web: Logins, headers and a rate limit; None for none of them.
-        local: Only this machine can connect. Then, where nothing else tells who asks, it must be asked for by an
-            address or as localhost: a page elsewhere can give a name of its own this machine's address.
+        local: Only this machine can connect. Then plain HTTP without users accepts a Host header only with an address
+            or localhost: a page elsewhere can let a name of its own resolve to this machine (DNS rebinding).
         clock: Seconds, monotonic.
     """
 
@@ -82,15 +82,15 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                headers.update(dict(config.headers.given()))
+                headers.update(dict(config.headers.configured()))
             await send(message)
 
         try:
             await self._answer(config, scope, receive, sent)
         except HTTPException as error:
             await problems.response(error)(scope, receive, sent)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a problem
-            # One of an endpoint is logged and answered already; in the middle of an answer the connection is closed.
+        except Exception as error:  # noqa: BLE001 - the client gets a problem for any error
+            # An endpoint's error is logged and answered already; in the middle of a response the connection is closed.
             if not began:
                 await problems.unexpected(error)(scope, receive, sent)
 
@@ -112,7 +112,7 @@ class Guard:
             await self._sparingly(address, scope, receive, send)
 
     def _within_rate(self, limit: RateLimit | None) -> None:
-        """The web configuration's own limit, which spares nobody."""
+        """Apply the limit of the web configuration, which counts every request."""
         if limit != self._limit[0]:
             rate = Rate(limit.burst, 1 / limit.interval) if limit and limit.interval else None
             self._limit = limit, Bucket(rate, self._clock()) if rate else None
@@ -145,7 +145,7 @@ class Guard:
             self._answering -= 1
 
     async def _sparingly(self, address: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """What costs is answered so often; what is refused costs nothing and is not counted."""
+        """Limit the rate of costly requests; a request that is refused costs nothing, and is not counted."""
         limit = self._costly.get(_costs(scope))
         if limit is None:
             await self._app(scope, receive, send)
@@ -163,7 +163,7 @@ class Guard:
 
 
 def _costs(scope: Scope) -> str:
-    """The limit that a request falls under; none for /metrics, the probes, and what is worked out already."""
+    """The key of a request's limit; empty for /metrics, the probes, and advice that is remembered."""
     method, path = scope["method"], scope["path"]
     if method == "POST":
         return str(path)
@@ -203,7 +203,7 @@ def _require_local_name(host: str) -> None:
 
 
 def _refuse_other_sites(headers: Headers) -> None:
-    """A browser says where a request comes from; a page of another site has nothing to send here."""
+    """Refuse requests from pages of other sites; browsers say where a request comes from."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is None and origin is not None:
         site = "same-origin" if urlsplit(origin).netloc.lower() == headers.get("host", "").lower() else "cross-site"
@@ -212,9 +212,9 @@ def _refuse_other_sites(headers: Headers) -> None:
 
 
 async def _whole(length: str, receive: Receive) -> Receive:
-    """Reads the body, which must not be too long, whether or not its length was said; returns what gives it again.
+    """Read the body, which must not be too long, and return a ``receive`` that gives it again.
 
-    Starlette's own limit would answer in plain text, and let through what no endpoint reads.
+    Starlette's own limit answers in plain text, and does not apply to bodies that no endpoint reads.
     """
     too_long = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request brings {LONGEST_BODY:,} bytes at most")
     if length and int(length) > LONGEST_BODY:  # h11 lets nothing but a number through
@@ -230,10 +230,10 @@ async def _whole(length: str, receive: Receive) -> Receive:
         if not message.get("more_body"):
             message = {"type": "http.request", "body": bytes(body), "more_body": False}
             break
-    given: list[Message] = [message]
+    left: list[Message] = [message]
 
     async def again() -> Message:
-        return given.pop() if given else await receive()
+        return left.pop() if left else await receive()
 
     return again
 

@@ -1,4 +1,4 @@
-"""Which of the forms there are a client wants: the Accept header, RFC 9110 section 12.5.1."""
+"""Content negotiation by the Accept header (RFC 9110, section 12.5.1)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def best(accept: str, offers: Sequence[str]) -> str | None:
-    """The offered media type of the highest weight, the first of equals; None where none is acceptable.
+    """The offered media type with the highest weight, the first one on a tie; None if none is acceptable.
 
-    Of several ranges that match an offer, the most specific gives its weight. Parameters other than the weight are
-    left alone: who asks for ``application/json; charset=utf-8`` is served. What is malformed counts as not there.
+    The most specific range that matches an offer gives its weight. Other parameters are ignored:
+    ``application/json; charset=utf-8`` accepts JSON. Malformed ranges are ignored too.
     """
     if not accept.strip(", \t"):
         return offers[0]

@@ -1,4 +1,4 @@
-"""How often a client may do something, and all clients together: token buckets."""
+"""Rate limits for each client, and for all clients together: token buckets."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _ADDRESSES = 1024
-"""Of so many clients the latest are remembered; all together are bounded in any case."""
+"""Clients that are remembered, the latest; the limit for all clients holds in any case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many at once, and so many a second from then on."""
+    """A burst, and then so many a second."""
 
     burst: float
     per_second: float
 
 
 class Bucket:
-    """What one client has left of a rate."""
+    """The tokens that are left of a rate."""
 
     __slots__ = ("_at", "_left", "_rate")
 
@@ -31,13 +31,13 @@ class Bucket:
         self._at = now
 
     def wait(self, now: float) -> float:
-        """Seconds until there is one; 0 when there is."""
+        """Seconds until there is a token; 0 if there is one."""
         self._left = min(self._rate.burst, self._left + (now - self._at) * self._rate.per_second)
         self._at = now
         return 0.0 if self._left >= 1.0 else (1.0 - self._left) / self._rate.per_second
 
     def take(self, count: int = 1) -> None:
-        """Take one; -1 gives it back."""
+        """Take tokens; -1 returns one."""
         self._left = min(self._rate.burst, self._left - count)
 
 
@@ -51,7 +51,7 @@ class Limit:
         self._by_address: OrderedDict[str, Bucket] = OrderedDict()
 
     def take(self, address: str) -> float:
-        """Take one. Returns 0, or without taking it the seconds after which there will be one."""
+        """Take a token and return 0; if there is none, return the seconds until there is one."""
         now = self._clock()
         own = self._by_address.setdefault(address, Bucket(self._each, now))
         self._by_address.move_to_end(address)
@@ -64,12 +64,12 @@ class Limit:
         return wait
 
     def give_back(self, address: str) -> None:
-        """Undo a ``take``: what came of it cost nothing."""
+        """Undo a ``take``, because the request cost nothing."""
         self._overall.take(-1)
         if address in self._by_address:
             self._by_address[address].take(-1)
 
 
 def retry_after(seconds: float) -> dict[str, str]:
-    """The header that says when to come again, in whole seconds."""
+    """The header Retry-After, in whole seconds."""
     return {"Retry-After": str(max(1, math.ceil(seconds)))}

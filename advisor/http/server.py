@@ -1,4 +1,4 @@
-"""Runs the HTTP server until a signal stops it."""
+"""The HTTP server: listens, and runs until a signal stops it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEEP_ALIVE_SECONDS = 75
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, but a signal means a clean end rather than dying of that signal afterwards."""
+    """uvicorn, which exits cleanly after a signal instead of raising it again."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -42,7 +42,7 @@ class _Server(uvicorn.Server):
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Waits less long for a TLS handshake than asyncio's minute; uvicorn has no option for it."""
+    """Limits TLS handshakes to less than asyncio's minute; uvicorn has no option for it."""
 
     def create_server(self, *arguments: Any, **options: Any) -> Any:
         if options.get("ssl") is not None:
@@ -54,15 +54,15 @@ def listen(host: str, port: int) -> socket.socket:
     """A listening socket; every address for an empty host.
 
     Raises:
-        OSError: The address is in use, or not of this machine.
+        OSError: The address is in use, or not an address of this machine.
     """
     if not host and socket.has_dualstack_ipv6():
         listener = socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
     else:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    # What it accepts inherits it. Without it, on a connection that is kept, an answer's body waits 40 ms for the other
-    # side to acknowledge its head; asyncio sets it only where the protocol's number is known, and here it is 0.
+    # Accepted connections inherit it. Without it, on a connection that is kept open, the body of a response waits 40 ms
+    # until the client acknowledges the head. asyncio sets it only if the protocol's number is known; here it is 0.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
@@ -80,7 +80,7 @@ def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -
         http=functools.partial(Connection, admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
         ws="none",
         ssl_context_factory=(lambda *_: tls) if tls else None,
-        proxy_headers=False,  # a client is known by its connection, not by what it says of itself
+        proxy_headers=False,  # headers about the client's address can be forged
         log_config=None,
         access_log=False,
         server_header=False,

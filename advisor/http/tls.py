@@ -1,4 +1,4 @@
-"""The TLS that a web configuration describes, as Python's ssl has it."""
+"""The SSL context of a web configuration."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _VERIFY = {
 
 
 def files(document: Document[WebConfig]) -> tuple[Path, ...]:
-    """The files that it names, which are relative to its own folder."""
+    """The files that it names."""
     tls = document.content.tls_server_config
     named = (tls.cert_file, tls.key_file, tls.client_ca_file) if tls else ()
     return tuple(document.path.parent / each for each in named if each)
 
 
 def context(document: Document[WebConfig]) -> ssl.SSLContext | None:
-    """What connections are wrapped in; None for plain HTTP.
+    """The context for connections; None for plain HTTP.
 
     Raises:
         FileError: A file it names cannot be used.
@@ -67,7 +67,7 @@ def names(certificate: Mapping[str, Any] | None) -> set[str]:
 
 
 def admits(allowed: Collection[str], certificate: Mapping[str, Any] | None) -> bool:
-    """Whether a client with this certificate may come in: one of its names is one of those, where there are any."""
+    """Whether a client with this certificate may connect: any client, or one with one of the allowed names."""
     return not allowed or not names(certificate).isdisjoint(allowed)
 
 
@@ -90,7 +90,7 @@ def _load_certificate(document: Document[WebConfig], tls: ServerTls, into: ssl.S
 
 @contextlib.contextmanager
 def _named(document: Document[WebConfig], tls: ServerTls, name: str) -> Iterator[str]:
-    """The path of a file, or of one in memory where the text stands in the configuration itself."""
+    """The path of a file; of a file in memory if the configuration itself contains the text."""
     inline, file = getattr(tls, name), getattr(tls, f"{name}_file")
     if inline is None:
         path = document.path.parent / file

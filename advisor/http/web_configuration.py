@@ -1,7 +1,7 @@
 """The web configuration file, in the format of Prometheus' exporter-toolkit: TLS, logins, headers, a rate limit.
 
-What its keys mean: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md. A key whose
-meaning Python's TLS cannot give is refused; docs/security.md says which, and which do nothing here.
+The keys: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md. The schema
+rejects keys that Python's TLS cannot support; docs/security.md lists them, and the keys that do nothing here.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ CIPHERS: Mapping[str, str | None] = {
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
     "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
 }
-"""Go's names of the suites (crypto/tls) and OpenSSL's; None for those of TLS 1.3, which are always on, in Go too."""
+"""OpenSSL's names of cipher suites by Go's (crypto/tls); None for TLS 1.3, whose suites are always on, as in Go."""
 CURVES: Mapping[str, str] = {
     "CurveP256": "prime256v1",
     "CurveP384": "secp384r1",
     "CurveP521": "secp521r1",
     "X25519": "X25519",
 }
-"""Go's names of the curves, and OpenSSL's."""
+"""OpenSSL's names of curves by Go's."""
 
 
 def _bcrypt(written: str) -> str:
     found = _HASH.fullmatch(written)
     if not found or int(found[1]) not in _COSTS:
-        # What stands there may be the password itself.
+        # The message does not show the value: it may be the password itself.
         raise ValueError("must be a bcrypt hash, which begins with $2y$; htpasswd -nBC 10 USER makes one")
     return written
 
@@ -116,7 +116,7 @@ Version = Annotated[str, AfterValidator(_version)]
 
 
 class ServerTls(_Section):
-    """How HTTPS is served; paths are relative to the file's folder."""
+    """TLS for connections to the sidecar; paths are relative to the file's folder."""
 
     cert: str | None = None
     key: str | None = Field(None, repr=False)
@@ -153,7 +153,7 @@ class ServerTls(_Section):
 
 
 class Headers(_Section):
-    """Headers of every answer, over the sidecar's own; one that is left blank stays the sidecar's own."""
+    """Headers of every response. Each replaces the sidecar's own header, unless it is blank."""
 
     content_security_policy: Header = Field("", alias="Content-Security-Policy")
     x_frame_options: Literal["deny", "sameorigin", ""] = Field("", alias="X-Frame-Options")
@@ -161,22 +161,22 @@ class Headers(_Section):
     x_xss_protection: Header = Field("", alias="X-XSS-Protection")
     strict_transport_security: Header = Field("", alias="Strict-Transport-Security")
 
-    def given(self) -> Iterator[tuple[str, str]]:
-        """Name in lower case and value of each that is there."""
+    def configured(self) -> Iterator[tuple[str, str]]:
+        """Name in lower case and value of each header that is not blank."""
         for name, value in self.model_dump(by_alias=True).items():
             if value:
                 yield name.lower(), value
 
 
 class Http(_Section):
-    """How HTTP is spoken. ``http2`` says what may be spoken, and HTTP/1.1 always may: it changes nothing here."""
+    """HTTP for connections to the sidecar. ``http2`` has no effect: the sidecar speaks HTTP/1.1."""
 
     http2: StrictBool = True
     headers: Headers | None = None
 
 
 class RateLimit(_Section):
-    """A limit of all requests together: a burst of so many, then one an interval (seconds); 0 for none."""
+    """A limit for all requests together: a burst, then one request an interval (seconds; 0 for no limit)."""
 
     interval: Seconds = 0.0
     burst: Annotated[int, Field(ge=0, strict=True)] = 0
@@ -192,7 +192,7 @@ Users = dict[Annotated[str, AfterValidator(_user)], Annotated[str, AfterValidato
 
 
 class WebConfig(_Section):
-    """The file. Without ``basic_auth_users`` nobody is asked to log in, without ``tls_server_config`` HTTP is plain."""
+    """The file. Logins need ``basic_auth_users``, and HTTPS needs ``tls_server_config``."""
 
     tls_server_config: ServerTls | None = None
     http_server_config: Http | None = None
@@ -211,9 +211,9 @@ class WebConfig(_Section):
 
 
 def load(path: Path) -> Document[WebConfig]:
-    """A web configuration file; the files it names are not looked at.
+    """Read a web configuration; the files that it names are not read.
 
     Raises:
-        FileError: It cannot be read, or anything in it is wrong; no password or hash is in the text.
+        FileError: It cannot be read, or anything in it is wrong; the text shows no password and no hash.
     """
     return yaml_file.read(path, WebConfig, _SHAPE)

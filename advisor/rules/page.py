@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from advisor.files import yaml_file
-from advisor.files.positions import Places
+from advisor.files.positions import Positions
 from advisor.files.yaml_file import FileError
 from advisor.rules import glossary
 from advisor.rules.check import Rule
@@ -174,7 +174,7 @@ def _words(rule: Rule) -> dict[tuple[str, int | str], str]:
             return {}
     except (OSError, FileError):
         return {}  # a user's file has changed since it was loaded, or is gone
-    places, lines = Places(text), text.splitlines()
+    places, lines = Positions(text), text.splitlines()
     comments = {key: _comment(lines, places.key(key)[0] - 1) for key in keys}
     return {key: comment for key, comment in comments.items() if comment}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from advisor.files.positions import Key, Places, position
+from advisor.files.positions import Key, Positions, position
 
 TEXT = """\
 # a comment
@@ -74,13 +74,13 @@ def value(tree: Any, path: tuple[Key, ...]) -> Any:
 def test_a_word_within_a_value_is_found(path: tuple[Key, ...]) -> None:
     text = str(getattr(found := value(YAML().load(TEXT), path), "value", found))
     line, column = position(text, text.index("two"))
-    assert pointed(TEXT, Places(TEXT).value(path, line, column)) == "two"
+    assert pointed(TEXT, Positions(TEXT).value(path, line, column)) == "two"
 
 
 @pytest.mark.parametrize("path", [("plain",), ("single",), ("double",), ("folded",), ("literal",), ("tagged",)])
 def test_the_end_of_a_value_is_behind_its_last_character(path: tuple[Key, ...]) -> None:
     text = str(getattr(found := value(YAML().load(TEXT), path), "value", found)).rstrip()
-    line, column = Places(TEXT).value(path, *position(text, len(text)))
+    line, column = Positions(TEXT).value(path, *position(text, len(text)))
     assert pointed(TEXT, (line, column - 3)) == "two"
 
 
@@ -104,12 +104,12 @@ def test_the_end_of_a_value_is_behind_its_last_character(path: tuple[Key, ...]) 
 def test_a_value_has_its_place_and_an_absent_one_that_of_what_would_hold_it(
     path: tuple[Key, ...], place: tuple[int, int]
 ) -> None:
-    assert Places(TEXT).value(path) == place
+    assert Positions(TEXT).value(path) == place
 
 
 @pytest.mark.parametrize(("path", "place"), [(("flow", "b"), (17, 16)), (("list", 2, "deep"), (21, 5))])
 def test_a_key_has_its_place(path: tuple[Key, ...], place: tuple[int, int]) -> None:
-    assert Places(TEXT).key(path) == place
+    assert Positions(TEXT).key(path) == place
 
 
 WORDS = st.lists(st.text("abcé'\"\\#:{}&!|>-", min_size=1, max_size=4), min_size=1, max_size=8)
@@ -132,7 +132,7 @@ def test_any_word_of_any_style_is_found(words: list[str], style: str, data: st.D
     offset = sum(map(len, words[:number])) + number  # a line break or a blank between two
     assert loaded[offset:].startswith(words[number])
 
-    line, column = Places(text).value(("key", 0), *position(loaded, offset))
+    line, column = Positions(text).value(("key", 0), *position(loaded, offset))
     quoted = style in "'\""
     column += quoted and number == 0  # a value's own place is its quote
     assert line == number + (2 if quoted else 3)
