@@ -88,6 +88,36 @@ def test_links_lead_to_a_file_and_a_heading_of_it(path: Path) -> None:
             assert anchor in anchors(page.read_text(encoding="utf-8")), f"{path.name}: {target}#{anchor}"
 
 
+MESSAGES = (
+    "did not answer within",
+    "accepts connections but sent no MySQL greeting",
+    "refused the login of",
+    "refused the connection: ",
+    "may not read everything; as an administrator run",
+    "only one collection since the server, its settings or the sidecar changed",
+    "performance_schema is OFF",
+    "rules are blind because",
+    "the model has no answer: ",
+    "Nothing to change in this window.",
+    "cannot listen on ",
+    "there is no such key",
+    "the DSN holds a password, which every user of this machine could read in the process list",
+    "cannot read the password file",
+    "not a recording of innodb-advisor",
+    "not loaded, the old rules stay in force",
+    "an unexpected error; the sidecar's log has the details",
+)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_messages_of_troubleshooting_are_the_programs_own(message: str) -> None:
+    files = [path for name in ("exporter", "advisor") for path in (docs.ROOT / name).rglob("*.py")]
+    sources = (*files, docs.ROOT / "rules" / "blind-spot.yaml")
+    assert any(message in path.read_text(encoding="utf-8") for path in sources)
+    page = (docs.ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    assert message in page.replace("\n", " ")
+
+
 def test_the_index_has_every_page() -> None:
     index = docs.ROOT / "docs" / "README.md"
     linked = set(docs.links(index.read_text(encoding="utf-8")))
