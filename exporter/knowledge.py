@@ -69,7 +69,7 @@ class ByVersion(_Part, Generic[T]):
         return tuple(value for _, value in (*self.mysql, *self.mariadb))
 
 
-class VersionRange(_Part):
+class VersionSpan(_Part):
     """Versions: ``from`` included, ``below`` not."""
 
     from_: _VersionText = Field((0, 0, 0), alias="from")
@@ -82,8 +82,8 @@ class VersionRange(_Part):
 class Ranges(_Part):
     """Versions of each family; a family that is not named has none."""
 
-    mysql: tuple[VersionRange, ...] = ()
-    mariadb: tuple[VersionRange, ...] = ()
+    mysql: tuple[VersionSpan, ...] = ()
+    mariadb: tuple[VersionSpan, ...] = ()
 
     def on(self, family: Family, version: Version) -> bool:
         """Whether a version is among them."""
@@ -112,7 +112,7 @@ class SettingEntry(_Part):
     unit: Unit = ""
     scope: Literal["global", "session"] = "global"
     """``session`` if each session also has its own value: SET GLOBAL then affects new sessions only."""
-    exists: Ranges = Ranges(mysql=(VersionRange(),), mariadb=(VersionRange(),))
+    exists: Ranges = Ranges(mysql=(VersionSpan(),), mariadb=(VersionSpan(),))
     """The versions that have it."""
     dynamic: ByVersion[bool]
     """Whether SET GLOBAL takes effect without a restart."""

@@ -69,6 +69,7 @@ class Service:
         evaluate: Callable[..., Judgement] = evaluation.judge,
         model: Callable[[Window, Mapping[str, SettingValue]], WhatIf] = what_if,
         collection_seconds: float = COLLECTION_SECONDS,
+        evaluation_seconds: float = EVALUATION_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Nothing is collected yet.
@@ -79,11 +80,13 @@ class Service:
             evaluate: Judges a window by rules.
             model: Answers what-if questions.
             collection_seconds: How long a request waits for a collection.
+            evaluation_seconds: Limit for an evaluation, in seconds of a core.
             clock: Seconds, monotonic.
         """
         self.source, self.book = source, book
         self._evaluate, self._model = evaluate, model
-        self._collection_seconds, self._clock = collection_seconds, clock
+        self._collection_seconds, self._evaluation_seconds = collection_seconds, evaluation_seconds
+        self._clock = clock
         self._longest: Window | None = None
         self._remembered: dict[float, _Remembered] = {}  # by length of the window
         self._coming: asyncio.Task[Assessment | None] | None = None
@@ -121,7 +124,7 @@ class Service:
                 seen,
                 suppressions=rule_set.suppressions,
                 findings=before.fingerprints if before else frozenset(),
-                seconds=EVALUATION_SECONDS,
+                seconds=self._evaluation_seconds,
             )
             now = self._clock()
             # The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries.

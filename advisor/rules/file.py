@@ -39,7 +39,7 @@ class _Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class VersionBounds(_Shape):
+class VersionRange(_Shape):
     """Versions that a rule applies to: ``from`` is included, ``below`` is not."""
 
     from_: VersionText | None = Field(None, alias="from")
@@ -61,8 +61,8 @@ class Applies(_Shape):
     server must have.
     """
 
-    mysql: VersionBounds | None = None
-    mariadb: VersionBounds | None = None
+    mysql: VersionRange | None = None
+    mariadb: VersionRange | None = None
     has: tuple[Annotated[str, AfterValidator(_known_behaviour)], ...] = Field((), strict=False)
     not_on: tuple[Platform, ...] = Field((), strict=False)
 

@@ -10,7 +10,7 @@ from advisor.files.positions import Positions
 from advisor.files.yaml_file import FileError
 from advisor.rules import glossary
 from advisor.rules.check import Rule
-from advisor.rules.file import EffectItem, RuleFile, VersionBounds
+from advisor.rules.file import EffectItem, RuleFile, VersionRange
 from exporter import knowledge
 
 _FAMILIES = {"mysql": "MySQL", "mariadb": "MariaDB"}
@@ -72,7 +72,7 @@ def applies(rule: Rule) -> str:
     return text
 
 
-def _versions(versions: VersionBounds) -> str:
+def _versions(versions: VersionRange) -> str:
     match versions.from_, versions.below:
         case None, None:
             return ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import sys
 
 import click
 
-from advisor.advice import evaluation
-from advisor.cli.actions.observation import observed_window, refuse_missing_privileges
+from advisor.advice.service import Service
+from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS
 from advisor.cli.options import SetupOptions, SourceOptions
@@ -20,11 +22,15 @@ def advise(
 ) -> None:
     """Print the advice; exit with 1 where --fail-on applies."""
     loaded = load_setup(setup)
-    seen = observed_window(where, watch, interval, loaded.machine)
-    advice = evaluation.advise(loaded.book.rules, seen, suppressions=loaded.book.suppressions)
-    _print(advice, style)
-    refuse_missing_privileges(seen.latest)
-    if fail_on and any(found.severity.rank >= Severity(fail_on).rank for found in advice.recommendations):
+    source = observed_source(where, watch, interval, loaded.machine)
+    service = Service(source, loaded.book, evaluation_seconds=math.inf)
+    assessment = asyncio.run(service.assessment(math.inf))
+    if assessment is None:
+        raise source.problem or service.unseen
+    _print(assessment.advice, style)
+    refuse_missing_privileges(assessment.snapshot)
+    found = assessment.advice.recommendations
+    if fail_on and any(each.severity.rank >= Severity(fail_on).rank for each in found):
         sys.exit(FINDINGS)
 
 

@@ -35,10 +35,19 @@ def snapshot_source(where: SourceOptions, interval: float, machine: ServerMachin
     return replay
 
 
-def observed_window(
+def observed_window(where: SourceOptions, watch: float, interval: float | None) -> Window:
+    """The window of ``observed_source``. Raises as it does."""
+    source = observed_source(where, watch, interval)
+    found = window(source, float("inf"))
+    if found is None:
+        raise source.problem or ServerError("nothing was collected")
+    return found
+
+
+def observed_source(
     where: SourceOptions, watch: float, interval: float | None, machine: ServerMachine | None = None
-) -> Window:
-    """What a recording holds, or what a server did in ``watch`` seconds.
+) -> Replay | Sampler:
+    """A recording, or a server that was watched for ``watch`` seconds.
 
     Raises:
         ServerError, RecordingError: There is nothing to look at.
@@ -51,10 +60,7 @@ def observed_window(
 
         with progress_bar("watching", watch) as progress:
             observation.run(observation.observe(source, watch, progress))
-    found = window(source, float("inf"))
-    if found is None:
-        raise source.problem or ServerError("nothing was collected")
-    return found
+    return source
 
 
 def refuse_missing_privileges(snapshot: Snapshot) -> None:

@@ -84,7 +84,11 @@ def test_the_options_of_a_command_are_the_parameters_of_its_action(
     monkeypatch: pytest.MonkeyPatch, command: click.Command
 ) -> None:
     monkeypatch.setattr(lazy, "load", lambda path: inspect.signature(load(path)).bind)
-    options = command.make_context(command.name, [], resilient_parsing=True).params
+    # click keeps a command's help option as its first context names it.
+    context = command.make_context(
+        command.name, [], parent=click.Context(main, **main.context_settings), resilient_parsing=True
+    )
+    options = context.params
     given = {"recording": Path("recording.jsonl"), "urls": ()}
     assert command.callback
     assert command.callback(**options | {name: value for name, value in given.items() if name in options})
