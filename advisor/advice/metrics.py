@@ -21,8 +21,7 @@ SPECS = {
         Spec(
             "innodb_advisor_recommendation",
             "gauge",
-            "Something that should be done; always 1. The setting to change, empty where it is something else. "
-            "See /advise.",
+            "A recommendation; always 1. setting is the setting to change, or empty for another action. See /advise.",
             ("rule", "severity", "subject", "setting"),
         ),
         Spec(
@@ -31,19 +30,19 @@ SPECS = {
             "A recommendation that the configuration suppresses; always 1.",
             ("rule", "subject"),
         ),
-        Spec("innodb_advisor_rule_blind", "gauge", "Whether a rule lacked something it needs to see.", ("rule",)),
+        Spec("innodb_advisor_rule_blind", "gauge", "Whether a rule lacked data that it needs.", ("rule",)),
         Spec("innodb_advisor_rule_failed", "gauge", "Whether a rule broke while it was evaluated.", ("rule",)),
         Spec(
             "innodb_advisor_predicted_read_bytes_saved_per_second",
             "gauge",
-            "Reads from disk that following a recommendation is predicted to save.",
+            "Predicted saving of reads from disk if a recommendation is followed.",
             ("rule", "subject"),
         ),
-        Spec("innodb_advisor_rules", "gauge", "Rules in force, by where they come from.", ("origin",)),
+        Spec("innodb_advisor_rules", "gauge", "Rules in force by origin.", ("origin",)),
         Spec(
             "innodb_advisor_rules_last_reload_successful",
             "gauge",
-            "Whether the rules were loaded when that was last tried; if not, those of before are in force.",
+            "Whether the last attempt to load the rules succeeded; otherwise the previous rules stay in force.",
         ),
         Spec(
             "innodb_advisor_rules_last_reload_success_timestamp_seconds",

@@ -17,13 +17,13 @@ SPECS = {
         Spec(
             "innodb_advisor_notifications_errors_total",
             "counter",
-            "Alerts in attempts to send that failed.",
+            "Alerts in failed attempts to send.",
             ("alertmanager",),
         ),
         Spec(
             "innodb_advisor_notifications_dropped_total",
             "counter",
-            "Alerts that an Alertmanager refused, or that found its queue full; what holds is sent again.",
+            "Alerts that an Alertmanager refused, or that found its queue full; alerts that still hold are sent again.",
         ),
         Spec(
             "innodb_advisor_notifications_queue_length",
@@ -34,7 +34,7 @@ SPECS = {
         Spec(
             "innodb_advisor_notifications_queue_capacity",
             "gauge",
-            "How many may wait for each Alertmanager.",
+            "Limit of waiting alerts for each Alertmanager.",
         ),
     )
 }

@@ -89,7 +89,7 @@ CACHED_INDEXES = Collector(
         SnapshotMetric(
             "innodb_index_resident_pages",
             "gauge",
-            "Leaf pages of an index in the buffer pool; the largest ones, the rest under index __other__.",
+            "Leaf pages of an index in the buffer pool, for the largest indexes; index __other__ sums the others.",
             ("schema", "table", "index"),
             "pages",
             values=_pages,

@@ -183,7 +183,7 @@ INDEX_SIZES = Collector(
         SnapshotMetric(
             "innodb_index_pages",
             "gauge",
-            "Size of an index as persistent statistics say; the largest ones, the rest under index __other__.",
+            "Size of an index by the persistent statistics, for the largest indexes; index __other__ sums the others.",
             ("schema", "table", "index"),
             "pages",
             values=_pages,

@@ -114,7 +114,7 @@ INNODB_METRICS = Collector(
         SnapshotMetric(
             "innodb_ibuf_merges_total",
             "counter",
-            "Index pages that buffered changes were merged into.",
+            "Index pages into which buffered changes were merged.",
             values=_merges,
         ),
         SnapshotMetric(

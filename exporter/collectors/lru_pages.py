@@ -137,7 +137,7 @@ LRU_PAGES = Collector(
         SnapshotMetric(
             "innodb_index_lru_pages",
             "gauge",
-            "Pages of an index in the LRU list's sublists; the largest ones, the rest under index __other__."
+            "Pages of an index in the LRU list's sublists, for the largest indexes; index __other__ sums the others."
             " Only with --collect-lru-pages.",
             ("schema", "table", "index", "sublist"),
             "pages",

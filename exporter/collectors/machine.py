@@ -224,14 +224,14 @@ MACHINE = Collector(
         SnapshotMetric(
             "innodb_server_cores",
             "gauge",
-            "Cores that the server's container or machine can keep busy, and how that is known.",
+            "Cores that the server's container or machine can keep busy; source says how they were found.",
             ("source",),
             values=_cores,
         ),
         SnapshotMetric(
             "innodb_server_memory_bytes",
             "gauge",
-            "Memory of the server's container or machine, and how that is known.",
+            "Memory of the server's container or machine; source says how it was found.",
             ("source",),
             "bytes",
             values=_memory,
@@ -239,7 +239,7 @@ MACHINE = Collector(
         SnapshotMetric(
             "innodb_server_memory_available_bytes",
             "gauge",
-            "Memory of the server's container or machine that is still to be had.",
+            "Memory of the server's container or machine that is still available.",
             unit="bytes",
             values=_memory_available,
         ),

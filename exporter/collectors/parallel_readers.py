@@ -92,7 +92,7 @@ PARALLEL_READERS = Collector(
         SnapshotMetric(
             "innodb_parallel_read_threads",
             "gauge",
-            "Parallel reader threads alive at the last look.",
+            "Parallel reader threads alive at the last sample.",
             values=_field("threads"),
         ),
         SnapshotMetric(
@@ -105,7 +105,8 @@ PARALLEL_READERS = Collector(
         SnapshotMetric(
             "innodb_parallel_reads_observed_total",
             "counter",
-            "Looks that saw parallel reader threads after one that saw none; shorter reads are missed.",
+            "Samples with parallel reader threads after a sample without; reads shorter than the sampling period "
+            "are missed.",
             values=_field("reads_observed"),
         ),
     ),

@@ -71,7 +71,7 @@ TABLE_FILES = Collector(
         SnapshotMetric(
             "innodb_table_file_read_bytes_total",
             "counter",
-            "Bytes read from a table's own data file; the files most read.",
+            "Bytes read from a table's own data file, for the most read files.",
             ("schema", "table"),
             "bytes",
             values=_bytes,

@@ -13,7 +13,7 @@ from exporter.recording.history import Report
 SPECS = {
     spec.name: spec
     for spec in (
-        Spec("innodb_exporter_state_bytes", "gauge", "What the history takes in --state-dir.", (), "bytes"),
+        Spec("innodb_exporter_state_bytes", "gauge", "Size of the history in --state-dir.", (), "bytes"),
         Spec(
             "innodb_exporter_state_written_timestamp_seconds",
             "gauge",
@@ -21,11 +21,11 @@ SPECS = {
             (),
             "seconds",
         ),
-        Spec("innodb_exporter_state_failures_total", "counter", "How often the history could not be written."),
+        Spec("innodb_exporter_state_failures_total", "counter", "Failed attempts to write the history."),
         Spec(
             "innodb_exporter_state_damaged_files_total",
             "counter",
-            "Files of the history that were damaged and have been set aside.",
+            "Damaged files of the history that were set aside.",
         ),
     )
 }

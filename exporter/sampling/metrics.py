@@ -66,7 +66,7 @@ _OWN = (
     SnapshotMetric(
         "innodb_exporter_collector_success",
         "gauge",
-        "Whether a collector's last run succeeded. Collectors for what this server does not have are left out.",
+        "Whether a collector's last run succeeded. Collectors of sources that this server lacks are left out.",
         ("collector",),
         values=_success,
     ),
