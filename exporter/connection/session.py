@@ -27,7 +27,7 @@ from exporter.connection.errors import (
     Unreachable,
 )
 from exporter.connection.target import Peer, Target, TargetError
-from exporter.connection.wire import Cursor, Refused, raw_connection
+from exporter.connection.wire import Cursor, LoginRefused, raw_connection
 from exporter.rows import Rows, Value
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify, instance
 
@@ -114,7 +114,7 @@ class Session:
             if target.mode == "PREFERRED" and isinstance(error.__cause__, ssl.SSLError):
                 raise _HandshakeFailed from error
             raise _connect_error(error, target, greeted=raw.server_version is not None) from error
-        except Refused as error:
+        except LoginRefused as error:
             connection.abort()
             raise Unreachable(f"{target.address} {error}; no password was sent") from None
         except ServerError:

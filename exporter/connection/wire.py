@@ -16,7 +16,7 @@ from pymysql.constants import CLIENT
 from exporter.connection.target import Target
 
 
-class Refused(Exception):
+class LoginRefused(Exception):
     """A login that would be unsafe; the text continues a sentence that begins with the server's address."""
 
 
@@ -53,7 +53,7 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
         await super()._get_server_information()
         if not self.server_capabilities & CLIENT.SSL:
             if self.tls_required:
-                raise Refused("offers no TLS, which ssl-mode or a certificate asks for")
+                raise LoginRefused("offers no TLS, which ssl-mode or a certificate asks for")
             self._ssl_context = None
             self.client_flag &= ~CLIENT.SSL
         self._check(self._server_auth_plugin)
@@ -64,7 +64,7 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
 
     def _check(self, plugin: str) -> None:
         if plugin == "mysql_clear_password" and self._ssl_context is None and not self._unix_socket:
-            raise Refused("asks for the password in clear text and offers no TLS")
+            raise LoginRefused("asks for the password in clear text and offers no TLS")
 
 
 def raw_connection(target: Target) -> Any:
