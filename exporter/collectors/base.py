@@ -35,6 +35,14 @@ class Unavailable:
     cure: str | None = None
 
 
+class Unanswered(Exception):
+    """An answer is empty, and why is known; only ``parse`` raises it."""
+
+    def __init__(self, why: Unavailable) -> None:
+        super().__init__(why.reason)
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True)
 class HostContext:
     """What a collector that reads the host's files needs to know."""
@@ -84,7 +92,7 @@ class Collector(SectionKey[Section]):
     """The statements for a server, or why there are none."""
     parse: Callable[[Sequence[Rows]], Section]
     """The section from the statements' results, in the same order. Raises ValueError, KeyError or IndexError on an
-    answer that it does not understand: it never guesses."""
+    answer that it does not understand: it never guesses. Raises Unanswered where an answer is known to be empty."""
     anonymise: Anonymiser = field(kw_only=True)
     """Removes the owner's names from a result."""
     metrics: tuple[SnapshotMetric, ...] = ()

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns, kept
 from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, amount, optional
-from exporter.collectors.innodb_status import INNODB_STATUS, ChangeBufferText
+from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
 from exporter.rows import Rows, count_or_none, lower_half, text
 from exporter.server import Server
 from exporter.snapshot import Snapshot
+from exporter.status_text import ChangeBufferText
 
 SQL = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE {enabled}"
 _SIZE = "ibuf_size"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import Collector
+from exporter.collectors.base import Collector, Unanswered
 from exporter.collectors.instrumentation import INSTRUMENTATION
 from exporter.rows import Rows
 from exporter.sampling.shared_columns import share
@@ -61,6 +61,8 @@ class Assembler:
         elif answer.failure is None:
             try:
                 section = self._section(answer)
+            except Unanswered as error:
+                outcome = Outcome(answer.at, answer.seconds, error.why.failure, error.why.reason, error.why.cure)
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
                 outcome = Outcome(
                     answer.at,

@@ -14,7 +14,6 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from prometheus_client.registry import Collector
 
 from exporter.collectors import BY_NAME, COLLECTORS, LIGHT, innodb_status
-from exporter.collectors.innodb_status import parse_text as parse_status
 from exporter.collectors.variables import EXPORTED
 from exporter.connection.target import from_dsn
 from exporter.metrics import Spec
@@ -22,6 +21,7 @@ from exporter.midpoint import TOLERANCE, old_target
 from exporter.sampling.metrics import SPECS, families
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
+from exporter.status_text import parse_text as parse_status
 from lab import workloads
 from lab.servers import Server
 from tests.exporter.exposition import Samples, exposed

@@ -11,10 +11,11 @@ import pymysql
 import pytest
 
 from exporter.collectors import innodb_metrics, innodb_status, pools
-from exporter.collectors.innodb_status import ChangeBufferText, InnodbStatus, PoolText, parse, parse_text
+from exporter.collectors.innodb_status import parse
 from exporter.collectors.pools import BufferPool
 from exporter.rows import Rows
 from exporter.server import identify
+from exporter.status_text import ChangeBufferText, InnodbStatus, PoolText, parse_text
 from lab import workloads
 from lab.servers import Server
 

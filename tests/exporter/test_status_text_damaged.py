@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.collectors.innodb_status import parse_text
-from tests.exporter.collectors.status_texts import (
+from exporter.status_text import parse_text
+from tests.exporter.status_texts import (
     END,
     FILE_IO,
     LIES,

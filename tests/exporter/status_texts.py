@@ -9,9 +9,9 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 
-from exporter.collectors.innodb_status import ChangeBufferText, InnodbStatus, PoolText
+from exporter.status_text import ChangeBufferText, InnodbStatus, PoolText
 
-CAPTURES = Path(__file__).parents[2] / "captures"
+CAPTURES = Path(__file__).parents[1] / "captures"
 FILE_IO = "\n--------\nFILE I/O\n--------\n"
 END = "\n----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n"
 LABELS = {
