@@ -14,6 +14,7 @@ from advisor.contract.recommendation import Advice, Blind, Failed, Recommendatio
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.suppression import Suppression
+from advisor.whatif.calibrations import Calibrations
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,14 @@ def judge(
     suppressions: Sequence[Suppression] = (),
     findings: frozenset[str] = frozenset(),
     seconds: float = math.inf,
+    calibrations: Calibrations | None = None,
 ) -> Judgement:
-    """Advice with the state of each rule. Arguments as in ``advise``."""
-    trace = tuple(evaluate(rules, window, findings=findings, seconds=seconds))
+    """Advice with the state of each rule. Arguments as in ``advise``.
+
+    ``calibrations`` are the model's of earlier windows: what was calibrated for evidence that still stands is not
+    calibrated again.
+    """
+    trace = tuple(evaluate(rules, window, findings=findings, seconds=seconds, calibrations=calibrations))
     made = advice(trace, window, suppressions)
     return Judgement(made, states(trace, made))
 

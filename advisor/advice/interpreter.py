@@ -18,6 +18,7 @@ from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
+from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.choice import choose
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.model import LruModel
@@ -31,6 +32,7 @@ def evaluate(
     findings: frozenset[str] = frozenset(),
     seconds: float = math.inf,
     every_reason: bool = False,
+    calibrations: Calibrations | None = None,
 ) -> Iterator[Evaluation]:
     """The trace: what came of each rule on each of its items, and why.
 
@@ -41,8 +43,11 @@ def evaluate(
         findings: As in ``advise``.
         seconds: As in ``advise``.
         every_reason: Whether the trace of a silent rule has every condition that says no, and not only the first.
+        calibrations: As in ``judge``.
     """
-    evaluator = _Evaluator((*rules, *beside), window, findings, seconds, every_reason=every_reason)
+    evaluator = _Evaluator(
+        (*rules, *beside), window, findings, seconds, every_reason=every_reason, calibrations=calibrations
+    )
     for rule in rules:
         yield from evaluator.evaluations(rule)
 
@@ -58,12 +63,13 @@ class _Evaluator:
         seconds: float,
         *,
         every_reason: bool,
+        calibrations: Calibrations | None,
     ) -> None:
         self._window, self._findings, self._every_reason = window, findings, every_reason
         self._until = time.thread_time() + seconds
         self._needed_by = _needed_by(known, window)
         self._facts = facts.facts(window, self._needed_by)
-        self._model = LruModel(window, self._facts)  # calibrated when a rule first asks it
+        self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
         self._slice_facts: list[facts.Facts] | None = None
 
     def evaluations(self, rule: Rule) -> Iterator[Evaluation]:

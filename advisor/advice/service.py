@@ -19,6 +19,7 @@ from advisor.observe.source import SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook
 from advisor.whatif.answer import WhatIf, what_if
+from advisor.whatif.calibrations import Calibrations
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot
 
@@ -67,7 +68,7 @@ class Service:
         book: Rulebook,
         *,
         evaluate: Callable[..., Judgement] = evaluation.judge,
-        model: Callable[[Window, Mapping[str, SettingValue]], WhatIf] = what_if,
+        model: Callable[[Window, Mapping[str, SettingValue], Calibrations], WhatIf] = what_if,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,
         clock: Callable[[], float] = time.monotonic,
@@ -90,6 +91,7 @@ class Service:
         self._longest: Window | None = None
         self._remembered: dict[float, _Remembered] = {}  # by length of the window
         self._coming: asyncio.Task[Assessment | None] | None = None
+        self._calibrations = Calibrations()
         self._core = asyncio.Lock()  # evaluations and models run one at a time: each takes a core
 
     async def run(self) -> None:
@@ -125,6 +127,7 @@ class Service:
                 suppressions=rule_set.suppressions,
                 findings=before.fingerprints if before else frozenset(),
                 seconds=self._evaluation_seconds,
+                calibrations=self._calibrations,
             )
             now = self._clock()
             # The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries.
@@ -157,7 +160,7 @@ class Service:
             seen = self._window(longest)
             if seen is None:
                 raise self.unseen
-            return await asyncio.to_thread(self._model, seen, changes)
+            return await asyncio.to_thread(self._model, seen, changes, self._calibrations)
 
     async def reload(self) -> None:
         """Load the rules again. Raises FileError; then the old ones stay in force."""

@@ -11,6 +11,7 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
+from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.model import LruModel
 from advisor.whatif.settings import values_as_set
 
@@ -61,19 +62,20 @@ class WhatIf(Frozen):
     notes: tuple[str, ...]
 
 
-def what_if(window: Window, changes: Mapping[str, SettingValue]) -> WhatIf:
+def what_if(window: Window, changes: Mapping[str, SettingValue], calibrations: Calibrations | None = None) -> WhatIf:
     """What a change of settings would do.
 
     Args:
         window: What has been watched.
         changes: New values by setting, as a person writes them: 80, "80" or "4G".
+        calibrations: Those of earlier windows.
 
     Raises:
         Refused: The server would not take a change, or the model has no answer for it.
         Unanswerable: The window does not tell enough.
     """
     wanted = values_as_set(window, changes)
-    return answer(LruModel(window, facts(window)), wanted, tuple(_roundings(changes, wanted)))
+    return answer(LruModel(window, facts(window), calibrations), wanted, tuple(_roundings(changes, wanted)))
 
 
 def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:

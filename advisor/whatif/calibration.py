@@ -66,6 +66,25 @@ class Calibration:
         return replace(self.fit.workload, scans=scans)
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a window tells the model.
+
+    Attributes:
+        settings, scans: As in Calibration.
+        left_out: Scanned tables that the model does not take.
+        workload: The scans, without a background.
+    """
+
+    server: Server
+    settings: Mapping[str, float]
+    pool: Pool
+    scans: Mapping[str, ScanFacts]
+    left_out: Sequence[ScanFacts]
+    workload: Workload
+    measured: Measured
+
+
 def calibrate(window: Window, known: Facts, check_time: Callable[[], None] = lambda: None) -> Calibration:
     """Calibrate the model to a window.
 
@@ -73,6 +92,29 @@ def calibrate(window: Window, known: Facts, check_time: Callable[[], None] = lam
         window: What has been watched.
         known: Its facts.
         check_time: Called between two simulations; an exception from it ends the fit.
+
+    Raises:
+        Unanswerable: A fact or a section is not known.
+    """
+    found = evidence(window, known)
+    return calibration(found, fit(found.workload, found.pool, found.measured, check_time))
+
+
+def calibration(found: Evidence, fitted: Fit) -> Calibration:
+    """The calibration by a fit to this evidence."""
+    return Calibration(
+        found.server,
+        found.settings,
+        found.pool,
+        found.scans,
+        found.measured,
+        fitted,
+        tuple(_notes(fitted, found.scans, found.left_out)),
+    )
+
+
+def evidence(window: Window, known: Facts) -> Evidence:
+    """The evidence of a window: cheap, without a simulation.
 
     Raises:
         Unanswerable: A fact or a section is not known.
@@ -104,8 +146,8 @@ def calibrate(window: Window, known: Facts, check_time: Callable[[], None] = lam
         accesses=_accesses(known, scanned, other),
         other_pages=_other_pages(window, scans, other),
     )
-    found = fit(Workload(tuple(parts), _before(known, pool, scanned_pages)), pool, measured, check_time)
-    return Calibration(server, settings, pool, scans, measured, found, tuple(_notes(found, scans, left_out)))
+    workload = Workload(tuple(parts), _before(known, pool, scanned_pages))
+    return Evidence(server, settings, pool, scans, left_out, workload, measured)
 
 
 def _needed(name: str, value: float | None) -> float:

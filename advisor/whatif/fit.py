@@ -103,15 +103,46 @@ def fit(workload: Workload, pool: Pool, measured: Measured, check_time: Callable
         measured: Rates under these settings.
         check_time: Called between two simulations; an exception from it ends the fit.
     """
-    negligible = measured.other <= max(NEGLIGIBLE * _scanned(workload), _ONE)
-    if negligible:
-        measured = replace(measured, other=0.0)
-    case = _Case(pool, measured, check_time)
+    case = _Case(pool, _significant(workload, measured), check_time)
     anew = replace(workload, scans=tuple(replace(scan, kept=0.0) for scan in workload.scans))
     best = _best(_judged(anew, case), [_judged(workload, case)])
-    if not negligible:
+    if case.measured.other:
         best = _searched(best, case)
     return _with_unseen(best, case)
+
+
+def judged_again(fitted: Fit, measured: Measured) -> Fit:
+    """The same workload, with its error against other measured rates."""
+    return replace(fitted, error=_error(fitted.workload, fitted.rates, _significant(fitted.workload, measured)))
+
+
+def movement(workload: Workload, before: Measured, now: Measured) -> float:
+    """How far measured rates moved, weighed as in the loss: 0.05 costs a fit as much as an error of 5 % of the reads.
+
+    Infinite where a rate has become known or unknown.
+    """
+    if _known(before) != _known(now):
+        return math.inf
+    before, now = _significant(workload, before), _significant(workload, now)
+    if bool(before.other) != bool(now.other):
+        return math.inf
+    moved = _error(workload, before, now) + _young_error(workload, before.made_young, now)
+    least = _least(workload)
+    for was, has in zip(before.accesses or (), now.accesses or (), strict=True):
+        moved += _ACCESS_WEIGHT * abs(math.log(max(was, least) / max(has, least)))
+    return moved
+
+
+def _known(measured: Measured) -> tuple[object, ...]:
+    """Which rates are known."""
+    some = measured.made_young, measured.accesses, measured.other_pages
+    return (measured.per_pass.keys(), *(each is None for each in some))
+
+
+def _significant(workload: Workload, measured: Measured) -> Measured:
+    """The rates without other reads where these are negligible."""
+    negligible = measured.other <= max(NEGLIGIBLE * _scanned(workload), _ONE)
+    return replace(measured, other=0.0) if negligible else measured
 
 
 def _with_unseen(best: Fit, case: _Case) -> Fit:
@@ -189,23 +220,42 @@ def _judged(workload: Workload, case: _Case) -> Fit:
     case.check_time()
     passes = simulation.simulate(scenario(workload, case.pool)).passes
     found, before = rates(workload, passes), rates(workload, passes, ago=ROUNDS // 2)
-    per_second = workload.passes_per_second
-    off = abs(found.other - case.measured.other)
-    read = case.measured.other
-    for name, per_pass in case.measured.per_pass.items():
-        off += abs(found.per_pass[name] - per_pass) * per_second[name]
-        read += per_pass * per_second[name]
-    least = max(NEGLIGIBLE * _scanned(workload), _ONE)
-    error = off / max(read, least)
-    loss = error + _DRIFT_WEIGHT * abs(found.other - before.other) / max(read, least)
-    if case.measured.made_young is not None:
-        most = max(case.measured.made_young, found.made_young, least, NEGLIGIBLE * read)
-        loss += _YOUNG_WEIGHT * abs(found.made_young - case.measured.made_young) / most
+    error = _error(workload, found, case.measured)
+    loss = error + _DRIFT_WEIGHT * abs(found.other - before.other) / _reads(workload, case.measured)
+    loss += _young_error(workload, found.made_young, case.measured)
     for hot in workload.backgrounds:
         loss += _SKEW_WEIGHT * hot.skew + _COLD_WEIGHT * (not hot.warm)
         if case.measured.accesses:
             loss += _ACCESS_WEIGHT * abs(math.log(hot.per_second / case.measured.accesses[0]))
     return Fit(workload, found, error, loss)
+
+
+def _error(workload: Workload, found: Rates | Measured, measured: Measured) -> float:
+    """Sum of the deviations of all scans and of the other reads, relative to all reads."""
+    per_second = workload.passes_per_second
+    off = abs(found.other - measured.other)
+    for name, per_pass in measured.per_pass.items():
+        off += abs(found.per_pass[name] - per_pass) * per_second[name]
+    return off / _reads(workload, measured)
+
+
+def _young_error(workload: Workload, made_young: float | None, measured: Measured) -> float:
+    """The deviation of the pages made young, with its weight; 0 where they are not known."""
+    if made_young is None or measured.made_young is None:
+        return 0.0
+    most = max(measured.made_young, made_young, _least(workload), NEGLIGIBLE * _reads(workload, measured))
+    return _YOUNG_WEIGHT * abs(made_young - measured.made_young) / most
+
+
+def _reads(workload: Workload, measured: Measured) -> float:
+    """All measured reads per second, or the least that deviations are relative to."""
+    per_second = workload.passes_per_second
+    read = measured.other + sum(per_pass * per_second[name] for name, per_pass in measured.per_pass.items())
+    return max(read, _least(workload))
+
+
+def _least(workload: Workload) -> float:
+    return max(NEGLIGIBLE * _scanned(workload), _ONE)
 
 
 def _scanned(workload: Workload) -> float:

@@ -7,16 +7,17 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from advisor.contract import changes
 from advisor.contract.recommendation import Change
 from advisor.facts import Facts, ScanFacts
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Pool, Settings
-from advisor.models.lru.workload import HOT, OTHER, UNSEEN, Rates, Workload, passes_of, rates, scenario
+from advisor.models.lru.workload import HOT, OTHER, UNSEEN, Workload, passes_of, rates, scenario
 from advisor.observe.window import Window
-from advisor.whatif.calibration import Calibration, calibrate
+from advisor.whatif.calibration import Calibration, evidence
+from advisor.whatif.calibrations import Calibrated, Calibrations, Prediction
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.tables import MOST_TABLES, is_measured, table_name
 
@@ -26,30 +27,19 @@ CACHED = 0.01
 """Share of a table: a pass that reads no more finds the table cached."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What the model says of some settings.
+class LruModel:
+    """The model of a window, with every prediction that it has made.
 
-    Attributes:
-        rates: Reads of the last rounds.
-        others: Pages in the pool that the scanned tables leave for everything else.
-        young: How many of these are in the young sublist.
-        until_cached: By table, the passes until it is cached; None where it never is.
+    Args:
+        window: What has been watched.
+        known: Its facts.
+        calibrations: Those of earlier windows; one that stands for this window spares it the fit and its predictions.
     """
 
-    rates: Rates
-    others: float
-    young: float
-    until_cached: Mapping[str, int | None]
-
-
-class LruModel:
-    """The model of a window, with every prediction that it has made."""
-
-    def __init__(self, window: Window, known: Facts) -> None:
+    def __init__(self, window: Window, known: Facts, calibrations: Calibrations | None = None) -> None:
         self.window, self._known = window, known
-        self._calibration: Calibration | None = None
-        self._predictions: dict[tuple[tuple[tuple[str, float], ...], float], Prediction] = {}
+        self._calibrations = calibrations or Calibrations()
+        self._calibrated: Calibrated | None = None
         self.until: float | None = None
         """When time is over, by ``time.thread_time``: a busy machine does not count."""
 
@@ -65,10 +55,14 @@ class LruModel:
         Raises:
             Unanswerable: The window does not tell enough.
         """
-        if self._calibration is None:
+        return self._found.calibration
+
+    @property
+    def _found(self) -> Calibrated:
+        if self._calibrated is None:
             with _answers():
-                self._calibration = calibrate(self.window, self._known, self._check_time)
-        return self._calibration
+                self._calibrated = self._calibrations.of(evidence(self.window, self._known), self._check_time)
+        return self._calibrated
 
     def table(self, scan: ScanFacts) -> str:
         """The name of a scanned table in the workload.
@@ -93,12 +87,13 @@ class LruModel:
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
-        key = (tuple(sorted(changes.items())), growth)
-        if key not in self._predictions:
+
+        def predict() -> Prediction:
             self._check_time()
             with _answers():
-                self._predictions[key] = _predict(self.calibration, changes, growth)
-        return self._predictions[key]
+                return _predict(self.calibration, changes, growth)
+
+        return self._found.predicted((tuple(sorted(changes.items())), growth), predict)
 
     def change(self, name: str, value: float) -> Change:
         """A change of a setting of the model, with the statements for this server."""
