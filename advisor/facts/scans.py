@@ -14,6 +14,11 @@ from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.rows import number
 from exporter.snapshot import Table
 
+_ALONE = 0.75
+"""Share of a table: a scan that reads no less of it reads for itself."""
+_MOST_SHARED = 10.0
+"""Scans that share a reading at most. Fewer reads are of a table that the pool holds but for a few pages."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScanFacts:
@@ -56,6 +61,14 @@ class ScanFacts:
             unit="pages",
         ),
     ] = None
+    sharers: Annotated[
+        float,
+        Meaning(
+            "Scans that share one reading of the table, because sessions scan it side by side: the later ones find the "
+            "pages that the first one reads. 1 where each scan reads for itself.",
+            unit="scans",
+        ),
+    ] = 1.0
     other_pages_read_per_pass: Annotated[
         float | None,
         Meaning(
@@ -98,7 +111,7 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
-    read = _pages_from_file(window, table)
+    read, last = _pages_from_file(window, table), _last_pass(window, table, size, total_passes)
     all_read = window.delta(over_pools("pages_read"))
     return ScanFacts(
         schema=table.schema,
@@ -115,22 +128,38 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
         passes_per_hour=ratio(total_passes * 3600.0, window.seconds),
         pages_read=read,
         pages_read_per_pass=ratio(read, total_passes),
-        pages_read_last_pass=_last_pass(window, table, size, total_passes),
+        pages_read_last_pass=last,
+        sharers=_sharers(last, float(size.pages)),
         other_pages_read_per_pass=(
             None if read is None or all_read is None else max(0.0, all_read - read) / total_passes
         ),
     )
 
 
+def _sharers(pages_read: float | None, pages: float) -> float:
+    """Scans that share one reading of a table of so many pages, of which a scan reads these on average.
+
+    A single scan of a table that exceeds the old sublist reads nearly all of it, or nothing once the table is cached:
+    by the time it returns to a page, it has evicted it. Reads of a part show scans that run side by side. Where it was
+    one scan after all, and a part of the table is cached, the advice holds too: it makes room for the whole table.
+    """
+    if pages_read is None or not _MOST_SHARED * pages_read >= pages > pages_read / _ALONE:
+        return 1.0
+    return pages / pages_read
+
+
 def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> float | None:
-    """Pages read per pass over the shortest part at the window's end that holds a whole pass."""
+    """Pages read per pass over the shortest part at the window's end that holds a pass of each scan in a reading."""
 
-    def whole(part: Window) -> bool:
-        found = _passes(part, table, size)
-        return found is not None and sum(found) >= 1.0
+    def newest(least: float) -> Window:
+        return window.tail(lambda part: sum(_passes(part, table, size) or ()) >= least)
 
-    last = window if passes < 1.0 else window.tail(whole)
-    return ratio(_pages_from_file(last, table), sum(_passes(last, table, size) or ()))
+    def per_pass(part: Window) -> float | None:
+        return ratio(_pages_from_file(part, table), sum(_passes(part, table, size) or ()))
+
+    # The half, because the scans may have read the table at first and found it cached later.
+    sharers = _sharers(per_pass(newest(passes / 2)), float(size.pages))
+    return per_pass(newest(min(sharers, passes)))
 
 
 def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:

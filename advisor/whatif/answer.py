@@ -89,7 +89,7 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
     today, window = model.calibration, model.window
     server = window.latest.server
     now, then = model.predict({}), model.predict(changes)
-    per_second = today.fit.workload.passes_per_second
+    per_second = today.fit.workload.scans_per_second
     return WhatIf(
         server=str(server),
         at=window.latest.at,

@@ -232,7 +232,7 @@ def _judged(workload: Workload, case: _Case) -> Fit:
 
 def _error(workload: Workload, found: Rates | Measured, measured: Measured) -> float:
     """Sum of the deviations of all scans and of the other reads, relative to all reads."""
-    per_second = workload.passes_per_second
+    per_second = workload.scans_per_second
     off = abs(found.other - measured.other)
     for name, per_pass in measured.per_pass.items():
         off += abs(found.per_pass[name] - per_pass) * per_second[name]
@@ -249,7 +249,7 @@ def _young_error(workload: Workload, made_young: float | None, measured: Measure
 
 def _reads(workload: Workload, measured: Measured) -> float:
     """All measured reads per second, or the least that deviations are relative to."""
-    per_second = workload.passes_per_second
+    per_second = workload.scans_per_second
     read = measured.other + sum(per_pass * per_second[name] for name, per_pass in measured.per_pass.items())
     return max(read, _least(workload))
 

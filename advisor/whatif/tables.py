@@ -38,7 +38,7 @@ def tables_in_model(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], l
 
 
 def last_pass(scan: ScanFacts) -> float:
-    """Pages read by the last pass over a table, or by a pass on average where the last is not known."""
+    """Pages read by the last scan of a table, or by a scan on average where the last is not known."""
     last = scan.pages_read_per_pass if scan.pages_read_last_pass is None else scan.pages_read_last_pass
     return min(last or 0.0, scan.pages or 0.0)  # it includes point reads of the same table
 
@@ -63,10 +63,11 @@ def table_scans(name: str, scan: ScanFacts, threads: float | None, kept: float) 
             TableScan(
                 name,
                 pages=_read_whole(scan),
-                period=3600.0 / (per_hour * count / passes),
+                period=3600.0 * scan.sharers / (per_hour * count / passes),
                 seconds=(scan.count_seconds or estimate) if parallel else estimate,
                 fetch="scan" if parallel else "normal",
                 kept=kept,
+                sharers=scan.sharers,
             )
         )
     return parts
@@ -78,11 +79,11 @@ def _read_whole(scan: ScanFacts) -> int:
     Whether the unused rest of the last extent is read ahead depends on how much of it the pool holds (seen on MySQL
     9.7: 2,700 of 2,724; on MariaDB 10.5: 4,642 of 4,646, with 4,601 leaves).
     """
-    pages, last = scan.pages or 1.0, scan.pages_read_last_pass or 0.0
+    pages, last = scan.pages or 1.0, scan.sharers * (scan.pages_read_last_pass or 0.0)
     return round(min(last, pages) if last >= (scan.leaf_pages or pages) - 1 else pages)
 
 
 def kept_share(scan: ScanFacts) -> float:
     """Share of a table, 0 to 1, that the last pass found in the pool."""
-    kept = 1 - last_pass(scan) / _read_whole(scan)
+    kept = 1 - scan.sharers * last_pass(scan) / _read_whole(scan)
     return 1.0 if kept >= _WHOLE else kept

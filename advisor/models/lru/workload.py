@@ -35,6 +35,7 @@ class TableScan:
         period: Time from the start of one pass to the start of the next.
         seconds: Time of a pass.
         kept: Share of the table, 0 to 1, that the pool holds to begin with.
+        sharers: Scans in a pass. Sessions that scan side by side read each page once.
     """
 
     name: str
@@ -43,6 +44,7 @@ class TableScan:
     seconds: float
     fetch: Fetch
     kept: float = 0.0
+    sharers: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,11 @@ class Workload:
         return max((scan.period for scan in self.scans), default=_QUIET_ROUND)
 
     @property
-    def passes_per_second(self) -> Mapping[str, float]:
+    def scans_per_second(self) -> Mapping[str, float]:
         """By table, over both kinds of fetch."""
         found: dict[str, float] = {}
         for scan in self.scans:
-            found[scan.name] = found.get(scan.name, 0.0) + 1 / scan.period
+            found[scan.name] = found.get(scan.name, 0.0) + scan.sharers / scan.period
         return found
 
 
@@ -90,7 +92,7 @@ class Rates:
     """Reads and promotions of a pool under a workload.
 
     Attributes:
-        per_pass: Pages read, by table.
+        per_pass: Pages read by a scan, by table.
         scans: Pages read per second by all scans.
         other: Pages read per second by the background.
         made_young: Pages made young per second.
@@ -134,13 +136,14 @@ def rates(workload: Workload, passes: Sequence[Pass], ago: int = 0) -> Rates:
     length = len(_round(workload))
     end = len(passes) - ago * length
     last = passes[end - LAST_ROUNDS * length : end]
-    per_second = workload.passes_per_second
+    sharers = {scan.name: scan.sharers for scan in workload.scans}
     per_pass, scans, made_young = {}, 0.0, 0.0
-    for name, rate in per_second.items():
+    for name, rate in workload.scans_per_second.items():
         of_table = [each for each in last if each.object == name]
-        per_pass[name] = sum(each.pages_read for each in of_table) / len(of_table)
+        shared = len(of_table) * sharers[name]
+        per_pass[name] = sum(each.pages_read for each in of_table) / shared
         scans += per_pass[name] * rate
-        made_young += sum(each.made_young for each in of_table) / len(of_table) * rate
+        made_young += sum(each.made_young for each in of_table) / shared * rate
     seconds = LAST_ROUNDS * workload.round_seconds
     hot = [each for each in last if each.object in (HOT, UNSEEN)]
     return Rates(

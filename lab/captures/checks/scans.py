@@ -63,6 +63,14 @@ def fits_old_sublist(snapshots: Snapshots, table: Table) -> Numbers:
     return _read_once(snapshots, table)
 
 
+def shared(snapshots: Snapshots, table: Table, sessions: int) -> Numbers:
+    """Between two collections so many sessions scan the table, and it is read about once."""
+    pages, read = table_pages(snapshots, table), pages_read(snapshots)
+    require(pages > old_target_pages(snapshots[-1]), "the old sublist holds the table")
+    require(pages * MOST <= min(read) <= max(read) <= 1.2 * pages, f"rounds read {read} of {pages} pages")
+    return _passes(snapshots, table) | {"pages_read_per_pass": [round(each / sessions) for each in read]}
+
+
 def exceeds_pool(snapshots: Snapshots, table: Table) -> Numbers:
     """The pool doesn't hold the table, and each pass reads it."""
     pages, read = table_pages(snapshots, table), pages_read(snapshots)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,8 @@ SCANNED_TABLE = Table(SCHEMA, SCANNED)
 SCANNED_PAGES = 4600  # one and a half times the old sublist at 37 %, 56 % of the pool
 OTHER_PAGES = 9000  # more than the pool
 SMALL_PAGES = 1500  # half the old sublist
+SHARED_PAGES = 2700  # in a pool of 4,095
+SESSIONS = 3
 PASS_SECONDS = 1.4  # longer than innodb_old_blocks_time, so that a pass could make pages young
 
 # MySQL 9.7 sometimes refills its free list to innodb_lru_scan_depth (1,024 pages) between two passes. From then on
@@ -43,6 +46,7 @@ SMALL_POOL = {"innodb-buffer-pool-size": "48M", "innodb-lru-scan-depth": "100"}
 IN_STEPS = {"mysql-9.7": SMALL_POOL | {"innodb-buffer-pool-chunk-size": "8M"}, "mysql-5.6": SMALL_POOL}
 TOO_LARGE_PAGES = 3600
 HOT_PAGES = 4000
+FULL_POOL = {"innodb-buffer-pool-size": "64M", "innodb-lru-scan-depth": "100", "performance-schema": "ON"}
 PROMOTING = {"innodb-buffer-pool-size": "64M", "innodb-lru-scan-depth": "100", "innodb-old-blocks-time": "0"}
 
 
@@ -62,6 +66,34 @@ def repeated_scan_followed(server: Server) -> Iterator[Step]:
     """As repeated-scan, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
     with repeated_scan(server) as step, server.connect() as connection:
         execute_on(connection, "SET GLOBAL innodb_old_blocks_pct = 80")
+        for _ in range(2):
+            step()
+            time.sleep(PASS_SECONDS)
+        yield step
+
+
+@contextmanager
+def shared_scan(server: Server) -> Iterator[Step]:
+    """Three sessions that begin a serial full scan of shop.orders at the same time, between two collections.
+
+    Before that the pool was emptied by a restart and filled by a scan of shop.archive.
+    """
+    with emptied(server, {SCANNED: SHARED_PAGES, OTHER: 3000}) as connection:
+        scan(connection, OTHER)
+        with ThreadPoolExecutor(SESSIONS) as sessions, ExitStack() as opened:
+            connections = [opened.enter_context(server.connect()) for _ in range(SESSIONS)]
+
+            def scan_together() -> None:
+                wait([sessions.submit(scan, each, SCANNED) for each in connections])
+
+            yield scan_together
+
+
+@contextmanager
+def shared_scan_followed(server: Server) -> Iterator[Step]:
+    """As shared-scan, after SET GLOBAL innodb_old_blocks_pct = 75 and two rounds."""
+    with shared_scan(server) as step:
+        _set(server, "innodb_old_blocks_pct = 75")
         for _ in range(2):
             step()
             time.sleep(PASS_SECONDS)
@@ -206,6 +238,22 @@ SCENARIOS = (
         dict.fromkeys(MYSQL, DEFAULT_POOL),
         repeated_scan_followed,
         partial(scans.held, table=SCANNED_TABLE),
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "shared-scan",
+        dict.fromkeys(("mysql-9.7", "mariadb-11.8"), FULL_POOL),
+        shared_scan,
+        partial(scans.shared, table=SCANNED_TABLE, sessions=SESSIONS),
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "shared-scan-followed",
+        {"mysql-9.7": FULL_POOL},
+        shared_scan_followed,
+        partial(scans.fits_pool, table=SCANNED_TABLE),
         collections=6,
         period=PASS_SECONDS,
     ),

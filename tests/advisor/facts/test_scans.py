@@ -64,6 +64,21 @@ def test_the_last_pass_shows_that_a_table_is_cached_by_now() -> None:
     assert scan.pages_read_last_pass == 0.0
 
 
+@pytest.mark.parametrize("name", ["mysql-9.7/shared-scan", "mariadb-11.8/shared-scan"])
+def test_sessions_that_scan_side_by_side_share_a_reading(name: str) -> None:
+    [scan] = facts_of(name).lists["scans"]
+    assert scan.passes == pytest.approx(15, rel=0.01)
+    assert scan.sharers == pytest.approx(3, rel=0.25)
+    assert scan.pages_read_last_pass * scan.sharers == pytest.approx(scan.pages)
+
+
+@pytest.mark.parametrize(("read", "sharers"), [(5_700, 2.0), (9_000, 1.0), (1_000, 1.0), (0, 1.0)])
+def test_a_scan_that_reads_nearly_all_or_hardly_anything_shares_nothing(read: int, sharers: float) -> None:
+    scan = scan_of(scanned(10, passes=0, pages_read=0), scanned(20, passes=1, pages_read=read))
+    assert scan is not None
+    assert scan.sharers == sharers
+
+
 def test_without_performance_schema_no_scan_is_known() -> None:
     assert facts_of("mariadb-11.8/idle").lists["scans"] == []
 

@@ -155,7 +155,7 @@ def test_rates_are_means_of_the_last_rounds_at_the_pace_of_each_table() -> None:
 
 def test_a_table_with_both_kinds_of_fetch_has_the_passes_of_both() -> None:
     scans = (TableScan("s.a", 10, 10.0, 0.1, "normal"), TableScan("s.a", 10, 5.0, 0.1, "scan"))
-    assert Workload(scans, 0).passes_per_second == {"s.a": pytest.approx(0.3)}
+    assert Workload(scans, 0).scans_per_second == {"s.a": pytest.approx(0.3)}
 
 
 def test_an_empty_workload_reads_nothing() -> None:
