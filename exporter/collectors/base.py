@@ -56,7 +56,7 @@ class HostContext:
     """The root of the host's file system."""
 
 
-HostReader = Callable[[Sequence[Rows], HostContext], Rows | Unavailable]
+HostReader = Callable[[HostContext], Rows | Unavailable]
 
 LabelledValue = tuple[tuple[str, ...], float]
 """Label values in the order of the metric's labels, and the value."""
@@ -105,8 +105,8 @@ class Collector(SectionKey[Section]):
     instruments: tuple[str, ...] = ()
     """Instruments and consumers of performance_schema that must be on."""
     host_reader: HostReader | None = None
-    """For a source that is not a table of the server: makes the rows to record and parse, from the statements' results
-    and the host's files. Runs in a thread."""
+    """For a source that is not a table of the server: makes the rows to record and parse, from the host's files. Runs
+    in a thread."""
     each_session: bool = False
     """Runs once in every session of the sidecar: each result describes its session only."""
     allowed: Callable[[Snapshot], Unavailable | None] | None = None
@@ -135,6 +135,16 @@ def performance_schema_off(server: Server) -> Unavailable:
             "switch performance_schema on in the service's parameter group, server parameters or flags and restart it"
         )
     return Unavailable("disabled", "performance_schema is OFF", cure)
+
+
+def exact(name: str, characters: int) -> str:
+    """SQL for a name by which rows are grouped: Con and con differ, and the temporary table stays in memory.
+
+    A text of more than 512 characters, which a cast to BINARY also makes of a shorter one, puts the temporary table on
+    disk. On MySQL 5.7, and on later ones with internal_tmp_mem_storage_engine = MEMORY, that is an InnoDB table, whose
+    writes change what a scan reads. Every server knows utf8mb4; utf8 is a warning on MySQL 8.0 and later.
+    """
+    return f"LEFT(CONVERT({name} USING utf8mb4) COLLATE utf8mb4_bin, {characters})"
 
 
 def amount(snapshot: Snapshot, setting: str) -> float | None:

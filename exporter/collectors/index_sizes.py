@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import columns, kept
 from exporter.collectors.base import (
     OTHER,
     TOP,
@@ -35,13 +35,24 @@ SQL = (
     " MAX(CASE WHEN stat_name = 'n_leaf_pages' THEN stat_value END) AS leaf_pages,"
     " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN stat_value END) AS distinct_keys,"
     " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN sample_size END) AS sampled_pages,"
-    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN CONCAT(stat_name, ' ', stat_description) END) AS longest_prefix"
+    " MAX(CASE WHEN stat_name LIKE 'n_diff_pfx%' THEN LEFT(CONCAT(stat_name, ' ', stat_description), 512) END)"
+    " AS longest_prefix"
     f" FROM mysql.innodb_index_stats JOIN ({_LARGEST}) largest"
     f" ON database_name = in_schema AND {_PARTITIONED} = in_table"
     " GROUP BY database_name, table_name, index_name"
 )
+# Descriptions that longest_prefix cuts (LEFT keeps the temporary table in memory), or that have more commas than a list
+# of their columns: a column's name may hold commas.
+COLUMNS_SQL = (
+    "SELECT database_name, table_name, index_name, stat_name, stat_description FROM mysql.innodb_index_stats"
+    " WHERE stat_name LIKE 'n_diff_pfx%' AND (CHAR_LENGTH(stat_description) >= 500"
+    " OR CHAR_LENGTH(stat_description) - CHAR_LENGTH(REPLACE(stat_description, ',', ''))"
+    " >= CAST(SUBSTRING(stat_name, 11) AS UNSIGNED))"
+)
 ALL_SQL = f"SELECT SUM(stat_value) AS pages, COUNT(DISTINCT database_name, table_name) AS tables{_SIZES}"
 _ROW_ID = "DB_ROW_ID"
+_LONGEST_DESCRIPTION = 1023
+"""Bytes: the server cuts a longer stat_description (seen on all)."""
 _CLUSTERED = ("PRIMARY", "GEN_CLUST_INDEX")
 
 
@@ -72,12 +83,12 @@ class IndexSizes:
 
 def parse(results: Sequence[Rows]) -> IndexSizes:
     """The largest indexes, and all other indexes of their tables; partitions summed."""
-    keys = _keys(results[0])
+    keys = _keys(results[0], results[2] if len(results) > 2 else None)  # recordings of earlier versions have two
     sizes: dict[Index, IndexSize] = {}
     for row in results[0]:
         if row["pages"] is None:
             continue
-        index = Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
+        index = _index(row)
         rows = _rows(row) if index.clustered else None
         before = sizes.get(index, IndexSize(0, 0, 0))
         sizes[index] = IndexSize(
@@ -88,21 +99,55 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
         )
     ranked = sorted(sizes, key=lambda index: -sizes[index].pages)
     tables = {(index.schema, index.table) for index in ranked[:TOP]}
-    kept = {index: sizes[index] for index in ranked if (index.schema, index.table) in tables}
-    shown, in_all = (sum(size.pages for size in some.values()) for some in (kept, sizes))
+    largest = {index: sizes[index] for index in ranked if (index.schema, index.table) in tables}
+    shown, in_all = (sum(size.pages for size in some.values()) for some in (largest, sizes))
     [whole] = results[1]
-    return IndexSizes(kept, max(in_all, count(whole["pages"] or 0)) - shown, count(whole["tables"]))
+    return IndexSizes(largest, max(in_all, count(whole["pages"] or 0)) - shown, count(whole["tables"]))
 
 
-def _keys(rows: Rows) -> dict[Index, tuple[str, ...]]:
+def _keys(sizes: Rows, descriptions: Rows | None) -> dict[Index, tuple[str, ...]]:
     """The columns that InnoDB orders each index by, from the description of its longest n_diff_pfx."""
+    prefixes: dict[Index, dict[int, str]] = {}
+    for row in descriptions or ():
+        prefixes.setdefault(_index(row), {})[_length(text(row["stat_name"]))] = text(row["stat_description"])
     found = {}
-    for row in rows:
-        _, _, columns = text(row["longest_prefix"]).partition(" ")
-        if columns:
-            index = Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
-            found[index] = tuple(columns.split(","))
+    for row in sizes:
+        index = _index(row)
+        longest, _, plain = text(row["longest_prefix"]).partition(" ")
+        key = _key(plain, prefixes.get(index, {})) if plain else ()
+        if key and len(key) == _length(longest):
+            found[index] = key
     return found
+
+
+def _key(plain: str, prefixes: Mapping[int, str]) -> tuple[str, ...]:
+    """The columns of an index; none if the server cut their names.
+
+    Args:
+        plain: Their names, separated by commas.
+        prefixes: The same of the first columns, by their number, from the first name with a comma on: each has one name
+            more than the one before.
+    """
+    if not prefixes:
+        return tuple(plain.split(","))
+    if any(len(each.encode()) >= _LONGEST_DESCRIPTION for each in prefixes.values()):
+        return ()
+    first = min(prefixes)
+    columns = prefixes[first].split(",", first - 1)
+    before = prefixes[first]
+    for length in sorted(prefixes)[1:]:
+        columns.append(prefixes[length].removeprefix(f"{before},"))
+        before = prefixes[length]
+    return tuple(columns)
+
+
+def _length(stat_name: str) -> int:
+    """The columns of an ``n_diff_pfx02``."""
+    return int(stat_name.removeprefix("n_diff_pfx") or 0)
+
+
+def _index(row: dict[str, Value]) -> Index:
+    return Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
 
 
 def _columns(index: Index, keys: Mapping[Index, tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -169,7 +214,7 @@ def _longest_prefix(pseudonyms: Pseudonyms, prefix: str) -> str:
 
 INDEX_SIZES = Collector(
     "index_sizes",
-    fixed(SQL, ALL_SQL),
+    fixed(SQL, ALL_SQL, COLUMNS_SQL),
     parse,
     privilege="SELECT ON mysql.innodb_index_stats",
     every=30.0,
@@ -178,6 +223,8 @@ INDEX_SIZES = Collector(
         table_name=Pseudonyms.partitioned,
         index_name=Pseudonyms.index,
         longest_prefix=_longest_prefix,
+        stat_name=kept,
+        stat_description=Pseudonyms.columns,
     ),
     metrics=(
         SnapshotMetric(

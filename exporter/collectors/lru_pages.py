@@ -19,6 +19,7 @@ from exporter.collectors.base import (
     LabelledValue,
     SnapshotMetric,
     Unavailable,
+    exact,
     index_labels,
 )
 from exporter.collectors.pools import POOLS
@@ -31,8 +32,8 @@ from exporter.table_names import from_quoted
 # MariaDB's IS_OLD is always NULL (seen on 10.5, 10.11 and 11.8). A page is old there if it lies between the tail and
 # the midpoint. MariaDB has one instance.
 SQL = (
-    "SELECT TABLE_NAME AS table_name, INDEX_NAME AS index_name, COUNT(*) AS pages, {old} AS old_pages"
-    " FROM information_schema.INNODB_BUFFER_PAGE_LRU GROUP BY TABLE_NAME, INDEX_NAME"
+    f"SELECT {exact('TABLE_NAME', 341)} AS table_name, {exact('INDEX_NAME', 341)} AS index_name,"
+    " COUNT(*) AS pages, {old} AS old_pages FROM information_schema.INNODB_BUFFER_PAGE_LRU GROUP BY 1, 2"
 )
 _OLD_MYSQL = "SUM(IS_OLD = 'YES')"
 _OLD_MARIADB = (

@@ -12,19 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.anonymisation import name_value_pairs
-from exporter.collectors.base import Collector, HostContext, LabelledValue, SnapshotMetric, Unavailable, optional
+from exporter.collectors.base import Collector, HostContext, LabelledValue, SnapshotMetric, Unavailable, fixed, optional
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.linux import disks, files, limits, process
 from exporter.rows import Rows, Value, count, number, text
-from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
-# AUTO: not set, so that it is the number of processors that the server found (seen with 10.5, 10.11 and 11.8).
-SQL = (
-    "SELECT GLOBAL_VALUE AS processors FROM information_schema.SYSTEM_VARIABLES"
-    " WHERE VARIABLE_NAME = 'THREAD_POOL_SIZE' AND GLOBAL_VALUE_ORIGIN = 'AUTO'"
-)
-_SERVER_COUNTS = _MYSQL_COUNT, _MARIADB_COUNT = "INNODB_METRICS cpu_n", "thread_pool_size"
+_MYSQL_COUNT = "INNODB_METRICS cpu_n"
+_SERVER_COUNTS = _MYSQL_COUNT, "thread_pool_size"  # the second in recordings of MariaDB by earlier versions
 ABSENT = Unavailable(
     "absent",
     "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
@@ -40,7 +35,8 @@ class Machine:
     """Cores that the server can keep busy."""
     cores_source: str | None = None
     """``cgroup cpu.max``, ``cgroup cpu.cfs_quota_us``, ``cpu affinity``, ``configuration``, or the server's own count
-    at its start, which ignores CPU quotas: ``INNODB_METRICS cpu_n`` (MySQL), ``thread_pool_size`` (MariaDB)."""
+    at its start, which ignores CPU quotas: ``INNODB_METRICS cpu_n`` (MySQL). MariaDB tells its own only in
+    SYSTEM_VARIABLES, which is a temporary table on disk at each query."""
     cpu_seconds: float | None = None
     """CPU time that all processes spent on these cores, from an arbitrary start. Some cores are idle while it grows by
     less than ``cores`` a second."""
@@ -67,17 +63,12 @@ class Machine:
     """Time of all requests, summed over the disks: its growth a second is the number of requests under way."""
 
 
-def queries(server: Server) -> tuple[str, ...]:
-    """MariaDB's count of processors; MySQL's is the counter cpu_n in INNODB_METRICS."""
-    return (SQL,) if server.at_least(mariadb=(10, 5, 0)) else ()
-
-
-def read(results: Sequence[Rows], host: HostContext) -> Rows | Unavailable:
+def read(host: HostContext) -> Rows | Unavailable:
     """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
     pid = process.find(host.root, host.peer, files.whole(host.known.setting("port")))
     found = {} if pid is None else _of_process(host, pid)
     if "cores" not in found:
-        found |= _from_server(results, host)
+        found |= _from_server(host)
     found |= _configured(host.configured, found.get)
     return Rows(("name", "value"), tuple(found.items())) if found else ABSENT
 
@@ -137,14 +128,11 @@ def _folder(host: HostContext, pid: int) -> str | None:
         return host.known.setting("datadir")
 
 
-def _from_server(results: Sequence[Rows], host: HostContext) -> dict[str, Value]:
+def _from_server(host: HostContext) -> dict[str, Value]:
     """Cores as the server counted them."""
     # The counter is off by default, and 0 for some seconds after it was enabled (seen on 9.7.4).
     if counted := (host.known[INNODB_METRICS] or {}).get("cpu_n"):
         return {"cores": counted, "cores_source": _MYSQL_COUNT}
-    for row in results[0] if results else ():
-        if processors := number(row["processors"]):
-            return {"cores": processors, "cores_source": _MARIADB_COUNT}
     return {}
 
 
@@ -215,7 +203,7 @@ def _anonymous(name: str, value: Value) -> Value:
 
 MACHINE = Collector(
     "machine",
-    queries,
+    fixed(),
     parse,
     every=10.0,
     host_reader=read,

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from exporter.anonymisation import Row, each_row
-from exporter.collectors.base import KEPT, TOP, Collector, LabelledValue, SnapshotMetric, with_performance_schema
+from exporter.collectors.base import (
+    KEPT,
+    TOP,
+    Collector,
+    LabelledValue,
+    SnapshotMetric,
+    exact,
+    with_performance_schema,
+)
 from exporter.collectors.data_files import INSTRUMENT, FileReads
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
@@ -15,11 +23,10 @@ from exporter.snapshot import Snapshot, Table
 from exporter.table_names import from_filename
 
 _TABLE_FILE = "SUBSTRING_INDEX(SUBSTRING_INDEX(SUBSTRING_INDEX(FILE_NAME, '.ibd', 1), '#p#', 1), '#P#', 1)"
-"""The file name without the partition (#P# before MySQL 8): a table's sum must hold all its partitions, not only
-the ones among the most read files."""
-# As bytes: other collations treat Con and con as equal.
+"""The file name without its ending and without the partition (#P# before MySQL 8): a table's sum must hold all its
+partitions, not only the ones among the most read files. A table's own # is @0023 in its file's name."""
 SQL = (
-    f"SELECT CAST(CONCAT({_TABLE_FILE}, '.ibd') AS BINARY) AS file_name, SUM(COUNT_READ) AS read_count,"
+    f"SELECT {exact(_TABLE_FILE, 512)} AS file_name, SUM(COUNT_READ) AS read_count,"
     " SUM(SUM_NUMBER_OF_BYTES_READ) AS bytes, SUM(SUM_TIMER_READ) AS picoseconds, @@datadir AS datadir"
     " FROM performance_schema.file_summary_by_instance"
     f" WHERE EVENT_NAME = '{INSTRUMENT}' AND COUNT_STAR > 0 AND FILE_NAME LIKE '%.ibd'"

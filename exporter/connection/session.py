@@ -32,6 +32,8 @@ from exporter.rows import Rows, Value
 from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify, instance
 
 LOCK_WAIT_SECONDS: Final = 2
+TEMPORARY_BYTES: Final = 64 << 20
+"""Temporary tables up to this size stay in memory: a row of INFORMATION_SCHEMA takes 2 KiB there, one a table."""
 _CONNECT_SECONDS: Final = 10.0
 _CANCEL_SECONDS: Final = 2.0
 CANCEL_SQL: Final = "KILL QUERY %s"
@@ -246,7 +248,12 @@ def session_statements(server: Server, statement_seconds: float) -> tuple[str, .
         "SET SESSION TRANSACTION READ ONLY",
         f"SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}",
         f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}",
+        # A temporary table on disk may be InnoDB's: the sidecar would write, and change what it measures.
+        f"SET SESSION tmp_table_size = {TEMPORARY_BYTES}",
+        f"SET SESSION max_heap_table_size = {TEMPORARY_BYTES}",
     ]
+    if server.has("big_tables"):
+        statements.append("SET SESSION big_tables = OFF")
     if server.has("max_execution_time"):
         statements.append(f"SET SESSION max_execution_time = {round(statement_seconds * 1000)}")  # SELECT only
     elif server.has("max_statement_time"):

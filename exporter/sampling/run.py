@@ -68,7 +68,7 @@ class CollectorRun:
             return Answer(collector.name, at, _since(began), (), failure(error), str(error), cure)
         if collector.host_reader is not None:
             host = HostContext(session.peer, known(), self._machine, self._root)
-            rows = await self._read(collector.host_reader, results, host)
+            rows = await self._read(collector.host_reader, host)
             if isinstance(rows, Unavailable):
                 return Answer(collector.name, at, _since(began), (), rows.failure, rows.reason, rows.cure)
             results = (rows,)
@@ -82,11 +82,11 @@ class CollectorRun:
         refused = None if collector.allowed is None else collector.allowed(known())
         return collector.queries(session.server) if refused is None else refused
 
-    async def _read(self, reader: HostReader, results: Sequence[Rows], host: HostContext) -> Rows | Unavailable:
-        """Rows from the statements' results and the host's files."""
+    async def _read(self, reader: HostReader, host: HostContext) -> Rows | Unavailable:
+        """Rows from the host's files."""
         try:
             async with asyncio.timeout(self._deadline):
-                return await asyncio.to_thread(reader, results, host)
+                return await asyncio.to_thread(reader, host)
         except TimeoutError:
             return Unavailable("deadline", f"this machine's files were not read within {self._deadline:g} s")
         except (OSError, ValueError, LookupError) as error:

@@ -18,6 +18,7 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
 
 SCHEMA = "sized"
+STATEMENTS = (index_sizes.SQL, index_sizes.ALL_SQL, index_sizes.COLUMNS_SQL)
 COLUMNS = (
     "database_name",
     "table_name",
@@ -31,7 +32,7 @@ COLUMNS = (
 
 
 def sizes_of(server: Server, fetch: Fetch) -> IndexSizes:
-    return index_sizes.parse([fetch(server, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)])
+    return index_sizes.parse([fetch(server, sql) for sql in STATEMENTS])
 
 
 def parsed(*rows: tuple[Value, ...]) -> IndexSizes:
@@ -134,6 +135,44 @@ def test_partitions_are_summed_under_the_tables_name(numbered: Server, ask: Ask,
     assert not [index for index in sizes_of(numbered, fetch).sizes if index.schema == SCHEMA and "#" in index.table]
 
 
+def test_commas_in_columns_names_and_long_names_keep_their_columns(server: Server, ask: Ask, fetch: Fetch) -> None:
+    long = tuple(f"{n:x}" + "m" * 63 for n in range(10))
+    cut = tuple(f"{n:x}" + "é" * 63 for n in range(10))
+    schema = "comma"
+    columns = ("id", "plain", "a,b", ",", *long, *cut)
+    keys = {
+        "PRIMARY": ("id",),
+        "one": ("a,b",),
+        "two": ("plain", "a,b", ","),
+        "long": long,
+        "cut": None,
+        "unique": ("plain", ","),
+    }
+    ask(
+        server,
+        f"DROP DATABASE IF EXISTS {schema}",
+        f"CREATE DATABASE {schema}",
+        f"CREATE TABLE {schema}.t ({', '.join(f'`{column}` INT NOT NULL' for column in columns)}, PRIMARY KEY (id),"
+        f" KEY one (`a,b`), KEY two (plain, `a,b`, `,`), KEY `long` (`{'`, `'.join(long)}`),"
+        f" KEY cut (`{'`, `'.join(cut)}`), UNIQUE KEY `unique` (plain, `,`)) ENGINE=InnoDB",
+        f"ANALYZE TABLE {schema}.t",
+    )
+    found = sizes_of(server, fetch).sizes
+    ask(server, f"DROP DATABASE {schema}")
+    assert {index.index: size.columns for index, size in found.items() if index.schema == schema} == keys
+
+
+def test_a_recording_without_the_descriptions_does_not_split_a_name() -> None:
+    rows = [("s", "t", "k", 2, 1, None, None, longest) for longest in ("n_diff_pfx02 a,b,c", "n_diff_pfx02 a,b")]
+    columns = [
+        index_sizes.parse([Rows.of(COLUMNS, [row]), Rows.of(["pages", "tables"], [[2, 1]])])
+        .sizes[Index("s", "t", "k")]
+        .columns
+        for row in rows
+    ]
+    assert columns == [None, ("a", "b")]
+
+
 def test_an_sql_mode_of_the_server_changes_nothing(numbered: Server, fetch: Fetch) -> None:
     before = sizes_of(numbered, fetch)
     with numbered.connect(sql_mode="ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT") as connection:
@@ -141,7 +180,8 @@ def test_an_sql_mode_of_the_server_changes_nothing(numbered: Server, fetch: Fetc
         cursor.execute(index_sizes.SQL)
         columns = [column[0] for column in cursor.description or ()]
         rows = Rows.of(columns, cursor.fetchall())
-        assert index_sizes.parse([rows, fetch(numbered, index_sizes.ALL_SQL)]).sizes == before.sizes
+        others = [fetch(numbered, sql) for sql in STATEMENTS[1:]]
+        assert index_sizes.parse([rows, *others]).sizes == before.sizes
     assert any(size.rows for size in before.sizes.values())
 
 

@@ -37,8 +37,8 @@ def here(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> H
     return HostContext(Peer(pid=42), snapshot, configured, root)
 
 
-def read(there: HostContext, *results: Rows) -> Machine:
-    rows = machine.read(results, there)
+def read(there: HostContext) -> Machine:
+    rows = machine.read(there)
     assert isinstance(rows, Rows)
     return machine.parse([rows])
 
@@ -88,7 +88,7 @@ def test_everything_is_read_from_the_servers_process(tree: Tree) -> None:
 
 
 def test_the_configuration_does_not_replace_what_was_read(tree: Tree) -> None:
-    found = read(here(tree.root, SAID, innodb_metrics={"cpu_n": 64}), Rows.of(["processors"], [["64"]]))
+    found = read(here(tree.root, SAID, innodb_metrics={"cpu_n": 64}))
     assert found == Machine(**{**{name: getattr(TRUE, name) for name in TRUE.__slots__}, "storage_configured": "hdd"})
 
 
@@ -129,18 +129,15 @@ def test_a_recording_gets_the_configured_machine_by_the_same_precedence() -> Non
     assert machine.configure(blind, NOTHING) is blind
 
 
-def test_without_either_the_server_is_asked_for_its_cores(tmp_path: Path) -> None:
-    threads = Rows.of(["processors"], [["6"]])
-    assert read(here(tmp_path), threads) == Machine(cores=6.0, cores_source="thread_pool_size")
+def test_without_either_the_servers_own_count_of_cores_is_taken(tmp_path: Path) -> None:
     counted = here(tmp_path, innodb_metrics={"cpu_n": 8})
     assert read(counted) == Machine(cores=8.0, cores_source="INNODB_METRICS cpu_n")
-    assert read(here(tmp_path, SAID, innodb_metrics={"cpu_n": 8}), threads).cores_source == "configuration"
+    assert read(here(tmp_path, SAID, innodb_metrics={"cpu_n": 8})).cores_source == "configuration"
 
 
 @pytest.mark.parametrize("known", [{}, {"innodb_metrics": {}}, {"innodb_metrics": {"cpu_n": 0}}])
-@pytest.mark.parametrize("results", [(), (Rows.of(["processors"], []),), (Rows.of(["processors"], [["0"]]),)])
-def test_nothing_known_is_absent_with_a_cure(tmp_path: Path, known: dict[str, Any], results: tuple[Rows, ...]) -> None:
-    lack = machine.read(results, here(tmp_path, **known))
+def test_nothing_known_is_absent_with_a_cure(tmp_path: Path, known: dict[str, Any]) -> None:
+    lack = machine.read(here(tmp_path, **known))
     assert isinstance(lack, Unavailable)
     assert lack.failure == "absent"
     assert "cannot be seen from here" in lack.reason
@@ -192,15 +189,10 @@ async def test_a_real_server_is_found_through_its_connection(server: Server, wat
 
 async def test_cores_are_those_of_the_server_and_not_the_sidecars(start_server: StartServer, watch: Watch) -> None:
     server = start_server("mariadb-10.11")
-    cpus = os.sched_getaffinity(server.pid)
-    os.sched_setaffinity(server.pid, {min(cpus)})
+    os.sched_setaffinity(server.pid, {min(os.sched_getaffinity(server.pid))})
     found = (await watch(server).collect())[MACHINE]
     assert found is not None
     assert found.cores == 1.0
-    async with forwarded(server) as target:  # all that can be known is what the server saw when it started
-        sampler = watch(target)
-        assert (await sampler.collect())[MACHINE] == Machine(cores=len(cpus), cores_source="thread_pool_size")
-        await sampler.close()
 
 
 @contextmanager
@@ -251,7 +243,6 @@ async def forwarded(server: Server) -> AsyncIterator[Target]:
         listener.close()
 
 
-@pytest.mark.parametrize("server", ["mysql-9.7", "mysql-5.6"], indirect=True)
 async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: Server, watch: Watch) -> None:
     async with forwarded(server) as target:
         bare, told = watch(target), watch(target, machine=SAID)
@@ -262,16 +253,6 @@ async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: Server, w
         assert (await told.collect())[MACHINE] == read(here(Path("/nowhere"), SAID))
         for sampler in (bare, told):
             await sampler.close()
-
-
-@pytest.mark.parametrize("name", ["mariadb-11.8", "mariadb-10.5"])
-async def test_a_thread_pool_size_that_was_set_tells_no_cores(
-    start_server: StartServer, watch: Watch, name: str
-) -> None:
-    async with forwarded(start_server(name, thread_pool_size=7)) as target:
-        sampler = watch(target)
-        assert (await sampler.collect())[MACHINE] is None
-        await sampler.close()
 
 
 async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Watch, tmp_path: Path) -> None:
