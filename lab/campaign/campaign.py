@@ -33,7 +33,7 @@ class Campaign:
     def __init__(self, parts: Sequence[Part], reporter: Reporter, folder: Path | None = None) -> None:
         self._parts = parts
         self._reporter = reporter
-        self._folder = folder or _unfinished()
+        self._folder = folder or unfinished()
         self.failed: dict[str, str] = {}
         self.unavailable: dict[str, str] = {}
         self.not_now: dict[str, str] = {}
@@ -107,9 +107,13 @@ class Campaign:
         return PartResult(part=part, **json.loads(path.read_text(encoding="utf-8")))
 
 
-def _unfinished() -> Path:
-    """The folder of this code's kept results; removes those of other code."""
-    folder = cache.folder() / "lab" / _digest()
+def unfinished(*names: str) -> Path:
+    """The folder of this code's kept results; removes those of other code.
+
+    Args:
+        names: A folder of its own for runs that must not remove the results of others.
+    """
+    folder = cache.folder() / "-".join(names or ("lab",)) / _digest()
     for other in folder.parent.glob("*"):
         if other != folder:
             shutil.rmtree(other, ignore_errors=True)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
-from typing import Any
-
-import pymysql
 
 from advisor.advice import evaluation
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Recommendation
-from advisor.contract.settings import SETTINGS
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown
+from lab.following import Following
 from lab.observation import rules
 from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect, ProofRecord
 from lab.servers import Server
-from lab.servers.sql import execute
 
 LONGEST = 3600.0
 """Seconds of a window."""
-RESIZING_SECONDS = 60.0
 PATIENCE = 180.0
 """A rule's time budget here, seconds: a proof must not depend on the machine's load."""
 
@@ -45,11 +39,7 @@ class Trial:
         [self.rule] = [each for each in rules() if each.id == rule]
         self._altered = altered
         self._found: Recommendation | None = None
-        self._followed: list[Recommendation] = []
-        self._before: dict[str, str] = {}
-        self._by_hand: dict[str, str] = {}
-        self._applied: list[str] = []
-        self._taken_back: list[str] = []
+        self._following = Following(server)
         self._silent_after = False
         self.was_silent = False
 
@@ -96,7 +86,7 @@ class Trial:
         if found := self.said(window):
             raise NotShown(f"{self.rule.id} is not silent: {found[0].summary}")
         self.was_silent = True
-        if self._applied:
+        if self._following.applied:
             self._silent_after = True
 
     def changes_nothing(self, window: Window | Iterable[Snapshot]) -> None:
@@ -153,10 +143,9 @@ class Trial:
         )
 
     def follow(self, **by_hand: str) -> None:
-        """Execute the rule's statements unchanged, and wait until the settings have their values.
+        """Execute the rule's statements unchanged, as `Following` does.
 
-        If a change needs a restart, the restart gets the lines of the option file of all changes. A rule with several
-        recommendations is followed once after each `fires`.
+        A rule with several recommendations is followed once after each `fires`.
 
         Args:
             by_hand: Lines of the option file that an action names in its text but has no statement for.
@@ -165,29 +154,7 @@ class Trial:
             NotShown: The server refuses a statement or a value, or no action names the line.
         """
         self.say("its statements are executed")
-        self._followed.append(self.found)
-        for change in self.found.changes:
-            self._before.setdefault(change.setting, self._printed(change.setting))
-        self._execute(
-            *(statement for change in self.found.changes for statement in change.apply),
-            *(statement for action in self.found.actions for statement in action.apply),
-            into=self._applied,
-        )
-        if any(not change.apply for change in self.found.changes):
-            # A restart reverts SET GLOBAL, so every change needs its line.
-            lines = [change.config for change in self.found.changes]
-            self.server.restart(dict(line.split(" = ") for line in lines))
-            self._applied += lines
-        for change in self.found.changes:
-            self._becomes(change.setting, change.to)
-        for name, value in by_hand.items():
-            line = f"{name} = {value}"
-            if not any(line in action.do for action in self.found.actions):
-                raise NotShown(f"no action of {self.rule.id} names {line}")
-            self._by_hand[name] = self._printed(name)
-            self._applied.append(line)
-        if by_hand:
-            self.server.restart(by_hand)
+        self._following.follow(self.found.changes, self.found.actions, **by_hand)
 
     def take_back(self) -> None:
         """Execute the rule's rollback, and check that the settings have their old values.
@@ -196,18 +163,7 @@ class Trial:
             NotShown: The server refuses a statement, or a setting differs.
         """
         self.say("they are rolled back")
-        for found in reversed(self._followed):
-            self._execute(
-                *(statement for action in reversed(found.actions) for statement in action.rollback),
-                *(statement for change in reversed(found.changes) for statement in change.rollback),
-                into=self._taken_back,
-            )
-        if self._by_hand or any(not change.apply for found in self._followed for change in found.changes):
-            lines = self._before | self._by_hand
-            self.server.restart(lines)
-            self._taken_back += [f"{name} = {value}" for name, value in lines.items()]
-        for name, value in self._before.items():
-            self._becomes(name, SETTINGS[name].read(value))
+        self._following.take_back()
 
     def proved(
         self,
@@ -225,15 +181,15 @@ class Trial:
             NotShown: A bound is broken.
             AssertionError: The proof lacks a step.
         """
-        if not (self._applied and self._silent_after and self._taken_back):
+        if not (self._following.applied and self._silent_after and self._following.taken_back):
             raise AssertionError("a proof fires, is followed, falls silent and is taken back")
         record = ProofRecord(
             condition=condition,
             altered=altered,
             summary=self.found.summary,
             facts=tuple(facts),
-            applied=tuple(self._applied),
-            taken_back=tuple(self._taken_back),
+            applied=tuple(self._following.applied),
+            taken_back=tuple(self._following.taken_back),
             effects=tuple(effects),
             measures=tuple(measures),
             notes=notes,
@@ -242,24 +198,3 @@ class Trial:
         if not record.facts:
             raise AssertionError("a proof compares the evidence with what is known")
         return record.model_dump(mode="json")
-
-    def _execute(self, *statements: str, into: list[str]) -> None:
-        for statement in statements:
-            try:
-                execute(self.server, statement)
-            except pymysql.MySQLError as error:
-                raise NotShown(f"the server refuses {statement}: {error}") from None
-            into.append(statement)
-
-    def _printed(self, setting: str) -> str:
-        with self.server.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
-            return str(cursor.fetchall()[0][1])
-
-    def _becomes(self, setting: str, value: Any) -> None:
-        """Wait for a setting's value: a pool continues to resize after the statement."""
-        deadline = time.monotonic() + RESIZING_SECONDS
-        while SETTINGS[setting].read(self._printed(setting)) != value:
-            if time.monotonic() > deadline:
-                raise NotShown(f"{setting} is {self._printed(setting)}, and not {value}")
-            time.sleep(0.1)

@@ -1,0 +1,111 @@
+"""Follow a recommendation on a real server as a user would, and take it back."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pymysql
+
+from advisor.contract.recommendation import Action, Change
+from advisor.contract.settings import SETTINGS
+from lab.campaign.part import NotShown
+from lab.servers import Server
+from lab.servers.sql import execute
+
+RESIZING_SECONDS = 60.0
+
+
+class Following:
+    """Changes and actions that are executed on a server unchanged, in order, and rolled back in reverse.
+
+    Attributes:
+        server: The running server.
+        applied: The executed statements, and the lines of the option file that a restart got.
+        taken_back: The same of the rollback.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.applied: list[str] = []
+        self.taken_back: list[str] = []
+        self._followed: list[tuple[tuple[Change, ...], tuple[Action, ...]]] = []
+        self._before: dict[str, str] = {}
+        self._by_hand: dict[str, str] = {}
+
+    def follow(self, changes: tuple[Change, ...], actions: tuple[Action, ...] = (), **by_hand: str) -> None:
+        """Execute the statements unchanged, and wait until the settings have their values.
+
+        If a change needs a restart, the restart gets the lines of the option file of all changes.
+
+        Args:
+            changes: Changes of settings.
+            actions: Other actions.
+            by_hand: Lines of the option file that an action names in its text but has no statement for.
+
+        Raises:
+            NotShown: The server refuses a statement or a value, or no action names the line.
+        """
+        self._followed.append((changes, actions))
+        for change in changes:
+            self._before.setdefault(change.setting, self._printed(change.setting))
+        self._execute(
+            *(statement for change in changes for statement in change.apply),
+            *(statement for action in actions for statement in action.apply),
+            into=self.applied,
+        )
+        if any(not change.apply for change in changes):
+            # A restart reverts SET GLOBAL, so every change needs its line.
+            lines = [change.config for change in changes]
+            self.server.restart(dict(line.split(" = ") for line in lines))
+            self.applied += lines
+        for change in changes:
+            self._becomes(change.setting, change.to)
+        for name, value in by_hand.items():
+            line = f"{name} = {value}"
+            if not any(line in action.do for action in actions):
+                raise NotShown(f"no action names {line}")
+            self._by_hand[name] = self._printed(name)
+            self.applied.append(line)
+        if by_hand:
+            self.server.restart(by_hand)
+
+    def take_back(self) -> None:
+        """Execute the rollbacks, and check that the settings have their old values.
+
+        Raises:
+            NotShown: The server refuses a statement, or a setting differs.
+        """
+        for changes, actions in reversed(self._followed):
+            self._execute(
+                *(statement for action in reversed(actions) for statement in action.rollback),
+                *(statement for change in reversed(changes) for statement in change.rollback),
+                into=self.taken_back,
+            )
+        if self._by_hand or any(not change.apply for changes, _ in self._followed for change in changes):
+            lines = self._before | self._by_hand
+            self.server.restart(lines)
+            self.taken_back += [f"{name} = {value}" for name, value in lines.items()]
+        for name, value in self._before.items():
+            self._becomes(name, SETTINGS[name].read(value))
+
+    def _execute(self, *statements: str, into: list[str]) -> None:
+        for statement in statements:
+            try:
+                execute(self.server, statement)
+            except pymysql.MySQLError as error:
+                raise NotShown(f"the server refuses {statement}: {error}") from None
+            into.append(statement)
+
+    def _printed(self, setting: str) -> str:
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
+            return str(cursor.fetchall()[0][1])
+
+    def _becomes(self, setting: str, value: Any) -> None:
+        """Wait for a setting's value: a pool continues to resize after the statement."""
+        deadline = time.monotonic() + RESIZING_SECONDS
+        while SETTINGS[setting].read(self._printed(setting)) != value:
+            if time.monotonic() > deadline:
+                raise NotShown(f"{setting} is {self._printed(setting)}, and not {value}")
+            time.sleep(0.1)

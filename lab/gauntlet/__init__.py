@@ -1,0 +1,1 @@
+"""The gauntlet: workloads that no rule was made for. Everything advised on them is followed and measured."""

@@ -1,0 +1,110 @@
+"""The gauntlet's command line: `python -m lab.gauntlet`, or `make gauntlet`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from lab.campaign import records
+from lab.campaign.campaign import Campaign, unfinished
+from lab.campaign.part import Part, PartResult
+from lab.campaign.progress import Reporter
+from lab.gauntlet.record import GauntletRecord, broken
+from lab.gauntlet.report import line
+from lab.gauntlet.trial import part
+from lab.gauntlet.workload import SERVERS
+from lab.gauntlet.workloads import MIXES, SEED, workloads
+from lab.servers import interrupt_on_signals
+
+BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this one; no record.")
+@click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server.")
+@click.option("--short", is_flag=True, help="A few workloads, no record. CI runs this.")
+@click.option("--seed", default=SEED, show_default=True, help="Of the random mixes; no record unless the default.")
+@click.option("--random", "number", default=MIXES, show_default=True, help="Number of random mixes.")
+@click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
+@click.option("--list", "listing", is_flag=True, help="List the workloads, and run none.")
+def main(  # noqa: PLR0917 - one argument an option
+    names: tuple[str, ...],
+    servers: tuple[str, ...],
+    short: bool,  # noqa: FBT001 - click's flags
+    seed: int,
+    number: int,
+    fresh: bool,  # noqa: FBT001
+    listing: bool,  # noqa: FBT001
+) -> None:
+    """Follow everything that is advised on workloads that no rule was made for, and measure it.
+
+    Each workload runs on a real server, watched by the sidecar's sampler. All rules judge it. Every finding and every
+    alternative is followed alone under the same load, measured, and taken back. The bounds: the advice is as the
+    workload expects, none harms, none is in vain, and 90 % of the predictions are within their own stated error.
+
+    The records go to lab/records/gauntlet, and `python -m tools.docs` makes the table of docs/proofs.md from them.
+    Ctrl-C stops the servers and keeps the finished workloads; the same command continues from there.
+
+    Exit status: 0 every bound is kept, 1 a bound is broken, 2 a server is unavailable here, 130 interrupted.
+    """
+    chosen = _parts(names, servers or SERVERS, short=short, seed=seed, number=number)
+    if listing:
+        for each in chosen:
+            click.echo(f"{each.takes:5.0f} s  {each}")
+        return
+    recorded = not (names or short or (seed, number) != (SEED, MIXES))
+    interrupt_on_signals()
+    reporter = Reporter(sum(each.takes for each in chosen))
+    # A folder for each choice of servers: two runs side by side must not remove each other's results.
+    campaign = Campaign(chosen, reporter, unfinished("gauntlet" if recorded else "gauntlet-choice", *servers))
+    if fresh or not recorded:
+        campaign.forget()
+    try:
+        done = campaign.run()
+    except KeyboardInterrupt:
+        reporter.note(
+            "\ninterrupted; no server is left behind. The same command continues with the remaining workloads."
+        )
+        sys.exit(INTERRUPTED)
+    for name, record in _read(done):
+        for text in line(name, record):
+            reporter.note(text)
+    if len(done) == len(chosen):
+        if recorded:
+            _record(done)
+            reporter.note("recorded in lab/records/gauntlet; python -m tools.docs brings docs/proofs.md up to date")
+        campaign.forget()
+    failures = [f"{name}: {why}" for name, why in (campaign.unavailable | campaign.failed).items()]
+    failures += broken(_read(done))
+    for text in failures:
+        reporter.note(f"BROKEN {text}")
+    reporter.note(f"{len(done)} of {len(chosen)} workloads done, {len(failures)} bounds broken")
+    sys.exit(UNAVAILABLE if campaign.unavailable else BROKEN if failures else 0)
+
+
+def _record(done: list[PartResult]) -> None:
+    for server in dict.fromkeys(each.server for each in done):
+        records.save(f"gauntlet/{server}", [each for each in done if each.server == server])
+
+
+def _read(done: list[PartResult]) -> list[tuple[str, GauntletRecord]]:
+    return [(f"{each.part.name} on {each.server}", GauntletRecord.model_validate(each.data)) for each in done]
+
+
+def _parts(names: tuple[str, ...], servers: tuple[str, ...], *, short: bool, seed: int, number: int) -> list[Part]:
+    """The chosen workloads, one server after the other."""
+    known = workloads(seed, number)
+    if unknown := set(names) - {each.name for each in known}:
+        raise click.UsageError(f"there is no workload {min(unknown)}; see --list")
+    chosen = [each for each in known if not names or each.name in names]
+    return [
+        part(each, server)
+        for server in servers
+        for each in chosen
+        if server in each.servers and (not short or each.short == server)
+    ]
+
+
+if __name__ == "__main__":
+    main()

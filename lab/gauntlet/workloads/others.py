@@ -1,0 +1,178 @@
+"""Workloads that nobody tuned a rule to: sysbench, dumps, batch jobs, queues, time series, tenants, an applier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.gauntlet import clients
+from lab.gauntlet.workload import Expectation, Workload
+from lab.programs import sysbench
+from lab.servers import Server
+from lab.workloads import SCHEMA
+
+_SYSBENCH: dict[str, Any] = {"tables": 6, "table_size": 30_000}  # 2,500 pages
+_POOL = "buffer-pool-too-small"
+_ANY = "Whatever is advised must keep its promise and harm nothing."
+_TENANTS = 24
+
+
+def _sysbench(server: Server) -> None:
+    sysbench.prepare(server, "oltp_read_write", threads=2, **_SYSBENCH)
+
+
+WORKLOADS = (
+    Workload(
+        "sysbench-read-only",
+        "sysbench oltp_read_only, 150 transactions a round, on six tables that are larger than the pool.",
+        Expectation(_ANY),
+        programs={"sysbench": clients.sysbench_run("oltp_read_only", 150, rand_type="uniform", **_SYSBENCH)},
+        prepare=_sysbench,
+        period=0.5,
+        settled=8,
+    ),
+    Workload(
+        "sysbench-read-write",
+        "sysbench oltp_read_write, 120 transactions a round, on six tables that are larger than the pool.",
+        Expectation(_ANY),
+        programs={"sysbench": clients.sysbench_run("oltp_read_write", 120, rand_type="pareto", **_SYSBENCH)},
+        prepare=_sysbench,
+        period=0.5,
+        settled=8,
+    ),
+    Workload(
+        "sysbench-insert",
+        "sysbench oltp_insert, 1,500 rows a round.",
+        Expectation("Inserts into cached indexes read nearly nothing, so nothing is to change.", quiet=True),
+        programs={"sysbench": clients.sysbench_run("oltp_insert", 1_500, **_SYSBENCH)},
+        prepare=_sysbench,
+        period=0.5,
+    ),
+    Workload(
+        "even-lookups",
+        "1,000 lookups a round, spread evenly over 3,000 pages, in a pool of 2,048.",
+        Expectation("A hot set is larger than the pool, and the machine has memory for it.", one_of=(_POOL,)),
+        {"lookups": clients.look_up("items", 3_000, 1_000)},
+        tables={"items": 3_000},
+        period=0.4,
+        warm_up=10,
+        settled=10,
+        short="mariadb-11.8",
+    ),
+    Workload(
+        "skewed-lookups",
+        "1,500 lookups a round on 8,000 pages by Zipf's law, in a pool of 2,048.",
+        Expectation(_ANY),
+        {"lookups": clients.look_up_skewed("items", 8_000, 1_500)},
+        tables={"items": 8_000},
+        period=0.4,
+        warm_up=10,
+        settled=12,
+    ),
+    Workload(
+        "dump-beside-lookups",
+        "A dump of 3,000 pages (the SELECT of mysqldump) in every third round, beside 600 lookups on 600 pages.",
+        Expectation(_ANY),
+        {
+            "dump": clients.query(f"SELECT /*!40001 SQL_NO_CACHE */ * FROM {SCHEMA}.archive", every=3),
+            "lookups": clients.look_up("items", 600, 600),
+        },
+        tables={"archive": 3_000, "items": 600},
+        watched=9,
+    ),
+    Workload(
+        "batch-update",
+        "A batch job updates a table of 4,000 pages, 200 pages a round, beside 500 lookups on 500 pages.",
+        Expectation(
+            "The reads are not those of inserts.",
+            never=("change-buffering-would-help",),
+        ),
+        {"job": clients.update_all("archive", 4_000, 200), "lookups": clients.look_up("items", 500, 500)},
+        tables={"archive": 4_000, "items": 500},
+        period=0.5,
+    ),
+    Workload(
+        "queue",
+        "A queue of 400 pages: 100 jobs a round are inserted at its end and taken from its beginning.",
+        Expectation("A queue stays in the pool, so nothing is to change.", quiet=True),
+        {"queue": clients.queue("jobs", 100), "lookups": clients.look_up("items", 300, 300)},
+        tables={"jobs": 400, "items": 300},
+        period=0.5,
+        short="mysql-9.7",
+    ),
+    Workload(
+        "time-series",
+        "A time series of 2,500 pages: 200 rows a round at its end, and the sum of the newest 2,000 rows.",
+        Expectation("New pages are created, not read, and the newest stay in the pool.", quiet=True),
+        {"series": clients.append_and_read_recent("readings", 200, 2_000)},
+        tables={"readings": 2_500},
+        period=0.5,
+    ),
+    Workload(
+        "tenants",
+        f"{_TENANTS} tenants with a table of 130 pages each; the n-th gets a share of 1/n of 800 lookups a round.",
+        Expectation(_ANY),
+        {
+            "tenants": clients.together(
+                *(clients.look_up(f"tenant{n}", 130, max(4, 230 // n)) for n in range(1, _TENANTS + 1))
+            )
+        },
+        tables={f"tenant{n}": 130 for n in range(1, _TENANTS + 1)},
+        period=0.5,
+        warm_up=10,
+        settled=10,
+    ),
+    Workload(
+        "applier",
+        "A stream as of a replica's single-threaded applier, without a second server: 300 row changes a round by"
+        " primary key, four a transaction, on two tables of 1,500 pages, beside 200 lookups.",
+        Expectation(_ANY, never=("change-buffering-would-help",)),
+        {
+            "applier": clients.apply_changes({"orders": 1_500, "items": 1_500}, 300),
+            "lookups": clients.look_up("items", 300, 200),
+        },
+        tables={"orders": 1_500, "items": 1_500},
+        period=0.5,
+        warm_up=10,
+        settled=10,
+    ),
+    Workload(
+        "phases",
+        "Phases of two rounds: lookups on 300 pages, a report that scans 1,300 pages, updates on 300 pages.",
+        Expectation(_ANY),
+        {
+            "phases": clients.in_turn(
+                clients.look_up("items", 300, 600), clients.scan("orders"), clients.update("items", 300, 200), rounds=2
+            )
+        },
+        tables={"orders": 1_300, "items": 300},
+        watched=12,
+    ),
+    Workload(
+        "count-beside-lookups",
+        "COUNT(*) of a table of 1,300 pages each round, beside 300 lookups on 300 pages.",
+        Expectation(
+            "Each count reads the table from disk, and the old sublist is too small for it.",
+            one_of=("count-parallel-never-promotes", "scan-exceeds-old-sublist", "count-has-no-small-index"),
+        ),
+        {"count": clients.count("orders"), "lookups": clients.look_up("items", 300, 300)},
+        tables={"orders": 1_300, "items": 300},
+    ),
+    Workload(
+        "small-hot-set",
+        "500 lookups a round on 500 pages, and a report over 300 pages, in a pool that holds both.",
+        Expectation("Everything is in the pool, so nothing is to change.", quiet=True),
+        {"lookups": clients.look_up("items", 500, 500), "report": clients.scan("orders")},
+        tables={"items": 500, "orders": 300},
+        period=0.5,
+    ),
+    Workload(
+        "two-reports",
+        "Two tables of 900 pages are scanned in turn, beside 400 lookups on 400 pages.",
+        Expectation(_ANY),
+        {
+            "reports": clients.in_turn(clients.scan("orders"), clients.scan("invoices")),
+            "lookups": clients.look_up("items", 400, 400),
+        },
+        tables={"orders": 900, "invoices": 900, "items": 400},
+    ),
+)
