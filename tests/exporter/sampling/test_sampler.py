@@ -34,6 +34,7 @@ NEEDS_PERFORMANCE_SCHEMA = {
     "instrumentation",
     "ddl",
     "table_scans",
+    "table_io",
     "count_statements",
     "data_files",
     "table_files",

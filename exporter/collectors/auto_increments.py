@@ -1,0 +1,45 @@
+"""INNODB_TABLESTATS (INNODB_SYS_TABLESTATS before MySQL 8.0, and on MariaDB): tables that number their rows.
+
+Inserts with an AUTO_INCREMENT key go to the end of the index, whose last page is in the buffer pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exporter.anonymisation import columns
+from exporter.collectors.base import KEPT, Collector
+from exporter.collectors.index_sizes import dictionary_fits
+from exporter.pseudonyms import Pseudonyms
+from exporter.rows import Rows, text
+from exporter.server import Server
+from exporter.snapshot import Table
+from exporter.table_names import SYSTEM_SCHEMAS, from_filename
+
+# AUTOINC is 0 without such a column, and in tables that were not opened since the start.
+SQL = (
+    "SELECT NAME AS table_name FROM information_schema.{prefix}TABLESTATS"
+    f" WHERE AUTOINC > 0 ORDER BY MODIFIED_COUNTER DESC, NUM_ROWS DESC LIMIT {KEPT}"
+)
+
+
+def queries(server: Server) -> tuple[str, ...]:
+    """One statement, with the table's name on this server."""
+    return (SQL.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
+
+
+def parse(results: Sequence[Rows]) -> frozenset[Table]:
+    """Tables in use with an AUTO_INCREMENT column: the KEPT most changed since their last statistics."""
+    tables = (Table(*from_filename(text(row["table_name"]))) for row in results[0])
+    return frozenset(table for table in tables if table.schema and table.schema not in SYSTEM_SCHEMAS)
+
+
+AUTO_INCREMENTS = Collector(
+    "auto_increments",
+    queries,
+    parse,
+    privilege="PROCESS ON *.*",
+    every=60.0,
+    allowed=dictionary_fits,
+    anonymise=columns(table_name=Pseudonyms.dictionary),
+)
