@@ -97,6 +97,8 @@ def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | No
     """Share of the pages read by scans; reads of a table beyond the most that its passes could read are lookups."""
     if pages_read is None or window.latest[INDEX_SIZES] is None or window.latest[TABLE_FILES] is None:
         return None
+    if any(scan.parallel_passes and scan.pages_read is None for scan in scans):
+        return None
     scanned = total(min(scan.pages_read or 0.0, (scan.pages or 0.0) * (scan.passes or 0.0)) for scan in scans)
     return min(1.0, scanned / max(pages_read, 1.0))
 

@@ -111,7 +111,12 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
-    read, last = _pages_from_file(window, table), _last_pass(window, table, size, total_passes)
+    # Nobody counts what parallel readers read that performance_schema does not know.
+    counted = not parallel or window.latest.server.has("parallel_readers_instrumented")
+    read, last = (
+        (_pages_from_file(window, table), _last_pass(window, table, size, total_passes)) if counted else (None, None)
+    )
+    waited = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds) if counted else None
     all_read = window.delta(over_pools("pages_read"))
     return ScanFacts(
         schema=table.schema,
@@ -124,7 +129,7 @@ def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
         parallel_passes=parallel,
         counts=counts,
         count_seconds=ratio(window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds), counts),
-        read_seconds=ratio(window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds), total_passes),
+        read_seconds=ratio(waited, total_passes),
         passes_per_hour=ratio(total_passes * 3600.0, window.seconds),
         pages_read=read,
         pages_read_per_pass=ratio(read, total_passes),

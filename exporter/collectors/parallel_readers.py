@@ -42,6 +42,12 @@ def queries(server: Server) -> tuple[str, ...] | Unavailable:
     """One light statement."""
     if not server.parallel_read:
         return Unavailable("absent", "parallel clustered index reads came with MySQL 8.0.14; MariaDB has none")
+    if not server.has("parallel_readers_instrumented"):
+        return Unavailable(
+            "absent",
+            "the parallel readers of MySQL 8.0.14 to 8.0.16 are threads that performance_schema does not know: neither"
+            " the threads nor what they read can be counted",
+        )
     return (SQL,) if server.performance_schema else performance_schema_off(server)
 
 

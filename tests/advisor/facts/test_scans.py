@@ -150,6 +150,21 @@ def test_a_count_is_parallel_only_on_servers_with_parallel_readers() -> None:
     assert counted("10.11.6-MariaDB") == (2.0, 0.0)
 
 
+@pytest.mark.parametrize(("version", "unknown"), [("8.0.14", True), ("8.0.16", True), ("8.0.17", False)])
+def test_reads_of_parallel_readers_that_nobody_counts_are_not_known(version: str, *, unknown: bool) -> None:
+    more = {"of": server(version), "variables": variables(innodb_parallel_read_threads="4")}
+    window = (
+        scanned(10, 0, 500, count_statements=counts(0), **more),
+        scanned(20, 0, 900, count_statements=counts(2), **more),
+    )
+    known = facts.facts(Window(window))
+    [scan] = known.lists["scans"]
+    assert scan.parallel_passes == 2.0
+    found = (scan.pages_read, scan.pages_read_per_pass, scan.pages_read_last_pass, scan.read_seconds)
+    assert (found == (None,) * 4) == unknown
+    assert (known.pool.read_by_scans is None) == unknown
+
+
 def test_a_count_that_table_io_shows_too_is_not_counted_twice() -> None:
     assert counted("11.8.6-MariaDB", rows_fetched=2 * ROWS, rows_examined=2 * ROWS) == (2.0, 0.0)
 

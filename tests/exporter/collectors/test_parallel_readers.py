@@ -58,8 +58,10 @@ def test_a_clock_that_is_set_back_subtracts_nothing() -> None:
     [
         ({"version": "8.0.13", "performance_schema": "ON"}, "absent"),
         ({"version": "11.8.6-MariaDB", "performance_schema": "ON"}, "absent"),
-        ({"version": "8.0.14", "performance_schema": "OFF"}, "disabled"),
-        ({"version": "8.0.14", "performance_schema": "ON"}, None),
+        ({"version": "8.0.14", "performance_schema": "ON"}, "absent"),
+        ({"version": "8.0.16", "performance_schema": "ON"}, "absent"),
+        ({"version": "8.0.17", "performance_schema": "OFF"}, "disabled"),
+        ({"version": "8.0.17", "performance_schema": "ON"}, None),
     ],
 )
 def test_only_servers_with_parallel_reads_are_asked(variables: dict[str, str], failure: str | None) -> None:
