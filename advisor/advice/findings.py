@@ -15,7 +15,7 @@ from advisor.facts import choice
 from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
-from advisor.whatif.choice import alternatives
+from advisor.whatif.choice import alternatives, others
 from advisor.whatif.model import LruModel
 from exporter.server import Server
 
@@ -34,11 +34,13 @@ def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -
     actions = tuple(_actions(rule, window.latest.server, values))
     if not (found or actions):
         return None
-    chosen = file.choose if f"{choice.GROUP}.value" in values else None
+    value, sure = (values.get(f"{choice.GROUP}.{name}") for name in ("value", "confidence"))
+    chosen = None if value is None else file.choose
+    tried = () if chosen is None or item is None else alternatives(model, chosen.setting, item)
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
-        confidence=file.confidence if chosen is None else round(file.confidence * model.calibration.fit.confidence, 3),
+        confidence=file.confidence if sure is None else round(file.confidence * float(sure), 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=fill(file.summary, values).strip(),
         subject=subject,
@@ -47,7 +49,8 @@ def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -
         actions=actions,
         effect=_effect(rule.effect, values),
         cost=_effect(rule.cost, values),
-        alternatives=() if chosen is None or item is None else alternatives(model, chosen.setting, item),
+        others=others(model, chosen.setting, float(value)) if chosen and item and found and value else None,
+        alternatives=tried,
         watched_seconds=round(window.seconds, 3),
         references=file.references,
     )

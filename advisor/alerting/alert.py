@@ -79,8 +79,7 @@ def _description(found: Recommendation, why: str) -> Iterator[str]:
     yield ""
     yield "evidence:"
     for item in found.evidence:
-        amount = f"{phrases.value_text(item.value)} {item.unit}".strip()
-        yield f"- {item.name.replace('_', ' ')}: {amount} ({item.source})"
+        yield f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})"
     if why:
         yield ""
         yield why.strip()

@@ -73,7 +73,9 @@ class Effect(Frozen):
     predicted: Number
     unit: str = ""
     model: str | None = Field(None, description="The model that predicts; null where the value follows by definition.")
-    error: Number | None = Field(None, description="Deviation of the model from today's reads, relative to them.")
+    error: Number | None = Field(
+        None, description="What the predicted value may be off, relative to the value now. Null where not estimated."
+    )
     read_bytes_saved_per_second: Number | None = None
 
 
@@ -83,6 +85,7 @@ class Alternative(Frozen):
     change: Change
     effect: Effect
     cost: Effect | None = None
+    others: Effect | None = Field(None, description="Reads of everything that the change is not made for.")
 
 
 class Recommendation(Frozen):
@@ -99,6 +102,7 @@ class Recommendation(Frozen):
     actions: tuple[Action, ...] = ()
     effect: Effect | None = Field(None, description="Null where the advice is not about a quantity.")
     cost: Effect | None = None
+    others: Effect | None = Field(None, description="Reads of everything that the change is not made for.")
     alternatives: tuple[Alternative, ...] = ()
     watched_seconds: float
     references: tuple[str, ...]

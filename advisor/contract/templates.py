@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from advisor.contract.recommendation import identifier
 
+_UNITS = ("TiB", "GiB", "MiB", "KiB", "B")
 FactValue = float | str | bool
 """The value of an expression or a fact."""
 
@@ -35,13 +36,24 @@ def fill(template: str, values: Mapping[str, FactValue | None]) -> str:
     return "".join(parts)
 
 
-def _bytes(value: FactValue) -> str:
+def binary(value: FactValue) -> str:
+    """Bytes in binary units, with three digits."""
     size = float(value)
-    units = ["TiB", "GiB", "MiB", "KiB", "B"]
+    units = [*_UNITS]
     while size >= 1024 and len(units) > 1:
         size /= 1024
         units.pop()
     return f"{size:.3g} {units[-1]}" if size < 1000 else f"{size:.0f} {units[-1]}"
+
+
+def exact_binary(value: FactValue) -> str:
+    """Bytes exactly, in the largest unit that they are a whole number of."""
+    size = float(value)
+    units = [*_UNITS]
+    while size and not size % 1024 and len(units) > 1:
+        size /= 1024
+        units.pop()
+    return f"{size:,.0f} {units[-1]}"
 
 
 def _rounded(value: FactValue) -> str:
@@ -63,7 +75,7 @@ def duration(seconds: FactValue) -> str:
 
 FORMATS: dict[str, Callable[[FactValue], str]] = {
     "": str,
-    ":bytes": _bytes,
+    ":bytes": binary,
     ":duration": duration,
     ":identifier": lambda name: identifier(str(name)),
     ":integer": _integer,

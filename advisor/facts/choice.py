@@ -20,16 +20,37 @@ class Choice:
     value: Annotated[float, Meaning("Chosen value of the setting; today's where no other one helps.")]
     now: Annotated[
         float | None,
-        Meaning("Pages read per pass over the table today; not known in a choice for the server.", unit="pages"),
+        Meaning(
+            "Pages read by the last pass over the table, as measured; not known in a choice for the server.",
+            unit="pages",
+        ),
     ]
     predicted: Annotated[
         float | None,
         Meaning(
-            "Pages read per pass over the table with the value; not known in a choice for the server.", unit="pages"
+            "Pages read per pass over the table with the value: what was measured, changed as the model changes; not "
+            "known in a choice for the server.",
+            unit="pages",
         ),
     ]
-    read_now: Annotated[float, Meaning("Pages read by everything today.", unit="pages/s")]
-    read_predicted: Annotated[float, Meaning("Pages read by everything with the value.", unit="pages/s")]
+    model_now: Annotated[
+        float | None,
+        Meaning(
+            "Pages read per pass over the table by the model at today's settings; not known in a choice for the "
+            "server.",
+            unit="pages",
+        ),
+    ]
+    read_now: Annotated[float, Meaning("Pages read by everything today, as measured.", unit="pages/s")]
+    read_predicted: Annotated[
+        float,
+        Meaning(
+            "Pages read by everything with the value: what was measured, changed as the model changes.", unit="pages/s"
+        ),
+    ]
+    model_read_now: Annotated[
+        float, Meaning("Pages read by everything by the model at today's settings.", unit="pages/s")
+    ]
     cost_now: Annotated[
         float, Meaning("Pages in the pool that the scanned tables leave to the hot set today.", unit="pages")
     ]
@@ -37,7 +58,15 @@ class Choice:
         float, Meaning("Pages in the pool that the scanned tables leave to the hot set with the value.", unit="pages")
     ]
     saved: Annotated[float, Meaning("Pages that everything reads less than today.", unit="pages/s")]
-    error: Annotated[float, Meaning("Deviation of the model from today's reads, relative to them.", unit="ratio")]
+    error: Annotated[
+        float,
+        Meaning(
+            "Error of `predicted`, relative to `now`; of `read_predicted`, relative to `read_now`, in a choice for "
+            "the server.",
+            unit="ratio",
+        ),
+    ]
+    read_error: Annotated[float, Meaning("Error of `read_predicted`, relative to `read_now`.", unit="ratio")]
     confidence: Annotated[float, Meaning("1, or less where the error is above 15 %.", unit="0 to 1")]
 
 

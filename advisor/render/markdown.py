@@ -40,13 +40,12 @@ def _recommendation(found: Recommendation) -> list[str]:
         lines.append(f"Effect: {_inline(phrases.effect(found.effect))}.  ")
     if found.cost is not None:
         lines.append(f"Cost: {_inline(phrases.effect(found.cost))}.  ")
-    lines += [f"Or `{other.change.config}`: {_inline(phrases.alternative(other))}.  " for other in found.alternatives]
+    if found.others is not None:
+        lines.append(f"Others: {_inline(phrases.effect(found.others))}.  ")
+    lines += [f"Or {_inline(phrases.alternative(other))}.  " for other in found.alternatives]
     lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
     lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
-    lines += [
-        _row((item.name.replace("_", " "), f"{phrases.value_text(item.value)} {item.unit}".strip(), item.source))
-        for item in found.evidence
-    ]
+    lines += [_row((item.name.replace("_", " "), phrases.quantity(item), item.source)) for item in found.evidence]
     return lines
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from advisor.contract.recommendation import tidy
 from advisor.contract.templates import duration
 from advisor.models.lru.scenario import Pass
-from advisor.render.phrases import value_text
+from advisor.render.phrases import setting_value, value_text
 from advisor.render.terminal import plain_table
 from advisor.whatif.answer import Amount, TableOutcome, WhatIf
 
@@ -23,7 +22,9 @@ def print_what_if(out: Console, answer: WhatIf) -> None:
     for change in answer.changes:
         out.print(
             Text.assemble(
-                "if ", (f"{change.setting} = {value_text(change.to)}", "bold"), f" (now {_current(change.from_)})"
+                "if ",
+                (f"{change.setting} = {setting_value(change, change.to)}", "bold"),
+                f" (now {setting_value(change, change.from_)})",
             )
         )
     rows = plain_table("pages read", "now", "then", "cached", right=(1, 2, 3))
@@ -66,10 +67,6 @@ def _cached(each: TableOutcome) -> str:
     if passes is None:
         return "never"
     return "at once" if passes == 0 else "after 1 pass" if passes == 1 else f"after {passes} passes"
-
-
-def _current(value: float | str | None) -> str:
-    return "unknown" if value is None else value_text(value if isinstance(value, str) else tidy(value))
 
 
 def _fit_lines(answer: WhatIf) -> Iterator[str]:

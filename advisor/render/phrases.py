@@ -6,14 +6,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from advisor.contract.changes import BY_SQL
-from advisor.contract.recommendation import Advice, Alternative, Change, Effect, Number, Recommendation, SetAside
-from advisor.contract.templates import duration
+from advisor.contract.recommendation import (
+    Advice,
+    Alternative,
+    Change,
+    Effect,
+    Evidence,
+    Number,
+    Recommendation,
+    SetAside,
+    tidy,
+)
+from advisor.contract.settings import SETTINGS
+from advisor.contract.templates import binary, duration, exact_binary
 
 NOTHING = "Nothing to change in this window."
 _BLIND = "Blind rules: data they need is missing"
 _FAILED = "Failed rules: their advice is unknown"
 _SUPPRESSED = "Suppressed by the configuration"
 _OVERRULED = "Overruled by another recommendation"
+_WHOLE = 10
+"""Of a larger quantity nobody wants to read decimals."""
+BYTES = "bytes"
 
 
 def instructions(found: Recommendation) -> Iterator[tuple[str, str]]:
@@ -27,13 +41,31 @@ def instructions(found: Recommendation) -> Iterator[tuple[str, str]]:
 
 
 def _change(change: Change) -> Iterator[tuple[str, str]]:
+    in_words = {
+        "apply": _in_words(change, change.to),
+        "roll back": _in_words(change, change.from_),
+        "keep": _in_words(change, change.to),
+    }
     for label, statements in (("apply", change.apply), ("roll back", change.rollback), ("keep", change.persist)):
-        yield from ((label, f"{statement};") for statement in statements)
+        yield from ((label, f"{statement};{in_words[label]}") for statement in statements)
     yield "option file" if change.via == BY_SQL else "set", change.config
     if change.via != BY_SQL:
         yield "where", change.via
     if change.note:
         yield "note", change.note
+
+
+def _in_words(change: Change, value: Number | str | None) -> str:
+    """A comment after a statement that has bytes."""
+    return f"  -- {setting_value(change, value)}" if SETTINGS[change.setting].unit == BYTES else ""
+
+
+def setting_value(change: Change, value: Number | str | None) -> str:
+    """A value of the setting to change, for people."""
+    if value is None:
+        return "unknown"
+    exact = SETTINGS[change.setting].unit == BYTES and not isinstance(value, str)
+    return exact_binary(value) if exact else value_text(value)
 
 
 def details(found: Recommendation) -> Iterator[tuple[str, str]]:
@@ -42,29 +74,42 @@ def details(found: Recommendation) -> Iterator[tuple[str, str]]:
         yield "effect", effect(found.effect)
     if found.cost is not None:
         yield "cost", effect(found.cost)
+    if found.others is not None:
+        yield "others", effect(found.others)
     for other in found.alternatives:
-        yield "or", f"{other.change.config}: {alternative(other)}"
+        yield "or", alternative(other)
     watched = f"watched {duration(found.watched_seconds)}"
     yield "rule", f"{found.rule}, confidence {found.confidence:g}, {watched}, {found.fingerprint}"
 
 
 def effect(predicted: Effect) -> str:
-    """A quantity before and after the change, with the model's error."""
-    unsure = "" if predicted.error is None else f" (model error {predicted.error:.1%})"
-    return f"{amount(predicted)}{unsure}"
+    """A quantity before and after the change, and the range to expect."""
+    return f"{amount(predicted)}{_range(predicted)}"
+
+
+def _range(predicted: Effect) -> str:
+    if predicted.error is None or predicted.now is None:
+        return ""
+    off = predicted.error * predicted.now
+    low, high = (max(0.0, predicted.predicted + each) for each in (-off, off))
+    if predicted.now >= _WHOLE:
+        low, high = round(low), round(high)
+    return f" (expect {value_text(tidy(low), predicted.unit)} to {value_text(tidy(high), predicted.unit)})"
 
 
 def amount(predicted: Effect) -> str:
     """A quantity before and after the change."""
-    before = "" if predicted.now is None else f"{value_text(predicted.now)} -> "
-    return f"{predicted.quantity}: {before}{value_text(predicted.predicted)}"
+    before = "" if predicted.now is None else f"{value_text(predicted.now, predicted.unit)} -> "
+    return f"{predicted.quantity}: {before}{value_text(predicted.predicted, predicted.unit)}"
 
 
 def alternative(other: Alternative) -> str:
-    """What another setting would do instead, its cost, and where it is set."""
-    cost = "" if other.cost is None else f"; {amount(other.cost)}"
-    where = "" if other.change.via == BY_SQL else f"; {other.change.via}"
-    return f"{effect(other.effect)}{cost}{where}"
+    """Another setting, what it would do instead, its cost, and where it is set."""
+    change = other.change
+    parts = [effect(other.effect), *(amount(each) for each in (other.cost, other.others) if each is not None)]
+    if change.via != BY_SQL:
+        parts.append(change.via)
+    return f"{change.setting} = {setting_value(change, change.to)}: {'; '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +147,18 @@ def _set_aside(finding: SetAside) -> tuple[str, ...]:
     return found.rule, found.summary, finding.reason, found.fingerprint
 
 
-def value_text(value: Number | str) -> str:
-    """A value for people, with commas between thousands."""
-    return value if isinstance(value, str) else f"{value:,}"
+def value_text(value: Number | str, unit: str = "") -> str:
+    """A value for people: bytes in binary units, other numbers with commas between thousands."""
+    if isinstance(value, str):
+        return value
+    return binary(value) if unit.split(" ", maxsplit=1)[0] == BYTES else f"{value:,}"
+
+
+def unit_text(unit: str) -> str:
+    """The unit that follows a value of `value_text`, which has that of bytes in it."""
+    return unit.removeprefix(BYTES).strip() if unit.split(" ", maxsplit=1)[0] == BYTES else unit
+
+
+def quantity(item: Evidence) -> str:
+    """The value of a fact with its unit."""
+    return f"{value_text(item.value, item.unit)} {unit_text(item.unit)}".strip()

@@ -62,7 +62,7 @@ def _recommendation(found: Recommendation) -> Group:
     details = [Text(f"{label:<12}{line}") for label, line in phrases.details(found)]
     evidence = plain_table("evidence", "value", "unit", "source", right=(1,))
     for item in found.evidence:
-        name, value = item.name.replace("_", " "), phrases.value_text(item.value)
-        evidence.add_row(*map(Text, (name, value, item.unit, item.source)))
+        name, value = item.name.replace("_", " "), phrases.value_text(item.value, item.unit)
+        evidence.add_row(*map(Text, (name, value, phrases.unit_text(item.unit), item.source)))
     blocks = (Text("\n").join(instructions), Text("\n").join(details), evidence)
     return Group(head, *(Padding(block, (0, 0, 0, 2), expand=False) for block in blocks))

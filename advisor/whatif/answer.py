@@ -8,6 +8,7 @@ from pydantic import Field
 
 from advisor.contract.recommendation import Change, Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.templates import exact_binary
 from advisor.facts import facts
 from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
@@ -17,7 +18,7 @@ from advisor.whatif.settings import values_as_set
 
 
 class Amount(Frozen):
-    """A quantity today, by the model, and after the change."""
+    """A quantity today and after the change."""
 
     now: Number
     then: Number
@@ -89,6 +90,7 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
     today, window = model.calibration, model.window
     server = window.latest.server
     now, then = model.predict({}), model.predict(changes)
+    reads, reads_then = model.reads({}), model.reads(changes)
     per_second = today.fit.workload.scans_per_second
     return WhatIf(
         server=str(server),
@@ -101,16 +103,16 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
                 pages=tidy(scan.pages or 0.0),
                 passes_per_hour=tidy(per_second[name] * 3600.0),
                 measured_pages_read_per_pass=tidy(today.measured.per_pass[name]),
-                pages_read_per_pass=_amount(now.rates.per_pass[name], then.rates.per_pass[name]),
+                pages_read_per_pass=_amount(reads.per_pass[name], reads_then.per_pass[name]),
                 pages_read_per_second=_amount(
-                    now.rates.per_pass[name] * per_second[name], then.rates.per_pass[name] * per_second[name]
+                    reads.per_pass[name] * per_second[name], reads_then.per_pass[name] * per_second[name]
                 ),
                 passes_until_cached=then.until_cached[name],
             )
             for name, scan in today.scans.items()
         ),
-        other_pages_read_per_second=_amount(now.rates.other, then.rates.other),
-        pages_read_per_second=_amount(now.rates.read, then.rates.read),
+        other_pages_read_per_second=_amount(reads.other, reads_then.other),
+        pages_read_per_second=_amount(reads.all, reads_then.all),
         pages_of_others=_amount(round(now.others), round(then.others)),
         young_pages_of_others=_amount(round(now.young), round(then.young)),
         hot_sets=tuple(
@@ -135,4 +137,5 @@ def _amount(now: float, then: float) -> Amount:
 def _roundings(changes: Mapping[str, SettingValue], wanted: Mapping[str, float]) -> Iterator[str]:
     for name, value in wanted.items():
         if SETTINGS[name].parse(changes[name]) != value:
-            yield f"this server makes {value:.0f} of {name} = {changes[name]}: it takes whole steps"
+            made = exact_binary(value) if SETTINGS[name].unit == "bytes" else f"{value:.0f}"
+            yield f"this server makes {made} of {name} = {changes[name]}: it takes whole steps"

@@ -13,6 +13,8 @@ from advisor.whatif.fit import Fit, Measured, fit, judged_again, movement
 MOVED = 0.05
 """How far evidence may move before the model is fitted again. Of measured rates, it is the error that a fit could gain
 by it; of sizes and periods, a share."""
+RESERVED = 0.01
+"""Share of the pool that the reserved pages may grow by: a value chosen for fewer of them may be too small."""
 MOST = 8
 """Calibrations that are kept: advice is asked for windows of several lengths."""
 MOST_PREDICTIONS = 1000
@@ -36,8 +38,8 @@ class Prediction:
     until_cached: Mapping[str, int | None]
 
 
-Question = tuple[tuple[tuple[str, float], ...], float]
-"""The changes that a prediction is for, and the growth of the scanned tables."""
+Question = tuple[tuple[tuple[str, float], ...], bool]
+"""The changes that a prediction is for, and whether it is made under strain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def stands(before: Evidence, now: Evidence) -> bool:
         before.server == now.server
         and before.settings == now.settings
         and before.pool == now.pool
+        and now.reserved <= before.reserved + RESERVED * now.pool.pages
         and _same_workload(before.workload, now.workload, now.pool)
         and movement(before.workload, before.measured, now.measured) <= MOVED
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
 from advisor.whatif.errors import Unanswerable
+from advisor.whatif.fit import ACCEPTED_ERROR
 from advisor.whatif.model import LruModel
+from advisor.whatif.reads import Reads
 from advisor.whatif.settings import size_as_set
 
 _CANDIDATES: dict[str, tuple[float, ...]] = {
@@ -28,9 +31,62 @@ EQUAL = 0.005
 """Share of today's reads: candidates that differ by less are equal."""
 WORTHWHILE = 0.5
 """Share of a table's reads that an alternative may leave at most."""
-GROWTH = 1.05
-"""Candidates are compared with slightly larger tables: statistics lag behind by up to a tenth of the rows."""
-LEFT = "pool pages left for everything else"
+EXACT, ROUGH = 0.01, 0.05
+"""Least error of a prediction, relative to today's reads: of scans alone, and of scans beside other accesses. The
+model keeps these on real servers (tests/live/test_whatif.py)."""
+LEFT, OTHERS = "pool pages left for everything else", "pages read per second by everything else"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A value of a setting, as the model tries it.
+
+    Attributes:
+        now: Reads as measured today.
+        then: Reads to expect with the value.
+        worst: Reads with the value under strain: tables grow, and the pool cannot give all of its pages to them.
+    """
+
+    model: LruModel
+    setting: str
+    value: float
+    now: Reads
+    then: Reads
+    worst: Reads
+
+    @classmethod
+    def of(cls, model: LruModel, setting: str, value: float) -> Trial:
+        """Try a value.
+
+        Raises:
+            Unanswerable: The model cannot be calibrated, or time is over.
+        """
+        changes = _change(model, setting, value)
+        now, then, worst = model.reads({}), model.reads(changes), model.reads(changes, strained=True)
+        return cls(model, setting, value, now, then, worst)
+
+    @property
+    def left(self) -> tuple[float, float]:
+        """Pages in the pool that the scanned tables leave for everything else, now and then."""
+        changes = _change(self.model, self.setting, self.value)
+        return self.model.predict({}).others, self.model.predict(changes).others
+
+    def table_error(self, table: str) -> float:
+        """Error of the pages read per pass over a table, relative to those of today."""
+        by_model = self.model.predict({}).rates.per_pass[table]
+        return self._error(self.now.per_pass[table], by_model, self.then.per_pass[table], self.worst.per_pass[table])
+
+    @property
+    def error(self) -> float:
+        """Error of all pages read per second, relative to those of today."""
+        return self._error(self.now.all, self.model.predict({}).rates.read, self.then.all, self.worst.all)
+
+    def _error(self, now: float, by_model: float, then: float, worst: float) -> float:
+        """The model's deviation today, but at least what it is known to be off, and the range of its prediction."""
+        if not now:
+            return 0.0
+        least = ROUGH if self.model.calibration.fit.workload.backgrounds else EXACT
+        return max(abs(by_model - now) / now, least) + abs(worst - then) / now
 
 
 def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
@@ -47,19 +103,24 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
         Unanswerable: The model cannot be calibrated, or does not have this table.
     """
     table = None if scan is None else model.table(scan)
-    value = best(model, setting, at_most)
-    now, then = model.predict({}), model.predict(_change(model, setting, value))
+    found = Trial.of(model, setting, best(model, setting, at_most))
+    by_model = model.predict({}).rates
+    error = found.error if table is None else found.table_error(table)
+    left_now, left_then = found.left
     return Choice(
-        value=value,
-        now=None if table is None else float(round(now.rates.per_pass[table])),
-        predicted=None if table is None else float(round(then.rates.per_pass[table])),
-        read_now=round(now.rates.read, 2),
-        read_predicted=round(then.rates.read, 2),
-        cost_now=now.others,
-        cost_predicted=then.others,
-        saved=now.rates.read - then.rates.read,
-        error=model.calibration.fit.error,
-        confidence=model.calibration.fit.confidence,
+        value=found.value,
+        now=None if table is None else float(round(found.now.per_pass[table])),
+        predicted=None if table is None else float(round(found.then.per_pass[table])),
+        model_now=None if table is None else float(round(by_model.per_pass[table])),
+        read_now=round(found.now.all, 2),
+        read_predicted=round(found.then.all, 2),
+        model_read_now=round(by_model.read, 2),
+        cost_now=left_now,
+        cost_predicted=left_then,
+        saved=found.now.all - found.then.all,
+        error=error,
+        read_error=found.error,
+        confidence=min(1.0, ACCEPTED_ERROR / error) if error else 1.0,
     )
 
 
@@ -111,6 +172,18 @@ def _size(model: LruModel, at_most: float) -> float:
     return found
 
 
+def others(model: LruModel, setting: str, value: float) -> Effect:
+    """What a value does to the pages that everything but the scans reads."""
+    found = Trial.of(model, setting, value)
+    return Effect(
+        quantity=OTHERS,
+        now=tidy(round(found.now.other, 2)),
+        predicted=tidy(round(found.worst.other, 2)),
+        unit="pages per second",
+        model="lru",
+    )
+
+
 def alternatives(model: LruModel, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
     """Other settings that help the table too, each with the value that the model chooses."""
     return tuple(
@@ -122,35 +195,30 @@ def alternatives(model: LruModel, setting: str, scan: ScanFacts) -> tuple[Altern
 
 
 def _alternative(model: LruModel, setting: str, table: str) -> Iterator[Alternative]:
-    value = best(model, setting)
-    now, then = model.predict({}), model.predict(_change(model, setting, value))
-    before, after = now.rates.per_pass[table], then.rates.per_pass[table]
-    if after > WORTHWHILE * before or then.rates.read >= now.rates.read:
+    found = Trial.of(model, setting, best(model, setting))
+    before, after = found.now.per_pass[table], found.worst.per_pass[table]
+    if after > WORTHWHILE * before or found.worst.all >= found.now.all:
         return
-    error = tidy(model.calibration.fit.error)
+    left_now, left_then = found.left
     yield Alternative(
-        change=model.change(setting, value),
+        change=model.change(setting, found.value),
         effect=Effect(
             quantity="pages read per pass",
             now=round(before),
-            predicted=round(after),
+            predicted=round(found.then.per_pass[table]),
             unit="pages",
             model="lru",
-            error=error,
+            error=tidy(found.table_error(table)),
         ),
         cost=Effect(
-            quantity=LEFT,
-            now=tidy(round(now.others)),
-            predicted=tidy(round(then.others)),
-            unit="pages",
-            model="lru",
-            error=error,
+            quantity=LEFT, now=tidy(round(left_now)), predicted=tidy(round(left_then)), unit="pages", model="lru"
         ),
+        others=others(model, setting, found.value),
     )
 
 
 def _reads(model: LruModel, setting: str, value: float) -> float:
-    return model.predict(_change(model, setting, value), GROWTH).rates.read
+    return model.reads(_change(model, setting, value), strained=True).all
 
 
 def _change(model: LruModel, setting: str, value: float) -> dict[str, float]:

@@ -19,9 +19,13 @@ from advisor.observe.window import Window
 from advisor.whatif.calibration import Calibration, evidence
 from advisor.whatif.calibrations import Calibrated, Calibrations, Prediction
 from advisor.whatif.errors import Unanswerable
+from advisor.whatif.reads import Reads, expected
 from advisor.whatif.tables import MOST_TABLES, is_measured, table_name
 
 log = logging.getLogger(__name__)
+
+GROWTH = 1.05
+"""Factor that scanned tables are larger by under strain: statistics lag behind by up to a tenth of the rows."""
 
 CACHED = 0.01
 """Share of a table: a pass that reads no more finds the table cached."""
@@ -77,12 +81,13 @@ class LruModel:
             raise Unanswerable("model", f"the model takes only the {MOST_TABLES} tables with the most scanned pages")
         raise Unanswerable("model", f"the facts of the scans of {name} are incomplete")
 
-    def predict(self, changes: Mapping[str, float], growth: float = 1.0) -> Prediction:
+    def predict(self, changes: Mapping[str, float], *, strained: bool = False) -> Prediction:
         """The prediction for some changes.
 
         Args:
             changes: To settings of the model.
-            growth: Factor that the scanned tables grow by.
+            strained: With scanned tables that have grown, and without the pages that the pool may not be able to give
+                to them (`Calibration.reserved`). What only just fits does not fit then.
 
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
@@ -91,9 +96,32 @@ class LruModel:
         def predict() -> Prediction:
             self._check_time()
             with _answers():
-                return _predict(self.calibration, changes, growth)
+                return _predict(self.calibration, changes, strained=strained)
 
-        return self._found.predicted((tuple(sorted(changes.items())), growth), predict)
+        return self._found.predicted((tuple(sorted(changes.items())), strained), predict)
+
+    def reads(self, changes: Mapping[str, float], *, strained: bool = False) -> Reads:
+        """The pages read after some changes, relative to those measured today; without changes these themselves.
+
+        Args:
+            changes: To settings of the model.
+            strained: As in ``predict``.
+
+        Raises:
+            Unanswerable: The model cannot be calibrated, or time is over.
+        """
+        today = self.calibration
+        now, then = (self.predict(each, strained=strained).rates for each in ({}, changes))
+        per_second = today.fit.workload.scans_per_second
+        per_pass = {
+            name: expected(measured, now.per_pass[name], then.per_pass[name])
+            for name, measured in today.measured.per_pass.items()
+        }
+        return Reads(
+            per_pass=per_pass,
+            scans=sum(pages * per_second[name] for name, pages in per_pass.items()),
+            other=expected(today.measured.other, now.other, then.other),
+        )
 
     def change(self, name: str, value: float) -> Change:
         """A change of a setting of the model, with the statements for this server."""
@@ -114,10 +142,13 @@ def _answers() -> Iterator[None]:
         raise Unanswerable("model", f"the model failed: {error}") from error
 
 
-def _predict(today: Calibration, changes: Mapping[str, float], growth: float) -> Prediction:
+def _predict(today: Calibration, changes: Mapping[str, float], *, strained: bool) -> Prediction:
     settings = {**today.settings, **changes}
-    workload, pool = _grown(today.fit.workload, growth), today.pool
-    then_workload, then_pool = _grown(today.workload_with(settings), growth), today.pool_with(settings)
+    workload, pool = today.fit.workload, today.pool
+    then_workload, then_pool = today.workload_with(settings), today.pool_with(settings)
+    if strained:
+        workload, then_workload = _grown(workload), _grown(then_workload)
+        pool, then_pool = _shrunk(pool, today.reserved), _shrunk(then_pool, today.reserved)
     if then_pool.pages != pool.pages:  # a pool of another size starts empty
         began, steps = None, scenario(then_workload, then_pool)
     else:
@@ -140,10 +171,15 @@ def _predict(today: Calibration, changes: Mapping[str, float], growth: float) ->
     )
 
 
-def _grown(workload: Workload, growth: float) -> Workload:
+def _grown(workload: Workload) -> Workload:
     """The workload with larger tables, and no part of them kept from before: a restart would lose it."""
-    scans = (replace(scan, pages=math.ceil(scan.pages * growth), kept=float(scan.kept == 1)) for scan in workload.scans)
-    return workload if growth == 1.0 else replace(workload, scans=tuple(scans))
+    scans = (replace(scan, pages=math.ceil(scan.pages * GROWTH), kept=float(scan.kept == 1)) for scan in workload.scans)
+    return replace(workload, scans=tuple(scans))
+
+
+def _shrunk(pool: Pool, pages: int) -> Pool:
+    """The pool without some of its pages, of which it keeps half at least."""
+    return pool.model_copy(update={"pages": pool.pages - min(pages, pool.pages // 2)})
 
 
 def _settings(pool: Pool) -> Settings:

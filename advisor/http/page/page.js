@@ -9,7 +9,18 @@ const element = (name, attributes = {}, ...children) => {
 };
 
 const quiet = (...children) => element("p", { class: "quiet" }, ...children);
-const shown = (value) => (typeof value === "number" ? value.toLocaleString("en") : String(value));
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+const binary = (size) => {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(size, 1)) / 10));
+  const amount = size / 2 ** (10 * power);
+  return `${amount < 1000 ? Number(amount.toPrecision(3)) : Math.round(amount)} ${UNITS[power]}`;
+};
+const isBytes = (unit) => unit.split(" ")[0] === "bytes";
+const shown = (value, unit = "") => {
+  if (typeof value !== "number") return String(value);
+  return isBytes(unit) ? binary(value) : value.toLocaleString("en");
+};
+const unitShown = (unit) => (isBytes(unit) ? unit.slice("bytes".length).trim() : unit);
 const minutes = (seconds) => (seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
 const subject = (of) => Object.values(of).join(".");
 
@@ -34,9 +45,17 @@ const action = (todo) => [
   ...(todo.rollback.length ? [quiet(`roll back: ${todo.rollback.map((sql) => `${sql};`).join(" ")}`)] : []),
 ];
 
+const range = (part) => {
+  if (part.error === null || part.now === null) return "";
+  const off = part.error * part.now;
+  const ends = [Math.max(0, part.predicted - off), part.predicted + off];
+  const [low, high] = part.now >= 10 ? ends.map(Math.round) : ends.map((end) => Number(end.toPrecision(4)));
+  return ` (expect ${shown(low, part.unit)} to ${shown(high, part.unit)})`;
+};
+
 const amount = (part) =>
-  `${part.quantity} ${part.now === null ? "" : `${shown(part.now)} → `}${shown(part.predicted)}`
-  + (part.error === null ? "" : ` (model error ${(100 * part.error).toFixed(1)} %)`);
+  `${part.quantity} ${part.now === null ? "" : `${shown(part.now, part.unit)} → `}${shown(part.predicted, part.unit)}`
+  + range(part);
 
 // Details that the user opened or closed keep that state over a refresh.
 const opened = new Map();
@@ -52,14 +71,15 @@ const alternatives = (found) =>
     ? [details(found.fingerprint, "Other settings that would help", false,
       ...found.alternatives.flatMap((other) => [
         ...change(other.change),
-        element("p", {}, `effect: ${amount(other.effect)}${other.cost ? ` · cost: ${amount(other.cost)}` : ""}`),
+        element("p", {}, `effect: ${amount(other.effect)}${other.cost ? ` · cost: ${amount(other.cost)}` : ""}`
+          + `${other.others ? ` · others: ${amount(other.others)}` : ""}`),
       ]))]
     : [];
 
 const evidence = (items) =>
   table(items.map((item) => [
     item.name.replaceAll("_", " "),
-    element("td", { class: "number" }, `${shown(item.value)} ${item.unit}`),
+    element("td", { class: "number" }, `${shown(item.value, item.unit)} ${unitShown(item.unit)}`),
     element("td", { class: "quiet" }, item.source),
   ]));
 
@@ -70,6 +90,7 @@ const recommendation = (found) =>
     ...found.actions.flatMap(action),
     ...(found.effect ? [element("p", {}, `effect: ${amount(found.effect)}`)] : []),
     ...(found.cost ? [element("p", {}, `cost: ${amount(found.cost)}`)] : []),
+    ...(found.others ? [element("p", {}, `others: ${amount(found.others)}`)] : []),
     ...alternatives(found),
     evidence(found.evidence),
     quiet(element("a", { href: `/rules/${encodeURIComponent(found.rule)}` }, found.rule),

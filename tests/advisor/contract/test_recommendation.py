@@ -23,6 +23,7 @@ SHAPE = {
     "actions": list,
     "effect": dict,
     "cost": dict,
+    "others": dict,
     "alternatives": list,
     "watched_seconds": float,
     "references": list,

@@ -197,7 +197,7 @@ def test_a_browser_shows_the_recommendation(replaying: Sidecar, tmp_path: Path) 
     assert f"{found.changes[0].apply[0]};" in document
     assert f'<a href="/advise/{found.fingerprint}">{found.fingerprint}</a>' in document
     assert f'<a href="/rules/{SCAN}">{SCAN}</a>' in document
-    assert re.search(r"effect: pages read per pass [\d,]+ → 0 \(model error \d+\.\d %\)", document)
+    assert re.search(r"effect: pages read per pass [\d,]+ → 0 \(expect 0 to \d+\)", document)
     assert "Other settings that would help" in document
     assert found.alternatives[0].change.apply[0] in document
     for item in found.evidence:

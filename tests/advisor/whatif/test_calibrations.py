@@ -22,7 +22,7 @@ from tests.advisor.building import RECORDING, RULES_FOLDER, captured, scanned, s
 SCAN = TableScan("shop.orders", 5_000, 20.0, 0.2, "normal")
 MEASURED = Measured({"shop.orders": 3_000.0}, 100.0, 40.0, (500.0, 300.0), 20_000)
 BEFORE = Evidence(
-    server(), {"innodb_old_blocks_pct": 37.0}, Pool(pages=8_000), {}, (), Workload((SCAN,), 8_000), MEASURED
+    server(), {"innodb_old_blocks_pct": 37.0}, Pool(pages=8_000), 100, {}, (), Workload((SCAN,), 8_000), MEASURED
 )
 
 
@@ -78,6 +78,7 @@ def test_evidence_that_moved_a_little_needs_no_new_fit(now: Evidence) -> None:
         moved(accesses=(2_000.0, 300.0)),
         replace(BEFORE, settings={"innodb_old_blocks_pct": 60.0}),
         replace(BEFORE, pool=Pool(pages=16_000)),
+        replace(BEFORE, reserved=400),
         replace(BEFORE, workload=Workload((replace(SCAN, pages=6_000),), 8_000)),
         replace(BEFORE, workload=Workload((replace(SCAN, period=10.0),), 8_000)),
         replace(BEFORE, workload=Workload((replace(SCAN, fetch="scan"),), 8_000)),
