@@ -18,7 +18,6 @@ IDENTITY_SQL = (
     "'hostname', 'performance_schema', 'port', 'server_id', 'server_uuid', 'version', 'version_comment', "
     "'version_compile_os')"
 )
-ACCOUNT_SQL = "SELECT CURRENT_USER() AS account, CONNECTION_ID() AS id"
 
 _OF_ONE_SERVER = ("server_uuid", "server_id", "hostname", "port")  # MariaDB has no server_uuid
 

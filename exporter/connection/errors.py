@@ -19,6 +19,10 @@ class AccessDenied(ServerError):
     """The server refused the login."""
 
 
+class SessionRefused(ServerError):
+    """The server does not let the sidecar set what its results depend on."""
+
+
 class ConnectionLost(ServerError):
     """The connection broke; a new one must be opened."""
 

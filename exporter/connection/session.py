@@ -7,7 +7,6 @@ that can.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import ssl
 import struct
@@ -16,33 +15,26 @@ from typing import Any, Final
 
 from pymysql import err
 
+from exporter.connection import session_settings
+from exporter.connection.error_codes import DIRECT, connect_error, query_error
 from exporter.connection.errors import (
-    AccessDenied,
     ConnectionLost,
     DeadlineExceeded,
     NotMySQL,
-    PrivilegeMissing,
     QueryFailed,
     ServerError,
+    SessionRefused,
     Unreachable,
 )
 from exporter.connection.target import Peer, Target, TargetError
 from exporter.connection.wire import Cursor, LoginRefused, raw_connection
 from exporter.rows import Rows, Value
-from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify, instance
+from exporter.server import IDENTITY_SQL, Server, identify, instance
 
-LOCK_WAIT_SECONDS: Final = 2
-TEMPORARY_BYTES: Final = 64 << 20
-"""Temporary tables up to this size stay in memory: a row of INFORMATION_SCHEMA takes 2 KiB there, one a table."""
 _CONNECT_SECONDS: Final = 10.0
 _CANCEL_SECONDS: Final = 2.0
 CANCEL_SQL: Final = "KILL QUERY %s"
 _CREDENTIALS: Final = struct.Struct("3i")
-
-_PRIVILEGE_ERRORS = frozenset({1044, 1142, 1143, 1227, 1370, 1410})
-_LOGIN_ERRORS = frozenset({1045, 1130, 1251, 1524, 1698, 1820, 1862, 2059, 3118, 3159, 4151})
-_DEADLINE_ERRORS = frozenset({1317, 1969, 3024})
-_LOST_ERRORS = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
 
 
 class _HandshakeFailed(Exception):
@@ -72,7 +64,7 @@ class Session:
     async def open(
         cls, target: Target, *, statement_seconds: float, connect_seconds: float = _CONNECT_SECONDS
     ) -> Session:
-        """Connect, make the session read-only and limited, and identify the server.
+        """Connect, set the session's settings and verify them, and identify the server.
 
         Args:
             target: The server.
@@ -84,6 +76,7 @@ class Session:
             Unreachable: Nothing listens or answers in time, or the TLS files cannot be used.
             AccessDenied: The login was refused.
             NotMySQL: The answer is not from a MySQL server.
+            SessionRefused: What results depend on cannot be set.
         """
         try:
             return await cls._open(target, statement_seconds, connect_seconds)
@@ -115,7 +108,7 @@ class Session:
             connection.abort()
             if target.mode == "PREFERRED" and isinstance(error.__cause__, ssl.SSLError):
                 raise _HandshakeFailed from error
-            raise _connect_error(error, target, greeted=raw.server_version is not None) from error
+            raise connect_error(error, target, greeted=raw.server_version is not None) from error
         except LoginRefused as error:
             connection.abort()
             raise Unreachable(f"{target.address} {error}; no password was sent") from None
@@ -132,6 +125,7 @@ class Session:
         return connection
 
     async def _prepare(self, statement_seconds: float) -> None:
+        await self._execute(session_settings.FIRST_SQL, "session")
         identity = await self._execute(IDENTITY_SQL, "identity")
         variables = {str(row[0]).lower(): str(row[1]) for row in identity.rows}
         self.instance = instance(variables)
@@ -139,10 +133,13 @@ class Session:
             self.server = identify(variables)
         except ValueError as error:
             raise NotMySQL(f"{self._target.address} is no MySQL or MariaDB server: {error}") from None
-        for statement in session_statements(self.server, statement_seconds):
-            await self._execute(statement, "session")
-        account, self.id = (await self._execute(ACCOUNT_SQL, "identity")).rows[0]
-        self.account = str(account)
+        await self._execute(session_settings.second_sql(self.server, statement_seconds), "session")
+        [session] = await self._execute(session_settings.check_sql(self.server), "session")
+        if wrong := list(session_settings.differences(self.server, session)):
+            raise SessionRefused(
+                f"{self._target.address} does not keep the session's settings: {', '.join(wrong)}; {DIRECT}"
+            )
+        self.account, self.id = str(session["account"]), session["id"]
 
     async def query(self, collector: str, sql: str, deadline_seconds: float, *values: Value) -> Rows:
         """Run one statement.
@@ -165,7 +162,10 @@ class Session:
             self.abort()
             raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
         except err.MySQLError as error:
-            raise self._query_error(error) from error
+            found = query_error(error, self._target)
+            if isinstance(found, ConnectionLost):
+                self.abort()
+            raise found from error
         except (OSError, EOFError) as error:
             self.abort()
             raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
@@ -190,17 +190,6 @@ class Session:
             await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}", values or None)
             columns = [column[0] for column in cursor.description or ()]
             return Rows.of(columns, await cursor.fetchall() if columns else ())
-
-    def _query_error(self, error: err.MySQLError) -> ServerError:
-        code, text = _code_and_text(error)
-        if code in _PRIVILEGE_ERRORS:
-            return PrivilegeMissing(text)
-        if code in _DEADLINE_ERRORS:
-            return DeadlineExceeded(text)
-        if code in _LOST_ERRORS or isinstance(error, err.InterfaceError):
-            self.abort()
-            return ConnectionLost(f"the connection to {self._target.address} broke: {text}")
-        return QueryFailed(f"error {code}: {text}" if code else text)
 
     @property
     def peer(self) -> Peer:
@@ -242,25 +231,6 @@ class Session:
             self.abort()
 
 
-def session_statements(server: Server, statement_seconds: float) -> tuple[str, ...]:
-    """The statements before a session's first query; they change the session only, nothing global."""
-    statements = [
-        "SET SESSION TRANSACTION READ ONLY",
-        f"SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}",
-        f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}",
-        # A temporary table on disk may be InnoDB's: the sidecar would write, and change what it measures.
-        f"SET SESSION tmp_table_size = {TEMPORARY_BYTES}",
-        f"SET SESSION max_heap_table_size = {TEMPORARY_BYTES}",
-    ]
-    if server.has("big_tables"):
-        statements.append("SET SESSION big_tables = OFF")
-    if server.has("max_execution_time"):
-        statements.append(f"SET SESSION max_execution_time = {round(statement_seconds * 1000)}")  # SELECT only
-    elif server.has("max_statement_time"):
-        statements.append(f"SET SESSION max_statement_time = {statement_seconds:g}")
-    return tuple(statements)
-
-
 async def _accepts(target: Target) -> bool:
     """Whether the address accepts connections, in whatever protocol."""
     opening = (
@@ -275,31 +245,3 @@ async def _accepts(target: Target) -> bool:
         return False
     writer.close()
     return True
-
-
-def _code_and_text(error: err.MySQLError) -> tuple[int, str]:
-    match error.args:
-        case (int(code), str(text), *_):
-            return code, text
-        case (str(text), *_):
-            return 0, text
-        case _:
-            return 0, type(error).__name__
-
-
-def _connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> ServerError:
-    code, text = _code_and_text(error)
-    if code in _LOGIN_ERRORS:
-        return AccessDenied(f"{target.address} refused the login of {target.user!r}: {text}")
-    cause = error.__cause__
-    if greeted and (code in _LOST_ERRORS or isinstance(cause, ConnectionError)):
-        return Unreachable(f"{target.address} closed the connection during the login")
-    if isinstance(cause, OSError):
-        # asyncio's own text for a refused connection repeats the address.
-        reason = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else cause.strerror
-        return Unreachable(f"cannot connect to {target.address}: {reason or cause}")
-    if code in _LOST_ERRORS:
-        return NotMySQL(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
-    if isinstance(error, err.InternalError) and not code:
-        return NotMySQL(f"{target.address} does not speak the MySQL protocol: {text}")
-    return Unreachable(f"{target.address} refused the connection: {text}")

@@ -82,7 +82,7 @@ def raw_connection(target: Target) -> Any:
         password=target.password.encode(errors="surrogateescape").decode("latin1"),
         ssl=target.tls(),
         charset="utf8mb4",
-        autocommit=True,
+        autocommit=None,  # a session's first statement sets it: init_connect comes after the login's answer
         program_name="innodb-advisor",
     )
     raw.tls_required = target.mode not in ("DISABLED", "PREFERRED")

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.collectors.base import Collector, Unavailable
-from exporter.connection.errors import ConnectionLost, ServerError
+from exporter.connection.errors import ConnectionLost, QueryFailed, ServerError
 from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
 from exporter.connection.target import Target
@@ -127,16 +127,23 @@ class Sampler:
         return self.history[-1] if self.history and self._seen is not None and self.problem is None else None
 
     async def run(self) -> None:
-        """Collect once an interval until cancelled; then close the sessions."""
+        """Collect once an interval until cancelled; then close the sessions. The log has each problem once."""
+        logged = ""
         try:
             while True:
                 began = time.monotonic()
                 try:
                     await self.collect(max_age=self._interval / 2)
                 except ServerError as error:
-                    log.warning("cannot watch the server: %s", error)
+                    if str(error) != logged:
+                        log.warning("cannot watch the server: %s", error)
+                    logged = str(error)
                 except Exception:  # the next collection may succeed
                     log.exception("a collection failed")
+                else:
+                    if logged:
+                        log.info("the server is watched again")
+                    logged = ""
                 wait = max(self._interval if self.problem is None else self._pause, 0.1)
                 await asyncio.sleep(max(0.0, wait - (time.monotonic() - began)))
         finally:
@@ -226,18 +233,28 @@ class Sampler:
         return self._seen
 
     async def _ask_quick(self) -> float:
-        """Run the quick collectors; their start, Unix seconds."""
+        """Run the quick collectors; their start, Unix seconds.
+
+        Raises:
+            QueryFailed: The server refuses every statement. The sessions are closed: a limit of the account may have
+                been lifted for new sessions only.
+        """
         at = self._clock()
         ahead = at - time.monotonic()
         set_by = 0.0 if self._ahead is None else ahead - self._ahead
         if self._assembler is not None and abs(set_by) > _CLOCK_SET_SECONDS:
             self._assembler.clock_set(at, set_by)
         self._ahead = ahead
+        answers = []
         for collector in self._quick:
             # The session may be lost after a missed deadline: each collector gets an open one.
             session = await self._session()
             if self._schedule.due(collector):
-                await self._run(collector, session)
+                answers.append(await self._run(collector, session))
+        if answers and all(answer.failure == "failed" for answer in answers):
+            self._given_up = self._sessions.first
+            await self._sessions.close()
+            raise QueryFailed(answers[-1].reason)
         return at
 
     async def _session(self) -> Session:
@@ -267,11 +284,12 @@ class Sampler:
             for collector in (*self._quick, *self._others)
         )
 
-    async def _run(self, collector: Collector[Any], session: Session) -> None:
+    async def _run(self, collector: Collector[Any], session: Session) -> Answer:
         began = time.monotonic()
         answer = await self._ask(collector, session)
         self._schedule.ran(collector, time.monotonic() - began, answer.failure)
         self._take(answer)
+        return answer
 
     async def _ask(self, collector: Collector[Any], session: Session, *, again: bool = True) -> Answer:
         """Run a collector; once more in a new second session if that session is lost.

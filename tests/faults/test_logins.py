@@ -12,9 +12,10 @@ import pytest
 import trustme
 
 from lab.servers import Server
+from tests.advisor.sidecar import wait_for
 from tests.conftest import start_or_skip
 from tests.faults.conftest import Account, create, drop
-from tests.faults.guard import INTERVAL, Guard, ask, kill
+from tests.faults.guard import INTERVAL, SLACK, Guard, ask, kill
 
 SOME = ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
 Start = Callable[..., Server]
@@ -96,6 +97,27 @@ def test_a_revoked_privilege_makes_only_its_sources_unreadable(
     ask(server, outcome["cure"])
     guard.well()
     assert guard.kept() == kept
+    guard.agrees()
+
+
+@pytest.mark.parametrize("server", SOME[:2], indirect=True)
+def test_an_account_whose_statements_are_all_refused_is_down_with_the_cure(
+    server: Server, account: Accounts, guarded: Guarded
+) -> None:
+    who = account(server)
+    guard = guarded(server, login=who)
+    guard.well()
+    ask(server, f"ALTER USER {who.name} WITH MAX_QUERIES_PER_HOUR 40")
+    kill(server, guard.sessions())
+    cure = "ALTER USER … WITH MAX_QUERIES_PER_HOUR 0"
+    assert wait_for(lambda: cure in guard.sidecar.get("/readyz").text, SLACK)
+    time.sleep(3 * INTERVAL)
+    assert not guard.now.up
+    assert guard.sidecar.get("/readyz").status_code == 503
+    [line] = [line for line in guard.sidecar.log().splitlines() if cure in line]
+    assert f"refuses the account '{who.user}'" in line
+    ask(server, f"ALTER USER {who.name} WITH MAX_QUERIES_PER_HOUR 0")
+    guard.well()
     guard.agrees()
 
 

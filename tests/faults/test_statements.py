@@ -13,8 +13,8 @@ import pytest
 
 from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL, lru_pages
 from exporter.collectors.base import Unavailable
-from exporter.connection import session
-from exporter.server import ACCOUNT_SQL, IDENTITY_SQL, Server, identify
+from exporter.connection import session_settings
+from exporter.server import IDENTITY_SQL, Server, identify
 from lab.servers import Server as RealServer
 from tests.advisor.building import REPOSITORY
 from tests.faults.conftest import Account
@@ -44,7 +44,8 @@ def statements(server: Server) -> Iterator[tuple[str, str]]:
         if not isinstance(queries, Unavailable):
             for sql in queries:
                 yield collector.name, sql
-    for sql in (IDENTITY_SQL, ACCOUNT_SQL, *session.session_statements(server, 5.0)):
+    own = (session_settings.second_sql(server, 5.0), session_settings.check_sql(server))
+    for sql in (session_settings.FIRST_SQL, IDENTITY_SQL, *own):
         yield "session", sql
 
 
@@ -110,10 +111,9 @@ def test_a_server_receives_exactly_these_statements(
     finally:
         ask(server, "SET GLOBAL general_log = OFF")
     known = {" ".join(sql.split()) for _, sql in statements(_identity(server))}
-    driver = {"SET AUTOCOMMIT = 1", "SET NAMES utf8mb4"}
     received = _queries(log.read_text(encoding="utf-8", errors="replace"), sessions)
     assert len(received) > len(ALL)
-    strange = {sql for sql in received if re.sub(r"^/\* innodb-advisor:\w+ \*/ ", "", sql) not in known | driver}
+    strange = {sql for sql in received if re.sub(r"^/\* innodb-advisor:\w+ \*/ ", "", sql) not in known}
     assert strange == set()
 
 

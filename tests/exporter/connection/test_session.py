@@ -20,7 +20,8 @@ from exporter.connection.errors import (
     ServerError,
     Unreachable,
 )
-from exporter.connection.session import LOCK_WAIT_SECONDS, Session, session_statements
+from exporter.connection.session import Session
+from exporter.connection.session_settings import LOCK_WAIT_SECONDS, second_sql
 from exporter.connection.target import Peer, Target, from_dsn
 from exporter.rows import Rows
 from exporter.server import identify
@@ -128,18 +129,18 @@ async def test_a_locked_table_fails_the_statement_and_not_the_session(server: Se
     [
         ("5.6.24", None),
         ("5.7.7", None),
-        ("5.7.8", "SET SESSION max_execution_time = 2500"),
-        ("9.7.4", "SET SESSION max_execution_time = 2500"),
-        ("26.7.0", "SET SESSION max_execution_time = 2500"),
+        ("5.7.8", "SESSION max_execution_time = 2500"),
+        ("9.7.4", "SESSION max_execution_time = 2500"),
+        ("26.7.0", "SESSION max_execution_time = 2500"),
         ("10.1.0-MariaDB", None),
-        ("10.1.1-MariaDB", "SET SESSION max_statement_time = 2.5"),
-        ("11.8.6-MariaDB", "SET SESSION max_statement_time = 2.5"),
+        ("10.1.1-MariaDB", "SESSION max_statement_time = 2.5"),
+        ("11.8.6-MariaDB", "SESSION max_statement_time = 2.5"),
     ],
 )
 def test_the_server_limits_statements_where_it_can(version: str, limit: str | None) -> None:
-    statements = session_statements(identify({"version": version}), 2.5)
-    assert [s for s in statements if "_time = " in s] == ([limit] if limit else [])
-    assert all(s.startswith("SET SESSION ") for s in statements)
+    settings = second_sql(identify({"version": version}), 2.5).removeprefix("SET ").split(", ")
+    assert [each for each in settings if "max_" in each] == ([limit] if limit else [])
+    assert all(each.startswith("SESSION ") for each in settings)
 
 
 async def test_every_statement_says_whose_it_is(watched: Server, ask: Ask) -> None:
@@ -158,7 +159,7 @@ async def test_every_statement_says_whose_it_is(watched: Server, ask: Ask) -> No
         )
     said = [text for (text,) in history if text is not None]
     assert "/* innodb-advisor:pools */ SELECT 'marked'" in said
-    assert all(text.startswith("/* innodb-advisor:") for text in said if text != "SET AUTOCOMMIT = 1")
+    assert all(text.startswith("/* innodb-advisor:") for text in said)
 
 
 async def test_the_session_names_the_program(watched: Server, ask: Ask) -> None:
