@@ -35,7 +35,9 @@ VERSIONS = (
     {"version": "8.0.39", "aurora_version": "3.08.0"},
 )
 ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.LRU_PAGES_OF_ANY_POOL)
-WRITING = re.compile(r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b")
+WRITING = re.compile(
+    r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b(?!\()"
+)
 
 
 def statements(server: Server) -> Iterator[tuple[str, str]]:
