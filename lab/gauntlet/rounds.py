@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 import threading
 import time
@@ -72,12 +73,14 @@ class Rounds:
     """A workload's clients, which work in rounds; a context manager.
 
     Attributes:
+        cycle: Rounds until the load repeats itself.
         seconds: The duration of each round, its rest included.
         busy: The duration of each round without its rest.
     """
 
     def __init__(self, server: Server, workload: Workload, sidecar: Sidecar) -> None:
         self._server, self._sidecar, self._period = server, sidecar, workload.period
+        self.cycle = workload.cycle
         self._clients = {**workload.clients, **{name: make(server) for name, make in workload.programs.items()}}
         self._random = {name: random.Random(zlib.crc32(name.encode())) for name in self._clients}
         self._connections: dict[str, pymysql.Connection[Any]] = {}
@@ -101,8 +104,16 @@ class Rounds:
         self._connections.clear()
 
     def run(self, times: int) -> list[Counters]:
-        """Play rounds, with a collection of the sidecar after each; what the server did in each of them."""
-        found = []
+        """Play rounds, with a collection of the sidecar after each.
+
+        Args:
+            times: How many; they are made up to whole cycles.
+
+        Returns:
+            What the server did in a round: the mean of each cycle.
+        """
+        found: list[Counters] = []
+        times = math.ceil(times / self.cycle) * self.cycle
         before = Counters.of(self._server)
         for _ in range(times):
             began = time.monotonic()
@@ -114,7 +125,7 @@ class Rounds:
             found.append(after.since(before))
             before = after
             self.seconds.append(time.monotonic() - began)
-        return found
+        return [Counters.averaged(found[at : at + self.cycle]) for at in range(0, times, self.cycle)]
 
     def _play(self) -> None:
         for name in self._clients:
