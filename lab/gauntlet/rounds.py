@@ -27,6 +27,8 @@ from lab.servers import Server
 Result = TypeVar("Result")
 LONGEST = 3600.0
 """Seconds of a window, as the service takes by default."""
+_INTERVAL = 0.1
+"""Seconds; shorter than a round, so that the history keeps the collection of each round."""
 _RECONNECTIONS = 20
 
 
@@ -37,7 +39,7 @@ class Sidecar:
     """
 
     def __init__(self, server: Server) -> None:
-        self._sampler = Sampler(from_dsn(server.dsn), interval=1.0)
+        self._sampler = Sampler(from_dsn(server.dsn), interval=_INTERVAL)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
