@@ -26,7 +26,7 @@ MEASURED = 5
 """Rounds after advice."""
 MOST_SETTLING = 40
 """Rounds until the load counts as settled in any case."""
-STEADY = 0.1
+STEADY = 0.05
 """Rounds whose reads differ from those before them by less than this share are settled."""
 RESTORING = 3
 """Rounds that bring the pool back to its state before advice, once another table has filled it."""
@@ -107,12 +107,12 @@ def _fill(workload: Workload, server: Server) -> None:
 
 
 def _settle(rounds: Rounds) -> None:
-    """Play rounds until the reads of the last three are near those of the three before.
+    """Play rounds until the reads of the last four are near those of the four before.
 
     Lookups fill a pool slowly: two neighbouring rounds hardly differ long before the end. Long cycles are compared one
     by one.
     """
-    compared = 3 if rounds.cycle == 1 else 1
+    compared = 4 if rounds.cycle == 1 else 1
     done = rounds.run(2 * compared * rounds.cycle)
     while len(done) * rounds.cycle < MOST_SETTLING:
         last = [each.read for each in done[-2 * compared :]]

@@ -31,9 +31,9 @@ WORKLOADS = (
     ),
     Workload(
         "sysbench-read-write",
-        "sysbench oltp_read_write, 120 transactions a round, on six tables that are larger than the pool.",
+        "sysbench oltp_read_write, 250 transactions a round, on six tables that are larger than the pool.",
         Expectation(_ANY),
-        programs={"sysbench": clients.sysbench_run("oltp_read_write", 120, rand_type="pareto", **_SYSBENCH)},
+        programs={"sysbench": clients.sysbench_run("oltp_read_write", 250, rand_type="pareto", **_SYSBENCH)},
         prepare=_sysbench,
         period=0.5,
     ),
