@@ -77,14 +77,16 @@ WORKLOADS = (
     ),
     Workload(
         "batch-update",
-        "A batch job updates a table of 4,000 pages, 200 pages a round, beside 500 lookups on 500 pages.",
+        "A batch job updates a table of 2,400 pages, 300 pages a round, beside 500 lookups on 500 pages.",
         Expectation(
             "The reads are not those of inserts.",
             never=("change-buffering-would-help",),
         ),
-        {"job": clients.update_all("archive", 4_000, 200), "lookups": clients.look_up("items", 500, 500)},
-        tables={"archive": 4_000, "items": 500},
+        {"job": clients.update_all("archive", 2_400, 300), "lookups": clients.look_up("items", 500, 500)},
+        tables={"archive": 2_400, "items": 500},
         period=0.5,
+        cycle=8,
+        watched=16,
     ),
     Workload(
         "queue",
