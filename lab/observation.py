@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from advisor.contract.recommendation import Advice, Recommendation
+from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule, load
 from exporter.connection.target import from_dsn
@@ -33,7 +34,10 @@ def snapshots(
     user: str = "root",
     machine: ConfiguredMachine | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Run the work several times, with a collection before the first and after each."""
+    """Run the work several times, with a collection before the first and after each.
+
+    Where the work is done in less than LEAST_SECONDS, a last collection follows.
+    """
 
     async def look() -> tuple[Snapshot, ...]:
         sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=1.0, machine=machine)
@@ -41,6 +45,10 @@ def snapshots(
             await sampler.collect()
             for _ in range(times):
                 await asyncio.to_thread(work)
+                await sampler.collect()
+            missing = LEAST_SECONDS - (sampler.history[-1].at - sampler.history[0].at)
+            if missing > 0:  # no rule judges a shorter window
+                await asyncio.sleep(missing)
                 await sampler.collect()
             return tuple(sampler.history)
         finally:

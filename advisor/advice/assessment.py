@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from advisor.advice.trace import RuleState
-from advisor.contract.recommendation import Advice
+from advisor.advice.evaluation import advice
+from advisor.advice.judgement import Judgement
+from advisor.advice.trace import Evaluation, RuleState, states
+from advisor.contract.recommendation import Advice, Blind
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
@@ -18,21 +20,44 @@ class Assessment:
 
     Attributes:
         states: The state of each rule, by its id.
+        judged_at: By rule, the time of the newest snapshot that it was judged on, Unix seconds.
         snapshot: The newest snapshot of the window.
     """
 
     advice: Advice
     states: Mapping[str, RuleState]
+    judged_at: Mapping[str, float]
     snapshot: Snapshot
     rule_set: RuleSet
-
-    @property
-    def fingerprints(self) -> frozenset[str]:
-        """The fingerprints of all findings, set aside or not."""
-        aside = (*self.advice.suppressed, *self.advice.overruled)
-        found = (*self.advice.recommendations, *(each.recommendation for each in aside))
-        return frozenset(each.fingerprint for each in found)
 
     def is_within(self, window: Window) -> bool:
         """Whether its newest snapshot is in the window: no restart and no change of settings came in between."""
         return window.snapshots[0].at <= self.snapshot.at <= window.latest.at
+
+
+def assess(
+    judgements: Mapping[str, Judgement],
+    pending: Sequence[str],
+    window: Window,
+    rule_set: RuleSet,
+    before: Assessment | None = None,
+) -> Assessment:
+    """The assessment that judgements amount to.
+
+    Args:
+        judgements: By rule.
+        pending: Rules that were not judged yet: they are blind for now.
+        window: The newest that a rule was judged on.
+        rule_set: The rules.
+        before: The last assessment.
+    """
+    trace = [each for judgement in judgements.values() for each in judgement.evaluations]
+    trace += [Evaluation(rule, {}, _not_yet(rule)) for rule in pending]
+    made = frozenset(each.fingerprint for each in before.advice.recommendations) if before else frozenset()
+    found = advice(trace, window, rule_set.suppressions, made)
+    judged_at = {rule: each.at for rule, each in judgements.items()}
+    return Assessment(found, states(trace, found), judged_at, window.latest, rule_set)
+
+
+def _not_yet(rule: str) -> Blind:
+    return Blind(rule=rule, lacks="time", reason="its model is being fitted for the first time", cure="wait for it")

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from advisor.advice.conflicts import resolve
 from advisor.advice.interpreter import evaluate
-from advisor.advice.trace import Evaluation, RuleState, states
+from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.suppression import Suppression
-from advisor.whatif.calibrations import Calibrations
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Advice, and the state of each rule behind it, by the rule's id."""
-
-    advice: Advice
-    states: Mapping[str, RuleState]
 
 
 def advise(
@@ -47,37 +37,30 @@ def advise(
     return advice(evaluate(rules, window, beside=beside, findings=findings, seconds=seconds), window, suppressions)
 
 
-def judge(
-    rules: Sequence[Rule],
+_STANDS = 0.1
+"""Confidence that a recommendation is ahead by once it is made: of two that contradict each other, the same is made."""
+
+
+def advice(
+    trace: Iterable[Evaluation],
     window: Window,
-    *,
     suppressions: Sequence[Suppression] = (),
-    findings: frozenset[str] = frozenset(),
-    seconds: float = math.inf,
-    calibrations: Calibrations | None = None,
-) -> Judgement:
-    """Advice with the state of each rule. Arguments as in ``advise``.
-
-    ``calibrations`` are the model's of earlier windows: what was calibrated for evidence that still stands is not
-    calibrated again.
-    """
-    trace = tuple(evaluate(rules, window, findings=findings, seconds=seconds, calibrations=calibrations))
-    made = advice(trace, window, suppressions)
-    return Judgement(made, states(trace, made))
-
-
-def advice(trace: Iterable[Evaluation], window: Window, suppressions: Sequence[Suppression] = ()) -> Advice:
+    made_before: frozenset[str] = frozenset(),
+) -> Advice:
     """The advice of a trace.
 
     Args:
         trace: The evaluations of rules over the window.
         window: What has been watched.
         suppressions: Findings that are not wanted.
+        made_before: Fingerprints of the recommendations of the last advice.
     """
     latest = window.latest
     verdicts = [each.verdict for each in trace]
     found = [each for each in verdicts if isinstance(each, Recommendation)]
     found.sort(key=lambda r: (-r.severity.rank, -r.confidence, r.rule, sorted(r.subject.items())))
+    sure = {r.fingerprint: r.confidence + _STANDS * (r.fingerprint in made_before) for r in found}
+    found.sort(key=lambda r: (-r.severity.rank, -sure[r.fingerprint]))
     made, suppressed, overruled = resolve(found, suppressions, datetime.fromtimestamp(latest.at, UTC).date())
     return Advice(
         server=str(latest.server),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from advisor import facts
@@ -15,6 +15,7 @@ from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue
 from advisor.facts import choice
+from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
@@ -32,7 +33,6 @@ def evaluate(
     findings: frozenset[str] = frozenset(),
     seconds: float = math.inf,
     every_reason: bool = False,
-    calibrations: Calibrations | None = None,
 ) -> Iterator[Evaluation]:
     """The trace: what came of each rule on each of its items, and why.
 
@@ -43,37 +43,50 @@ def evaluate(
         findings: As in ``advise``.
         seconds: As in ``advise``.
         every_reason: Whether the trace of a silent rule has every condition that says no, and not only the first.
-        calibrations: As in ``judge``.
     """
-    evaluator = _Evaluator(
-        (*rules, *beside), window, findings, seconds, every_reason=every_reason, calibrations=calibrations
-    )
+    evaluator = Evaluator((*rules, *beside), window, findings, seconds, every_reason=every_reason)
     for rule in rules:
         yield from evaluator.evaluations(rule)
 
 
-class _Evaluator:
+class Evaluator:
     """The rules over one window, with what they share: facts, the model, the slices."""
 
     def __init__(
         self,
         known: Sequence[Rule],
         window: Window,
-        findings: frozenset[str],
-        seconds: float,
+        findings: frozenset[str] = frozenset(),
+        seconds: float = math.inf,
         *,
-        every_reason: bool,
-        calibrations: Calibrations | None,
+        every_reason: bool = False,
+        calibrations: Calibrations | None = None,
+        pause: Callable[[], None] = lambda: None,
     ) -> None:
+        """Nothing is evaluated yet.
+
+        Args:
+            known: The rules, and those beside them.
+            window: What has been watched.
+            findings: As in ``advise``.
+            seconds: As in ``advise``.
+            every_reason: As in ``evaluate``.
+            calibrations: The model's of earlier windows: what was calibrated for evidence that still stands is not
+                calibrated again.
+            pause: Called between two simulations of the model. It may block for a while, or raise Unanswerable.
+        """
         self._window, self._findings, self._every_reason = window, findings, every_reason
         self._until = time.thread_time() + seconds
         self._needed_by = _needed_by(known, window)
         self._facts = facts.facts(window, self._needed_by)
         self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
-        self._slice_facts: list[facts.Facts] | None = None
+        self._model.pause = pause
+        self._slices: list[tuple[Window, facts.Facts]] | None = None
 
-    def evaluations(self, rule: Rule) -> Iterator[Evaluation]:
-        """One for each item of ``for_each``, within the rule's time."""
+    def evaluations(
+        self, rule: Rule, wanted: Callable[[Mapping[str, str]], bool] = lambda _: True
+    ) -> Iterator[Evaluation]:
+        """One for each item of ``for_each`` whose subject is wanted, within the rule's time."""
         server, for_each = self._window.latest.server, rule.file.for_each
         if server not in rule.file.applies:
             applies = f"the rule does not apply to {server}"
@@ -83,7 +96,7 @@ class _Evaluator:
         if lacking:
             yield from lacking
             return
-        items: Sequence[Any] = [None] if for_each is None else self._facts.lists[for_each]
+        items = [item for item in self._items(rule) if wanted(item.subject if item else {})]
         if not items:
             yield Evaluation(rule.id, {}, None, (Refusal("for_each", f"there is nothing in {for_each}"),))
         began = time.thread_time()
@@ -95,6 +108,38 @@ class _Evaluator:
                 yield Evaluation(rule.id, {}, Blind(rule=rule.id, lacks="time", reason=reason))
                 return
             yield Evaluation(rule.id, item.subject if item else {}, *self._verdict(rule, item))
+
+    def now(self, rule: Rule, subject: Mapping[str, str]) -> float | None:
+        """The quantity of the rule's effect as it is now; None where not known, or where it takes the model."""
+        item = self._item(rule, subject)
+        if rule.effect is None or rule.effect.now is None or (item is None and subject):
+            return None
+        try:
+            return float(rule.effect.now(values_of(rule, self._facts, item)))
+        except (Missing, EvaluationError):
+            return None
+
+    def since(self, rule: Rule, subject: Mapping[str, str]) -> float:
+        """Begin of the oldest slice from which on the lasting condition never failed; of the window without one."""
+        item = self._item(rule, subject)
+        if item is None and subject:
+            return self._window.latest.at
+        for part, of_slice in reversed(self._parts() if rule.lasting else []):
+            if _held(rule, of_slice, item) is False:
+                return part.latest.at
+        return self._window.snapshots[0].at
+
+    def _items(self, rule: Rule) -> Sequence[Any]:
+        return [None] if rule.file.for_each is None else self._facts.lists[rule.file.for_each]
+
+    def _item(self, rule: Rule, subject: Mapping[str, str]) -> Any:
+        return next((each for each in self._items(rule) if each and each.subject == subject), None)
+
+    def _parts(self) -> list[tuple[Window, facts.Facts]]:
+        """The slices of the window, and their facts."""
+        if self._slices is None:
+            self._slices = [(part, facts.facts(part, self._needed_by)) for part in slices(self._window)]
+        return self._slices
 
     def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Refusal, ...]]:
         """What the rule says of an item, or what kept it silent."""
@@ -112,7 +157,10 @@ class _Evaluator:
         except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
             what = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
             return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}"), ()
-        return (found, ()) if found else (None, (_NOTHING_TO_DO,))
+        if found is None:
+            return None, (_NOTHING_TO_DO,)
+        seen = {"since": round(self.since(rule, found.subject), 3), "judged_at": self._window.latest.at}
+        return found.model_copy(update=seen), ()
 
     def _refusals(self, rule: Rule, values: FactValues, item: Any) -> list[Refusal]:
         """The parts of the rule that say no; empty where it holds, and for long enough.
@@ -169,9 +217,8 @@ class _Evaluator:
         lasting = rule.file.lasting
         if lasting is None:
             return []
-        if self._slice_facts is None:
-            self._slice_facts = [facts.facts(part, self._needed_by) for part in slices(self._window)]
-        held, known = _slices_held(rule, self._slice_facts, item)
+        verdicts = [_held(rule, of_slice, item) for _, of_slice in self._parts()]
+        held, known = verdicts.count(True), len(verdicts) - verdicts.count(None)
         found_before = fingerprint(rule.id, item.subject if item else {}) in self._findings
         share = lasting.until if found_before else lasting.share
         if held >= share * known:
@@ -204,31 +251,27 @@ def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
     }
 
 
-def _slices_held(rule: Rule, slice_facts: Sequence[facts.Facts], item: Any) -> tuple[int, int]:
-    """The number of slices where the lasting condition holds, and the number where it is known.
+def _held(rule: Rule, of_slice: facts.Facts, item: Any) -> bool | None:
+    """Whether the lasting condition holds in a slice; None where it is not known.
 
     Args:
         rule: One with a lasting condition.
-        slice_facts: The facts of each slice.
+        of_slice: The facts of the slice.
         item: The item of ``for_each`` over the whole window; None without.
     """
-    held = known = 0
-    for of_slice in slice_facts:
-        same = item
-        if rule.file.for_each is not None:
-            same = next((each for each in of_slice.lists[rule.file.for_each] if each.subject == item.subject), None)
-        if rule.lasting is None or (same is None and item is not None):
-            continue
-        try:
-            held += rule.lasting(values_of(rule, of_slice, same)) is True
-        except (Missing, EvaluationError):
-            continue
-        known += 1
-    return held, known
+    same = item
+    if rule.file.for_each is not None:
+        same = next((each for each in of_slice.lists[rule.file.for_each] if each.subject == item.subject), None)
+    if rule.lasting is None or (same is None and item is not None):
+        return None
+    try:
+        return rule.lasting(values_of(rule, of_slice, same)) is True
+    except (Missing, EvaluationError):
+        return None
 
 
 def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
-    """The sections that the rule needs and the newest snapshot lacks; a second snapshot, too."""
+    """The sections that the rule needs and the newest snapshot lacks; a long enough window, too."""
     latest = window.latest
     for section in rule.file.needs:
         if latest.sections.get(section) is not None:
@@ -236,12 +279,13 @@ def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
         outcome = latest.outcomes.get(section)
         reason = outcome.reason if outcome and outcome.reason else "not collected yet"
         yield Blind(rule=rule.id, lacks=section, reason=reason, cure=outcome.cure if outcome else None)
-    if len(window.snapshots) < 2:
+    if len(window.snapshots) < 2 or window.seconds < LEAST_SECONDS:
+        short = "only one collection" if len(window.snapshots) < 2 else f"only {window.seconds:.1f} s"
         yield Blind(
             rule=rule.id,
             lacks="window",
-            reason="only one collection since the server, its settings or the sidecar changed",
-            cure="wait for the next one",
+            reason=f"{short} since the server, its settings or the sidecar changed",
+            cure="wait for the next one" if len(window.snapshots) < 2 else "wait for the next collection",
         )
 
 

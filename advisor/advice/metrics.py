@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from prometheus_client.core import Metric
 
 from advisor.advice.service import Service
-from advisor.contract.recommendation import Advice
+from advisor.contract.recommendation import Advice, Recommendation, Trend
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble
@@ -23,6 +23,40 @@ SPECS = {
             "gauge",
             "A recommendation; always 1. setting is the setting to change, or empty for another action. See /advise.",
             ("rule", "severity", "subject", "setting"),
+        ),
+        Spec(
+            "innodb_advisor_recommendation_since_timestamp_seconds",
+            "gauge",
+            "When what a recommendation is about began.",
+            ("rule", "subject"),
+            "seconds",
+        ),
+        Spec(
+            "innodb_advisor_recommendation_judged_timestamp_seconds",
+            "gauge",
+            "Time of the snapshot that last showed what a recommendation is about.",
+            ("rule", "subject"),
+            "seconds",
+        ),
+        Spec(
+            "innodb_advisor_recommendation_trend",
+            "gauge",
+            "The last five minutes beside the whole window: 1 is worse, 0 steady, -1 better.",
+            ("rule", "subject"),
+        ),
+        Spec(
+            "innodb_advisor_advice_timestamp_seconds",
+            "gauge",
+            "When the newest verdict of a rule was made.",
+            (),
+            "seconds",
+        ),
+        Spec(
+            "innodb_advisor_next_advice_timestamp_seconds",
+            "gauge",
+            "When verdicts are made anew at the earliest.",
+            (),
+            "seconds",
         ),
         Spec(
             "innodb_advisor_suppressed",
@@ -102,14 +136,16 @@ def _samples(advice: Advice | None, book: Rulebook) -> Iterator[Sample]:
         yield from _advice(advice, rule_set.rules)
 
 
+_TRENDS: dict[Trend, float] = {"worse": 1.0, "steady": 0.0, "better": -1.0}
+
+
 def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
+    if advice.computed_at is not None:
+        yield "innodb_advisor_advice_timestamp_seconds", (), advice.computed_at
+    if advice.next_at is not None:
+        yield "innodb_advisor_next_advice_timestamp_seconds", (), advice.next_at
     for found in advice.recommendations:
-        subject = ".".join(found.subject.values())
-        for setting in [change.setting for change in found.changes] or [""]:
-            yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
-        saved = None if found.effect is None else found.effect.read_bytes_saved_per_second
-        if saved is not None:
-            yield "innodb_advisor_predicted_read_bytes_saved_per_second", (found.rule, subject), saved
+        yield from _recommendation(found)
     for aside in advice.suppressed:
         subject = ".".join(aside.recommendation.subject.values())
         yield "innodb_advisor_suppressed", (aside.recommendation.rule, subject), 1.0
@@ -117,3 +153,18 @@ def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
     for rule in rules:
         yield "innodb_advisor_rule_blind", (rule.id,), float(rule.id in blind)
         yield "innodb_advisor_rule_failed", (rule.id,), float(rule.id in failed)
+
+
+def _recommendation(found: Recommendation) -> Iterator[Sample]:
+    subject = ".".join(found.subject.values())
+    for setting in [change.setting for change in found.changes] or [""]:
+        yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
+    if found.since is not None:
+        yield "innodb_advisor_recommendation_since_timestamp_seconds", (found.rule, subject), found.since
+    if found.judged_at is not None:
+        yield "innodb_advisor_recommendation_judged_timestamp_seconds", (found.rule, subject), found.judged_at
+    if found.trend is not None:
+        yield "innodb_advisor_recommendation_trend", (found.rule, subject), _TRENDS[found.trend]
+    saved = None if found.effect is None else found.effect.read_bytes_saved_per_second
+    if saved is not None:
+        yield "innodb_advisor_predicted_read_bytes_saved_per_second", (found.rule, subject), saved

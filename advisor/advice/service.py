@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
+import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
-from advisor import memory
-from advisor.advice import evaluation
 from advisor.advice.assessment import Assessment
-from advisor.advice.evaluation import Judgement
+from advisor.advice.judgement import judge
+from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
+from advisor.advice.turns import Turns
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
-from advisor.observe.source import SnapshotSource, window
+from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook
 from advisor.whatif.answer import WhatIf, what_if
@@ -23,35 +23,28 @@ from advisor.whatif.calibrations import Calibrations
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot
 
-log = logging.getLogger(__name__)
-
 SCRAPE_AGE_SECONDS = 1.0
 """Scrapes within this time of each other share a collection."""
 ADVICE_AGE_SECONDS = 10.0
 """Advice that is asked for may be of a collection as old as this: a page left open costs the server nothing."""
 LONGEST_WINDOW = 3600.0
 """Seconds that advice looks back at most, and by default."""
-WINDOWS = 4
-"""Window lengths for which advice is remembered; the longest, which /metrics shows, is always among them."""
+WINDOWS = 3
+"""Windows of other lengths for which advice is remembered."""
 COLLECTION_SECONDS = 5.0
 """How long a request waits for a collection. The server may hang, and Prometheus gives up after 10 s by default."""
-EVALUATION_SECONDS = 10.0
-"""Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so. Seen: 0.3, and 15 for
-the largest hot sets."""
+FIRST_SECONDS = 8.0
+"""How long a request waits for the first advice, or the first after a restart, a change of settings, or new rules."""
+ANSWER_SECONDS = 0.5
+"""How long a request waits for a newer verdict of the rules without a model. Then the last advice is the answer."""
 SCRAPE_PATIENCE_SECONDS = 1.0
-"""How long a scrape waits for advice when the last one is outdated."""
-_IDLE = 9.0
-"""Between two evaluations the core is idle for so many times as long as the first of them took."""
+"""How long a scrape waits for the first advice."""
+_LOOK_SECONDS = 1.0
+"""Time between two looks for a new snapshot."""
 
 
 class Unseen(Exception):
     """Nothing is known of the server; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    assessment: Assessment
-    idle_until: float  # monotonic clock
 
 
 class Service:
@@ -67,38 +60,60 @@ class Service:
         source: SnapshotSource,
         book: Rulebook,
         *,
-        evaluate: Callable[..., Judgement] = evaluation.judge,
+        longest: float = LONGEST_WINDOW,
+        judge: Judge = judge,
         model: Callable[[Window, Mapping[str, SettingValue], Calibrations], WhatIf] = what_if,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         """Nothing is collected yet.
 
         Args:
             source: The server, or a recording.
             book: The rules.
-            evaluate: Judges a window by rules.
+            longest: Seconds that advice looks back at most.
+            judge: Judges a window by rules.
             model: Answers what-if questions.
             collection_seconds: How long a request waits for a collection.
             evaluation_seconds: Limit for an evaluation, in seconds of a core.
             clock: Seconds, monotonic.
+            now: Unix seconds.
         """
         self.source, self.book = source, book
-        self._evaluate, self._model = evaluate, model
-        self._collection_seconds, self._evaluation_seconds = collection_seconds, evaluation_seconds
-        self._clock = clock
-        self._longest: Window | None = None
-        self._remembered: dict[float, _Remembered] = {}  # by length of the window
-        self._coming: asyncio.Task[Assessment | None] | None = None
-        self._calibrations = Calibrations()
-        self._core = asyncio.Lock()  # evaluations and models run one at a time: each takes a core
+        self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
+        self._now = now
+        self._turns, self._calibrations = Turns(), Calibrations()
+        self._questions = asyncio.Lock()  # each takes a core
+        self._seen: Window | None = None
+        self._rounds_of = functools.partial(
+            Rounds,
+            judge=judge,
+            seconds=evaluation_seconds,
+            turns=self._turns,
+            calibrations=self._calibrations,
+            clock=clock,
+            now=now,
+        )
+        self._whole = self._rounds_of(recent=True)
+        self._others: dict[float, Rounds] = {}  # by length of the window
 
     async def run(self) -> None:
-        """Watch the server and the files of rules until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.source.run())
-            tasks.create_task(self.book.run())
+        """Watch the server and the files of rules, and judge what is seen, until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.source.run())
+                tasks.create_task(self.book.run())
+                tasks.create_task(self._keep_judging())
+        finally:
+            for each in (self._whole, *self._others.values()):
+                each.call_off()
+
+    async def _keep_judging(self) -> None:
+        while True:
+            self._begin(None)
+            await asyncio.sleep(_LOOK_SECONDS)
 
     async def collect(self) -> None:
         """Collect, unless there is a recent collection. A server that is away, or takes too long, is no error."""
@@ -106,61 +121,81 @@ class Service:
             async with asyncio.timeout(self._collection_seconds):
                 await self.source.collect(max_age=ADVICE_AGE_SECONDS)
 
-    async def assessment(self, longest: float = LONGEST_WINDOW) -> Assessment | None:
-        """Advice on a window of at most ``longest`` seconds; None while nothing can be seen of the server.
+    async def assessment(self, longest: float | None = None, patience: float | None = None) -> Assessment | None:
+        """The last assessment; None while nothing can be seen of the server, or within ``patience``.
 
-        There is one evaluation a snapshot at most, and a core is idle nine tenths of the time. New rules lead to an
-        evaluation at once.
+        It is there at once, but for the first one of the server, its settings and the rules, and for one that nobody
+        asked for in a while. An evaluation that is due begins, and what it says is in the next answer.
+
+        Args:
+            longest: Seconds to look back at most. By default the longest time, and its newest minutes beside it.
+            patience: Seconds to wait for the first one; None for as long as it takes.
+
+        Raises:
+            Exception: The first evaluation failed.
         """
-        async with self._core:
-            seen = self._window(longest)
-            if seen is None:
-                return None
-            before, rule_set = self._last(longest, seen), self.book.rule_set
-            if before and before.rule_set is rule_set and (before.snapshot is seen.latest or self._is_idle(longest)):
-                return before
-            began = self._clock()
-            judgement = await asyncio.to_thread(
-                self._evaluate,
-                rule_set.rules,
-                seen,
-                suppressions=rule_set.suppressions,
-                findings=before.fingerprints if before else frozenset(),
-                seconds=self._evaluation_seconds,
-                calibrations=self._calibrations,
-            )
-            now = self._clock()
-            # The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries.
-            await asyncio.to_thread(memory.trim if self._remembered else memory.release)
-            assessment = Assessment(judgement.advice, judgement.states, seen.latest, rule_set)
-            self._remember(longest, _Remembered(assessment, now + _IDLE * (now - began)))
-            return assessment
+        rounds = self._begin(longest)
+        if rounds is None:
+            return None
+        last = self._last(longest)
+        if last is None or not rounds.complete or (last.advice.age_seconds or 0.0) > LONGEST_REST:
+            await rounds.wait(patience, models=True)
+        else:
+            await rounds.wait(ANSWER_SECONDS, models=False)
+        found = self._last(longest)
+        if found is None and rounds.failure is not None:
+            raise rounds.failure
+        return found
 
-    async def advice(self, longest: float = LONGEST_WINDOW) -> Advice | None:
+    def _begin(self, longest: float | None) -> Rounds | None:
+        """Begin the evaluations that are due; None while nothing can be seen of the server."""
+        seen = self._window(longest)
+        if seen is None:
+            return None
+        rounds = self._rounds(longest)
+        rounds.begin(seen, self.book.rule_set)
+        return rounds
+
+    def _last(self, longest: float | None) -> Assessment | None:
+        """The last assessment, dated, unless it is outdated."""
+        rounds, seen = self._rounds(longest), self._window(longest)
+        found = None if seen is None else rounds.assessment(self.book.rule_set, seen)
+        if found is None:
+            return None
+        now, computed_at = self._now(), rounds.computed_at
+        dates = {
+            "computed_at": computed_at,
+            "age_seconds": None if computed_at is None else round(max(0.0, now - computed_at), 3),
+            "next_at": None if isinstance(self.source, Replay) else rounds.next_at,
+        }
+        return replace(found, advice=found.advice.model_copy(update=dates))
+
+    async def advice(self, longest: float | None = None) -> Advice | None:
         """The advice of ``assessment``."""
         found = await self.assessment(longest)
         return None if found is None else found.advice
 
-    async def fresh_advice(self, longest: float) -> Advice:
-        """Advice on a window that ends now.
+    async def fresh_advice(self, longest: float | None = None) -> Advice:
+        """The last advice on a window that ends now.
 
         Raises:
             Unseen: Nothing is known of the server.
         """
         await self.collect()
-        advice = await self.advice(longest)
-        if advice is None:
+        found = await self.assessment(longest, FIRST_SECONDS)
+        if found is None:
             raise self.unseen
-        return advice
+        return found.advice
 
-    async def what_if(self, changes: Mapping[str, SettingValue], longest: float) -> WhatIf:
+    async def what_if(self, changes: Mapping[str, SettingValue], longest: float | None = None) -> WhatIf:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
         await self.collect()
-        async with self._core:
+        async with self._questions:
             seen = self._window(longest)
             if seen is None:
                 raise self.unseen
-            return await asyncio.to_thread(self._model, seen, changes, self._calibrations)
+            with self._turns.first():
+                return await asyncio.to_thread(self._model, seen, changes, self._calibrations)
 
     async def reload(self) -> None:
         """Load the rules again. Raises FileError; then the old ones stay in force."""
@@ -169,6 +204,8 @@ class Service:
     @property
     def unseen(self) -> Unseen:
         """Why nothing is known of the server."""
+        if self.source.latest is not None:
+            return Unseen("the rules are being evaluated for the first time: ask again in some seconds")
         return Unseen(str(self.source.problem or "nothing has been collected yet"))
 
     async def glance(self) -> Snapshot | None:
@@ -182,49 +219,31 @@ class Service:
             return None
 
     async def advice_by_now(self) -> Advice | None:
-        """The last advice, for a scrape, which neither waits for an evaluation nor fails with it; another one starts.
+        """The last advice, for a scrape, which neither waits for an evaluation nor fails with it.
 
-        Only where the last advice is outdated, by new rules, a restart or a change of settings, the scrape waits a
-        little for the next. None while the server is away, or there is no advice yet.
+        Only for the first advice of the server, its settings and the rules the scrape waits a little. None while the
+        server is away, or there is no advice yet.
         """
-        seen = self._window(LONGEST_WINDOW)
-        if seen is None:
-            return None
-        if self._coming is None or self._coming.done():
-            self._coming = asyncio.create_task(self.assessment())
-            self._coming.add_done_callback(_log_failure)
-        if self._valid(seen) is None:
-            await asyncio.wait({self._coming}, timeout=SCRAPE_PATIENCE_SECONDS)
-        return self._valid(seen)
+        rounds = self._begin(None)
+        if rounds is not None and self._last(None) is None:
+            await rounds.wait(SCRAPE_PATIENCE_SECONDS, models=True)
+        found = self._last(None)
+        return None if found is None else found.advice
 
-    def _valid(self, seen: Window) -> Advice | None:
-        """The last advice, unless it is outdated."""
-        last = self._last(LONGEST_WINDOW, seen)
-        return last.advice if last and last.rule_set is self.book.rule_set else None
+    def _rounds(self, longest: float | None) -> Rounds:
+        """The evaluations over windows of this length."""
+        if longest is None:
+            return self._whole
+        found = self._others.pop(longest, None) or self._rounds_of(recent=False, urgent=True)
+        self._others[longest] = found
+        while len(self._others) > WINDOWS:
+            self._others.pop(next(iter(self._others))).call_off()
+        return found
 
-    def _last(self, longest: float, seen: Window) -> Assessment | None:
-        """The last assessment of a window of this length, unless the server restarted since, or a setting changed."""
-        last = self._remembered.get(longest)
-        return last.assessment if last and last.assessment.is_within(seen) else None
-
-    def _is_idle(self, longest: float) -> bool:
-        return self._clock() < self._remembered[longest].idle_until
-
-    def _window(self, longest: float) -> Window | None:
+    def _window(self, longest: float | None) -> Window | None:
         """The window up to now. The longest one is kept until the next collection: it takes the whole history."""
-        if longest != LONGEST_WINDOW:
+        if longest is not None:
             return window(self.source, longest)
-        if self._longest is None or self._longest.latest is not self.source.latest:
-            self._longest = window(self.source, longest)
-        return self._longest
-
-    def _remember(self, longest: float, new: _Remembered) -> None:
-        self._remembered.pop(longest, None)
-        self._remembered[longest] = new
-        while len(self._remembered) > WINDOWS:
-            del self._remembered[next(each for each in self._remembered if each != LONGEST_WINDOW)]
-
-
-def _log_failure(assessment: asyncio.Task[Assessment | None]) -> None:
-    if not assessment.cancelled() and assessment.exception() is not None:
-        log.error("no advice: %s", assessment.exception())
+        if self._seen is None or self._seen.latest is not self.source.latest:
+            self._seen = window(self.source, self._longest)
+        return self._seen

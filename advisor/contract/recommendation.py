@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Number = int | float
+Trend = Literal["worse", "steady", "better"]
 
 
 class Severity(StrEnum):
@@ -104,7 +106,20 @@ class Recommendation(Frozen):
     cost: Effect | None = None
     others: Effect | None = Field(None, description="Reads of everything that the change is not made for.")
     alternatives: tuple[Alternative, ...] = ()
-    watched_seconds: float
+    watched_seconds: float = Field(description="Length of the window that it was judged over.")
+    since: float | None = Field(
+        None,
+        description="When it began, Unix seconds: the start of the oldest part of the window that shows it without a "
+        "break. It stays while the finding does.",
+    )
+    trend: Trend | None = Field(
+        None,
+        description="The last five minutes beside the whole window, by the effect's quantity as it is now: worse or "
+        "better by more than a fifth, else steady. Null where the quantity is not known over both.",
+    )
+    judged_at: float | None = Field(
+        None, description="Time of the snapshot that last showed it, Unix seconds. It may be older than the advice."
+    )
     references: tuple[str, ...]
 
 
@@ -137,6 +152,11 @@ class Advice(Frozen):
     server: str
     at: float = Field(description="The newest snapshot's time, Unix seconds.")
     watched_seconds: float
+    computed_at: float | None = Field(None, description="When its newest verdict was made, Unix seconds.")
+    age_seconds: float | None = Field(None, description="Seconds from then to this answer.")
+    next_at: float | None = Field(
+        None, description="When verdicts are made anew at the earliest, Unix seconds; null for a recording."
+    )
     recommendations: tuple[Recommendation, ...]
     blind: tuple[Blind, ...]
     failed: tuple[Failed, ...] = ()

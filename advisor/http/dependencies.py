@@ -16,7 +16,13 @@ class LookBack(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    window: float = Field(LONGEST_WINDOW, gt=0, le=LONGEST_WINDOW, description="Seconds to look back.", examples=[600])
+    window: float | None = Field(
+        None,
+        gt=0,
+        le=LONGEST_WINDOW,
+        description="Seconds to look back; by default the last hour, and its last five minutes beside it.",
+        examples=[600],
+    )
 
 
 async def _service(request: Request) -> Service:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import Field
 
+from advisor.advice.service import FIRST_SECONDS
 from advisor.advice.trace import RuleState, StateName
 from advisor.contract.recommendation import Frozen, Severity
 from advisor.http import examples
@@ -29,6 +30,9 @@ class RuleNow(Frozen):
         description="Null where it does not apply, or nothing has been seen. Set aside: suppressed or overruled."
     )
     lacks: tuple[str, ...] = Field(description="What it needs and could not see.")
+    judged_at: float | None = Field(
+        None, description="Time of the snapshot that it was judged on last, Unix seconds; null while there is none."
+    )
 
 
 class Rules(Frozen):
@@ -49,12 +53,18 @@ class Rules(Frozen):
 async def rules(service: TheService) -> Rules:
     """The rules by id."""
     await service.collect()
-    assessment = await service.assessment()
+    assessment = await service.assessment(patience=FIRST_SECONDS)
     states = {} if assessment is None else assessment.states
+    judged_at = {} if assessment is None else assessment.judged_at
     rule_set, latest = service.book.rule_set, service.source.latest
     server = None if latest is None else latest.server
     return Rules(
-        rules=tuple(_now(each, rule_set.origins[each.id], server, states.get(each.id)) for each in rule_set.rules),
+        rules=tuple(
+            _now(each, rule_set.origins[each.id], server, states.get(each.id)).model_copy(
+                update={"judged_at": judged_at.get(each.id)}
+            )
+            for each in rule_set.rules
+        ),
         loaded_at=rule_set.loaded_at,
         problem=None if service.book.problem is None else str(service.book.problem),
     )

@@ -85,6 +85,11 @@ class Window:
         values = [value(entries[key]) for entries in known if key in entries]
         return _growth(values if key in known[0] else [0.0, *values])
 
+    def recent(self, seconds: float) -> Window:
+        """The newest part, of at most ``seconds``."""
+        first = bisect.bisect_left(self.snapshots, self.latest.at - seconds, key=lambda snapshot: snapshot.at)
+        return Window(self.snapshots[first:])
+
     def tail(self, enough: Callable[[Window], bool]) -> Window:
         """The shortest part at the end for which ``enough`` holds; the whole window when none does.
 

@@ -6,13 +6,12 @@ import re
 from collections.abc import Sequence
 
 from advisor.contract.recommendation import Advice, Recommendation, SetAside
-from advisor.contract.templates import duration
 from advisor.render import phrases
 
 
 def markdown(advice: Advice) -> str:
     """The recommendations, then findings set aside, failed rules and blind spots."""
-    lines = [f"# innodb-advisor: {_inline(advice.server)}", "", f"Watched {duration(advice.watched_seconds)}.", ""]
+    lines = [f"# innodb-advisor: {_inline(advice.server)}", "", f"{_inline(phrases.origin(advice))}.", ""]
     for found in advice.recommendations:
         lines += [f"## {found.severity.value}: {_inline(found.summary)}", "", *_recommendation(found), ""]
     if not advice.recommendations:
@@ -43,6 +42,9 @@ def _recommendation(found: Recommendation) -> list[str]:
     if found.others is not None:
         lines.append(f"Others: {_inline(phrases.effect(found.others))}.  ")
     lines += [f"Or {_inline(phrases.alternative(other))}.  " for other in found.alternatives]
+    if found.since is not None and found.judged_at is not None:
+        trend = f", {phrases.TRENDS[found.trend]}" if found.trend else ""
+        lines.append(f"Since {phrases.moment(found.since)}{trend}; last seen {phrases.moment(found.judged_at)}.  ")
     lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
     lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
     lines += [_row((item.name.replace("_", " "), phrases.quantity(item), item.source)) for item in found.evidence]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from advisor.contract.changes import BY_SQL
 from advisor.contract.recommendation import (
@@ -15,6 +16,7 @@ from advisor.contract.recommendation import (
     Number,
     Recommendation,
     SetAside,
+    Trend,
     tidy,
 )
 from advisor.contract.settings import SETTINGS
@@ -78,8 +80,27 @@ def details(found: Recommendation) -> Iterator[tuple[str, str]]:
         yield "others", effect(found.others)
     for other in found.alternatives:
         yield "or", alternative(other)
+    if found.since is not None and found.judged_at is not None:
+        trend = f", {TRENDS[found.trend]}" if found.trend else ""
+        yield "since", f"{moment(found.since)}{trend}; last seen {moment(found.judged_at)}"
     watched = f"watched {duration(found.watched_seconds)}"
     yield "rule", f"{found.rule}, confidence {found.confidence:g}, {watched}, {found.fingerprint}"
+
+
+TRENDS: dict[Trend, str] = {"worse": "getting worse", "steady": "steady", "better": "getting better"}
+
+
+def origin(advice: Advice) -> str:
+    """What the advice is of, how old it is, and when the next may come."""
+    of = f"{advice.server}, watched {duration(advice.watched_seconds)}"
+    if advice.age_seconds is None or advice.next_at is None:
+        return of
+    return f"{of}; made {duration(advice.age_seconds)} ago, anew at {moment(advice.next_at)} or later"
+
+
+def moment(at: float) -> str:
+    """A time for people."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def effect(predicted: Effect) -> str:

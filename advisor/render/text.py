@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
-from advisor.contract.templates import duration
 from advisor.render import phrases
 from advisor.render.terminal import WIDTH, plain_table
 
@@ -18,9 +17,7 @@ _STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: 
 
 def print_advice(out: Console, advice: Advice) -> None:
     """Every recommendation with its evidence and SQL, then findings set aside, failed rules and blind spots."""
-    out.print(
-        f"{advice.server}, watched {duration(advice.watched_seconds)}", style="dim", markup=False, highlight=False
-    )
+    out.print(phrases.origin(advice), style="dim", markup=False, highlight=False)
     for found in advice.recommendations:
         out.print()
         out.print(_recommendation(found))

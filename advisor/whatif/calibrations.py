@@ -51,11 +51,12 @@ class Calibrated:
 
     def predicted(self, question: Question, predict: Callable[[], Prediction]) -> Prediction:
         """The prediction for a question, made when it is first asked for."""
-        if question not in self.predictions:
-            self.predictions[question] = predict()
-            if len(self.predictions) > MOST_PREDICTIONS:
-                del self.predictions[next(iter(self.predictions))]
-        return self.predictions[question]
+        found = self.predictions.get(question)
+        if found is None:
+            found = self.predictions[question] = predict()
+            for old in list(self.predictions)[:-MOST_PREDICTIONS]:
+                self.predictions.pop(old, None)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class _Kept:
 
 
 class Calibrations:
-    """Keeps calibrations of one server. Not for several threads at once.
+    """Keeps calibrations of one server. Several threads may ask at once; they may then calibrate the same twice.
 
     A kept calibration stands for new evidence where settings and pool are the same, and what was measured moved by
     less than MOVED. It then has its error against the new measurements. The same evidence always gives the same

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from advisor.contract import changes
@@ -46,6 +46,8 @@ class LruModel:
         self._calibrated: Calibrated | None = None
         self.until: float | None = None
         """When time is over, by ``time.thread_time``: a busy machine does not count."""
+        self.pause: Callable[[], None] = lambda: None
+        """Called between two simulations. It may block for a while, or raise Unanswerable."""
 
     @property
     def most_bytes(self) -> float | None:
@@ -128,6 +130,7 @@ class LruModel:
         return changes.change_at(self.window.latest, name, self.calibration.settings[name], value)
 
     def _check_time(self) -> None:
+        self.pause()
         if self.until is not None and time.thread_time() > self.until:
             raise Unanswerable("time", "the model took longer than the rule's time")
 

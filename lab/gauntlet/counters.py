@@ -60,17 +60,6 @@ class Counters:
         tables = {name: reads - before.tables.get(name, 0.0) for name, reads in self.tables.items()}
         return Counters(self.read - before.read, self.written - before.written, self.merges - before.merges, tables)
 
-    @classmethod
-    def averaged(cls, rounds: Sequence[Counters]) -> Counters:
-        """The growth a round, of several rounds."""
-        names = {name for each in rounds for name in each.tables}
-        return cls(
-            mean([each.read for each in rounds]),
-            mean([each.written for each in rounds]),
-            mean([each.merges for each in rounds]),
-            {name: mean([each.tables.get(name, 0.0) for each in rounds]) for name in names},
-        )
-
 
 def mean(values: Sequence[float]) -> float:
     """The mean of a quantity over rounds."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import random
 import threading
 import time
@@ -27,8 +26,6 @@ from lab.servers import Server
 Result = TypeVar("Result")
 LONGEST = 3600.0
 """Seconds of a window, as the service takes by default."""
-_INTERVAL = 0.1
-"""Seconds; shorter than a round, so that the history keeps the collection of each round."""
 _RECONNECTIONS = 20
 
 
@@ -39,7 +36,7 @@ class Sidecar:
     """
 
     def __init__(self, server: Server) -> None:
-        self._sampler = Sampler(from_dsn(server.dsn), interval=_INTERVAL)
+        self._sampler = Sampler(from_dsn(server.dsn), interval=1.0)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -75,14 +72,12 @@ class Rounds:
     """A workload's clients, which work in rounds; a context manager.
 
     Attributes:
-        cycle: Rounds until the load repeats itself.
         seconds: The duration of each round, its rest included.
         busy: The duration of each round without its rest.
     """
 
     def __init__(self, server: Server, workload: Workload, sidecar: Sidecar) -> None:
         self._server, self._sidecar, self._period = server, sidecar, workload.period
-        self.cycle = workload.cycle
         self._clients = {**workload.clients, **{name: make(server) for name, make in workload.programs.items()}}
         self._random = {name: random.Random(zlib.crc32(name.encode())) for name in self._clients}
         self._connections: dict[str, pymysql.Connection[Any]] = {}
@@ -106,16 +101,8 @@ class Rounds:
         self._connections.clear()
 
     def run(self, times: int) -> list[Counters]:
-        """Play rounds, with a collection of the sidecar after each.
-
-        Args:
-            times: How many; they are made up to whole cycles.
-
-        Returns:
-            What the server did in a round: the mean of each cycle.
-        """
-        found: list[Counters] = []
-        times = math.ceil(times / self.cycle) * self.cycle
+        """Play rounds, with a collection of the sidecar after each; what the server did in each of them."""
+        found = []
         before = Counters.of(self._server)
         for _ in range(times):
             began = time.monotonic()
@@ -127,7 +114,7 @@ class Rounds:
             found.append(after.since(before))
             before = after
             self.seconds.append(time.monotonic() - began)
-        return [Counters.averaged(found[at : at + self.cycle]) for at in range(0, times, self.cycle)]
+        return found
 
     def _play(self) -> None:
         for name in self._clients:

@@ -23,11 +23,11 @@ def advise(
     """Print the advice; exit with 1 where --fail-on applies."""
     loaded = load_setup(setup)
     source = observed_source(where, watch, interval, loaded.machine)
-    service = Service(source, loaded.book, evaluation_seconds=math.inf)
-    assessment = asyncio.run(service.assessment(math.inf))
+    service = Service(source, loaded.book, longest=math.inf, evaluation_seconds=math.inf)
+    assessment = asyncio.run(service.assessment())
     if assessment is None:
         raise source.problem or service.unseen
-    _print(assessment.advice, style)
+    _print(assessment.advice.model_copy(update={"next_at": None}), style)  # nobody goes on watching
     refuse_missing_privileges(assessment.snapshot)
     found = assessment.advice.recommendations
     if fail_on and any(each.severity.rank >= Severity(fail_on).rank for each in found):

@@ -22,6 +22,8 @@ const shown = (value, unit = "") => {
 };
 const unitShown = (unit) => (isBytes(unit) ? unit.slice("bytes".length).trim() : unit);
 const minutes = (seconds) => (seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
+const moment = (at) => new Date(1000 * at).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
+const trends = { worse: "getting worse", steady: "steady", better: "getting better" };
 const subject = (of) => Object.values(of).join(".");
 
 const table = (rows) =>
@@ -92,6 +94,8 @@ const recommendation = (found) =>
     ...(found.cost ? [element("p", {}, `cost: ${amount(found.cost)}`)] : []),
     ...(found.others ? [element("p", {}, `others: ${amount(found.others)}`)] : []),
     ...alternatives(found),
+    ...(found.since === null ? [] : [element("p", {},
+      `since ${moment(found.since)}${found.trend ? `, ${trends[found.trend]}` : ""}; last seen ${moment(found.judged_at)}`)]),
     evidence(found.evidence),
     quiet(element("a", { href: `/rules/${encodeURIComponent(found.rule)}` }, found.rule),
       ` · ${found.severity} · confidence ${found.confidence} · watched ${minutes(found.watched_seconds)} · `,
@@ -126,7 +130,9 @@ const refresh = async () => {
       main.replaceChildren();
       return;
     }
-    server.textContent = `${advice.server}, watched ${minutes(advice.watched_seconds)}`;
+    server.textContent = `${advice.server}, watched ${minutes(advice.watched_seconds)}`
+      + (advice.next_at === null ? ""
+        : `; made ${minutes(advice.age_seconds)} ago, anew at ${moment(advice.next_at)} or later`);
     main.replaceChildren(...shownAdvice(advice));
   } catch {
     server.textContent = "the sidecar does not answer";

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from advisor.advice import evaluation
 from advisor.advice.interpreter import evaluate
+from advisor.advice.trace import states
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.check import Rule
@@ -111,8 +112,9 @@ def test_the_state_of_a_rule_is_the_first_that_is_true_of_any_item(make_rule: Ma
         make_rule(id="silent", when=["pool.pages < 0.0"]),
         make_rule(id="elsewhere", applies={"mariadb": {"from": "10.5"}}),
     ]
-    judged = evaluation.judge(rules, window(), suppressions=[Suppression(rule="unwanted", fingerprint=None)])
-    assert {rule: (each.state, each.lacks) for rule, each in judged.states.items()} == {
+    trace = tuple(evaluate(rules, window()))
+    advice = evaluation.advice(trace, window(), [Suppression(rule="unwanted", fingerprint=None)])
+    assert {rule: (each.state, each.lacks) for rule, each in states(trace, advice).items()} == {
         "firing": ("firing", ()),
         "unwanted": ("set aside", ()),
         "failed": ("failed", ()),

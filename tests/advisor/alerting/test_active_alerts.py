@@ -75,7 +75,7 @@ class Clock:
             **{"blind": (), **keys},
         )
         at = snapshot(self.now, booted=0.0, variables=variables(**self.settings))
-        return self.active.update(Assessment(advice, {}, at, self.rule_set))
+        return self.active.update(Assessment(advice, {}, {}, at, self.rule_set))
 
     def see_nothing(self, after: float = RESEND / 2) -> list[Alert]:
         self.now += after

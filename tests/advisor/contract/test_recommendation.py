@@ -26,6 +26,9 @@ SHAPE = {
     "others": dict,
     "alternatives": list,
     "watched_seconds": float,
+    "since": float,
+    "trend": type(None),
+    "judged_at": float,
     "references": list,
 }
 CHANGE = {"setting", "from", "to", "dynamic", "apply", "rollback", "persist", "config", "via", "note"}

@@ -1,0 +1,219 @@
+"""Rounds of evaluations of one length of window: rules without a model first, the others beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from advisor import memory
+from advisor.advice.assessment import Assessment, assess
+from advisor.advice.judgement import Judgement, Options, judge
+from advisor.advice.turns import Turn, Turns
+from advisor.observe.window import Window
+from advisor.rules.check import Rule
+from advisor.rules.rulebook import RuleSet
+from advisor.whatif.calibrations import Calibrations
+
+log = logging.getLogger(__name__)
+
+EVALUATION_SECONDS = 10.0
+"""Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so. Seen: 0.3, and 15 for
+the largest hot sets."""
+_SHARE, _LARGEST_SHARE = 0.01, 0.1
+"""Part of a core that evaluations take: 1 %, unless a rest would then be longer than LONGEST_REST."""
+LONGEST_REST = 60.0
+"""Seconds between two evaluations, as long as they take a tenth of a core at most."""
+
+_AFTER_FAILURE = 0.1
+"""Seconds of a core that a failed evaluation counts for."""
+
+Judge = Callable[[Sequence[Rule], Window, Options], Iterator[Judgement]]
+
+
+def rest_after(seconds: float) -> float:
+    """Seconds without an evaluation after one that took so many seconds of a core."""
+    rest = seconds / _SHARE - seconds
+    return max(min(rest, LONGEST_REST), seconds / _LARGEST_SHARE - seconds)
+
+
+@dataclass(slots=True)
+class _Part:
+    """Rules that are evaluated one after the other, in a thread of their own.
+
+    Attributes:
+        models: Whether they are the rules that ask a model: one of them may take as long as all others together.
+        done: The newest window that all of them were judged on.
+        rests_until: By the monotonic clock.
+    """
+
+    models: bool
+    task: asyncio.Task[None] | None = None
+    turn: Turn | None = None
+    done: Window | None = None
+    rests_until: float = 0.0
+
+    @property
+    def running(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    def call_off(self) -> None:
+        """Forget what it did; a thread that is evaluating ends by itself, and nobody hears of it."""
+        if self.turn is not None:
+            self.turn.call_off()
+        self.task = self.turn = self.done = None
+        self.rests_until = 0.0
+
+
+class Rounds:
+    """The evaluations over windows of one length. Each rule has its last verdict at any time.
+
+    Attributes:
+        failure: Why the last evaluation failed; None after one that did not.
+    """
+
+    def __init__(
+        self,
+        *,
+        recent: bool,
+        judge: Judge = judge,
+        seconds: float = EVALUATION_SECONDS,
+        turns: Turns,
+        calibrations: Calibrations | None = None,
+        urgent: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        core: Callable[[], float] = time.thread_time,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Nothing is evaluated yet.
+
+        Args:
+            recent: As in ``Options``.
+            judge: Judges a window by rules.
+            seconds: Limit for an evaluation, in seconds of a core.
+            turns: What its models yield to.
+            calibrations: As in ``Evaluator``.
+            urgent: Whether somebody waits for them, so that others yield.
+            clock: Seconds, monotonic.
+            core: Seconds of the core that a thread took.
+            now: Unix seconds.
+        """
+        self.failure: Exception | None = None
+        self._recent, self._judge, self._seconds = recent, judge, seconds
+        self._turns, self._calibrations, self._urgent = turns, calibrations, urgent
+        self._clock, self._core, self._now = clock, core, now
+        self._parts = (_Part(models=False), _Part(models=True))
+        self._judgements: dict[str, Judgement] = {}
+        self._rule_set: RuleSet | None = None
+        self._window: Window | None = None  # the newest that a rule was judged on
+        self._computed_at: float | None = None
+        self._assessment: Assessment | None = None
+        self._stale = False  # whether a judgement came after it
+
+    def begin(self, window: Window, rule_set: RuleSet) -> None:
+        """Begin the evaluations that are due. What the rules said of another server is forgotten."""
+        if self._window and not window.snapshots[0].at <= self._window.latest.at <= window.latest.at:
+            self.call_off()
+            self._judgements.clear()
+        elif self._rule_set is not None and self._rule_set is not rule_set:
+            self.call_off()
+            self._judgements = dict(_kept(self._judgements, self._rule_set, rule_set))
+        self._rule_set = rule_set
+        for part in self._parts:
+            rests = self._clock() < part.rests_until or (part.done and part.done.latest is window.latest)
+            if not (part.running or rests):
+                part.turn = Turn(None if self._urgent else self._turns)
+                part.task = asyncio.create_task(self._run(part, part.turn, window, rule_set))
+
+    def call_off(self) -> None:
+        """Forget the advice, and end the evaluations under way."""
+        for part in self._parts:
+            part.call_off()
+        self._window = self._assessment = None
+
+    def assessment(self, rule_set: RuleSet, window: Window) -> Assessment | None:
+        """The last one; None where there is none of this server, these settings and these rules."""
+        if self._window is None or self._rule_set is not rule_set or self._parts[0].done is None:
+            return None
+        if self._stale or self._assessment is None:
+            ids = [rule.id for rule in rule_set.rules]
+            judged = {each: self._judgements[each] for each in ids if each in self._judgements}
+            pending = [each for each in ids if each not in judged]
+            self._assessment = assess(judged, pending, self._window, rule_set, self._assessment)
+            self._stale = False
+        return self._assessment if self._assessment.is_within(window) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rule was judged."""
+        return all(part.done for part in self._parts)
+
+    @property
+    def computed_at(self) -> float | None:
+        """When the newest verdict was made, Unix seconds."""
+        return self._computed_at
+
+    @property
+    def next_at(self) -> float:
+        """When verdicts are made anew at the earliest, Unix seconds."""
+        rests = [0.0 if part.running else part.rests_until - self._clock() for part in self._parts]
+        return self._now() + max(0.0, min(rests))
+
+    async def wait(self, seconds: float | None, *, models: bool) -> None:
+        """Wait for the evaluations under way.
+
+        Args:
+            seconds: At most; None for as long as it takes.
+            models: Whether to wait for the rules with a model too.
+        """
+        running = [part.task for part in self._parts if part.task and (models or not part.models)]
+        if running:
+            await asyncio.wait(running, timeout=seconds)
+
+    def _take(self, judgement: Judgement, window: Window) -> None:
+        self._judgements[judgement.rule] = judgement
+        if self._window is None or window.latest.at > self._window.latest.at:
+            self._window = window
+        self._computed_at, self._stale = self._now(), True
+
+    async def _run(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> None:
+        rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is part.models]
+        beside = [rule for rule in rule_set.rules if (rule.file.choose is not None) is not part.models]
+        options = Options(self._recent, beside, dict(self._judgements), self._calibrations, self._seconds, turn.pause)
+        loop = asyncio.get_running_loop()
+
+        def take(judgement: Judgement) -> None:
+            if part.turn is turn:
+                self._take(judgement, window)
+
+        def work() -> float:
+            began = self._core()
+            for each in self._judge(rules, window, options):
+                loop.call_soon_threadsafe(take, each)
+            return self._core() - began
+
+        first, spent = part.done is None, _AFTER_FAILURE
+        failure: Exception | None = None
+        try:
+            with self._turns.first() if self._urgent and part.models else contextlib.nullcontext():
+                spent = await asyncio.to_thread(work)
+        except Exception as error:  # the next evaluation may go well
+            log.exception("no advice")
+            failure = error
+        # The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries.
+        await asyncio.to_thread(memory.release if first else memory.trim)
+        if part.turn is turn:
+            self.failure = failure
+            part.rests_until = self._clock() + rest_after(spent)
+            part.done = part.done if failure else window
+
+
+def _kept(judgements: Mapping[str, Judgement], before: RuleSet, now: RuleSet) -> Iterator[tuple[str, Judgement]]:
+    """The judgements of rules that are the same in both sets."""
+    for rule_id, judgement in judgements.items():
+        old, new = before.rule(rule_id), now.rule(rule_id)
+        if old and new and old.file == new.file:
+            yield rule_id, judgement
