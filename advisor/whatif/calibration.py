@@ -13,9 +13,11 @@ from advisor.whatif.errors import Unanswerable
 from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
 from advisor.whatif.settings import SETTINGS_OF_MODEL
 from advisor.whatif.tables import kept_share, last_pass, table_name, table_scans, tables_in_model
+from exporter.collectors.base import KEPT
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_io import NO_INDEX, TABLE_IO
 from exporter.rows import number
 from exporter.server import Server
 from exporter.snapshot import Table
@@ -154,6 +156,7 @@ def evidence(window: Window, known: Facts) -> Evidence:
         made_young=None if known.pool.made_young is None else known.pool.made_young / window.seconds,
         accesses=_accesses(known, scanned, other),
         other_pages=_other_pages(window, scans, other),
+        asked_pages=_asked_pages(window),
     )
     workload = Workload(tuple(parts), _before(known, pool, scanned_pages))
     return Evidence(server, settings, pool, _reserved(window, pool), scans, left_out, workload, measured)
@@ -230,6 +233,23 @@ def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -
     if sum(reads.values()) >= _EXPLAINED * other * window.seconds:
         return sum(pages[table] for table, count in reads.items() if count)
     return sum(pages.values()) + sizes.other_pages
+
+
+def _asked_pages(window: Window) -> int | None:
+    """Pages of the tables of which rows were read by an index, or written, over the window; None where not known."""
+    sizes, io = window.latest[INDEX_SIZES], window.latest[TABLE_IO]
+    if sizes is None or io is None or len(io) >= KEPT:
+        return None
+    asked = set()
+    for index in io:
+        read = window.growth(lambda s: s[TABLE_IO], index, lambda i: i.fetched)
+        written = window.growth(lambda s: s[TABLE_IO], index, lambda i: i.inserted + i.updated + i.deleted)
+        if read is None or written is None:
+            return None
+        if written or (read and index.index != NO_INDEX):
+            asked.add((index.schema, index.table))
+    named = (size.pages for index, size in sizes.sizes.items() if (index.schema, index.table) in asked)
+    return sum(named) + sizes.other_pages
 
 
 def _notes(found: Fit, scans: Mapping[str, ScanFacts], left_out: Sequence[ScanFacts]) -> list[str]:

@@ -110,8 +110,13 @@ def stands(before: Evidence, now: Evidence) -> bool:
         and before.pool == now.pool
         and now.reserved <= before.reserved + RESERVED * now.pool.pages
         and _same_workload(before.workload, now.workload, now.pool)
+        and _near(before.measured.asked_pages, now.measured.asked_pages, MOVED * now.pool.pages)
         and movement(before.workload, before.measured, now.measured) <= MOVED
     )
+
+
+def _near(before: int | None, now: int | None, most: float) -> bool:
+    return before == now if before is None or now is None else abs(before - now) <= most
 
 
 def _same_workload(before: Workload, now: Workload, pool: Pool) -> bool:

@@ -52,6 +52,7 @@ class Measured:
         made_young: Pages made young.
         accesses: Accesses to single pages: an estimate, and a lower bound.
         other_pages: Pages that the other reads may fall on.
+        asked_pages: Pages that the other accesses may fall on, with or without a read.
     """
 
     per_pass: Mapping[str, float]
@@ -59,6 +60,7 @@ class Measured:
     made_young: float | None = None
     accesses: tuple[float, float] | None = None
     other_pages: int | None = None
+    asked_pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _with_unseen(best: Fit, case: _Case) -> Fit:
     """Add the largest hot set, evenly accessed, that the young sublist can hold without reads.
 
     It exists where scans and reads do not explain all accesses. Its size cannot be measured. The largest possible one
-    is the safe assumption: it has the most to lose.
+    is the safe assumption: it has the most to lose. It is no larger than the tables that were asked for anything.
     """
     workload, hot = best.workload, best.background(HOT)
     least = case.measured.accesses[1] if case.measured.accesses else 0.0
@@ -157,6 +159,8 @@ def _with_unseen(best: Fit, case: _Case) -> Fit:
     if rate <= _UNSURE * least or not workload.other_pages:
         return best
     young = simulation.simulate(scenario(workload, case.pool)).resident[OTHER].young
+    if case.measured.asked_pages is not None:
+        young = min(young, case.measured.asked_pages)
     enough = max(NEGLIGIBLE * _scanned(workload), _ONE, _RARELY * rate) + best.rates.other
     for pages in (round(young * share) for share in _SHARES):
         unseen = Background(max(pages, 1), 0.0, rate, warm=True, name=UNSEEN)

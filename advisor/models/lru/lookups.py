@@ -23,6 +23,9 @@ ASKED = 1.0
 """Share of the old sublist: most pages that one slice finds."""
 SMALL = 0.08
 """Share of the pages that a pass reads on average: a slice of this size is fine enough, too."""
+SHORT = 4.0
+"""Times innodb_old_blocks_time: in a step that lasts longer than this time, but less than so many times as long, it
+matters when in the step a page was read. As many slices go into innodb_old_blocks_time then."""
 FEW = 8.0  # pages: a slice that moves no more is fine enough
 
 
@@ -99,6 +102,8 @@ class Lookups:
         small = min(held, math.fsum(self.sizes))
         fine = max(FEW, PART * small, min(SMALL * at.usual, small / 2))
         wanted = max(missed / fine, asked / max(FEW, ASKED * held), 1.0)
+        if at.time_ms < self.lasts < SHORT * at.time_ms:
+            wanted = max(wanted, SHORT * self.lasts / at.time_ms)
         # A page must not be read twice in one slice, however many slices that takes.
         return 1 / max(min(wanted, MOST_SLICES), 4 * missed / max(small, FEW))
 

@@ -170,6 +170,7 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
         steps.append(_set(_SMALLEST_PCT))
     if parts and workload.other_pages:  # below the minimum length pages enter at the head
         steps += [Scan(scan=OTHER, pages=min(workload.other_pages, MINIMUM_LENGTH + 64)), *parts]
+    steps += [Scan(scan=hot.name, pages=hot.pages) for hot in warm if hot.name == UNSEEN]  # the pool holds all of it
     steps += [_points(hot, _WARM_UP * hot.pages, _WARM_UP * hot.pages / hot.per_second) for hot in warm]
     if workload.other_pages:
         steps.append(Scan(scan=OTHER, pages=workload.other_pages))

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from advisor.facts import facts
+from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
 from advisor.whatif.calibration import Calibration, calibrate
 from advisor.whatif.errors import Unanswerable
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.table_io import IndexIo
 from exporter.snapshot import Index, Outcome, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
@@ -100,12 +102,12 @@ def test_other_reads_are_a_hot_set_of_the_tables_that_were_read() -> None:
         (ORDERS, 11_400), (items, 6_000), (archive, 90_000))}  # fmt: skip
 
     def at(n: int) -> Any:
-        reads = {ORDERS: n * 11_400, items: n * 3_000, archive: 12}
+        reads = {ORDERS: n * 11_400, items: n * 600, archive: 12}
         return scanned(
             10.0 * n,
             n,
             0,
-            pools=(pool(size_pages=16_382, database_pages=16_382, old_pages=6_047, pages_read=n * 14_400),),
+            pools=(pool(size_pages=16_382, database_pages=16_382, old_pages=6_047, pages_read=n * 12_000),),
             index_sizes=IndexSizes(sizes, 0),
             table_files={table: FileReads(count, count * 16_384, 0.0) for table, count in reads.items()},
         )
@@ -170,3 +172,28 @@ EMPTY: dict[str, Any] = {
     "count_statements": {},
 }
 LATER: dict[str, Any] = EMPTY | {"pools": (pool(size_pages=999, database_pages=500),)}
+
+
+def test_a_hot_set_without_reads_is_no_larger_than_the_tables_that_are_asked() -> None:
+    """Of all tables only items is looked up; archive was read long ago, and nothing asks for it."""
+    items, archive = Index("shop", "items", "PRIMARY"), Index("shop", "archive", "PRIMARY")
+    sizes = {Index("shop", "orders", "PRIMARY"): IndexSize(11_400, 11_350, ROWS)} | {
+        index: IndexSize(pages, pages - 9, ROWS) for index, pages in ((items, 1_200), (archive, 90_000))
+    }
+
+    def window(**asked: int) -> Window:
+        def at(n: int) -> Any:
+            io = {
+                Index("shop", table, "PRIMARY"): IndexIo(1_000 + n * rows, 0, 0, 0, 0.0, 0.0)
+                for table, rows in asked.items()
+            }
+            pools = (pool(size_pages=16_382, database_pages=16_382, pages_read=n * 11_400, gets=n * 4_000_000),)
+            return scanned(100.0 * n, n, n * 11_400, pools=pools, index_sizes=IndexSizes(sizes, 0), table_io=io)
+
+        return Window(tuple(at(n) for n in range(4)))
+
+    def unseen(of_window: Window) -> int:
+        return sum(hot.pages for hot in of(of_window).fit.workload.backgrounds if hot.name == UNSEEN)
+
+    assert unseen(window(items=50_000, archive=0)) == 1_200
+    assert unseen(window(items=50_000, archive=1)) > 9_000

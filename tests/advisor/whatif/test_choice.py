@@ -129,7 +129,7 @@ def test_a_hot_set_that_would_lose_more_than_the_scan_saves_is_not_harmed() -> N
 
 
 def test_a_scan_that_reads_more_than_the_hot_set_could_is_cached() -> None:
-    often = three_passes({"a": 11_400}, every=2.0, gets=50_000)
+    often = three_passes({"a": 11_400}, every=2.0, gets=36_000)
     [found] = scan_advice(often)
     assert found.effect is not None
     assert found.effect.predicted < 0.01 * 11_400
