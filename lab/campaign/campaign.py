@@ -107,13 +107,9 @@ class Campaign:
         return PartResult(part=part, **json.loads(path.read_text(encoding="utf-8")))
 
 
-def unfinished(*names: str) -> Path:
-    """The folder of this code's kept results; removes those of other code.
-
-    Args:
-        names: A folder of its own for runs that must not remove the results of others.
-    """
-    folder = cache.folder() / "-".join(names or ("lab",)) / _digest()
+def unfinished(name: str = "lab") -> Path:
+    """The folder of this code's kept results in runs of this name; removes those of other code."""
+    folder = cache.folder() / name / _digest()
     for other in folder.parent.glob("*"):
         if other != folder:
             shutil.rmtree(other, ignore_errors=True)

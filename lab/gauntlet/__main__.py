@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from pathlib import Path
 
 import click
 
@@ -22,10 +24,12 @@ BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this one; no record.")
-@click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server.")
+@click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server; no record.")
 @click.option("--short", is_flag=True, help="A few workloads, no record. CI runs this.")
 @click.option("--seed", default=SEED, show_default=True, help="Of the random mixes; no record unless the default.")
 @click.option("--random", "number", default=MIXES, show_default=True, help="Number of random mixes.")
+@click.option("--lane", type=int, help="Only every n-th workload, from this one on; a run without it collects them.")
+@click.option("--lanes", default=1, show_default=True, help="n, the number of lanes side by side.")
 @click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
 @click.option("--list", "listing", is_flag=True, help="List the workloads, and run none.")
 def main(  # noqa: PLR0917 - one argument an option
@@ -34,6 +38,8 @@ def main(  # noqa: PLR0917 - one argument an option
     short: bool,  # noqa: FBT001 - click's flags
     seed: int,
     number: int,
+    lane: int | None,
+    lanes: int,
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
@@ -49,42 +55,44 @@ def main(  # noqa: PLR0917 - one argument an option
     Exit status: 0 every bound is kept, 1 a bound is broken, 2 a server is unavailable here, 130 interrupted.
     """
     chosen = _parts(names, servers or SERVERS, short=short, seed=seed, number=number)
+    if lane is not None:
+        chosen = chosen[lane - 1 :: lanes]
     if listing:
-        for each in chosen:
-            click.echo(f"{each.takes:5.0f} s  {each}")
+        click.echo("\n".join(f"{each.takes:5.0f} s  {each}" for each in chosen))
         return
-    recorded = not (names or short or (seed, number) != (SEED, MIXES))
+    whole = not (names or servers or short or (seed, number) != (SEED, MIXES))
     interrupt_on_signals()
     reporter = Reporter(sum(each.takes for each in chosen))
-    # A folder for each choice of servers: two runs side by side must not remove each other's results.
-    campaign = Campaign(chosen, reporter, unfinished("gauntlet" if recorded else "gauntlet-choice", *servers))
-    if fresh or not recorded:
-        campaign.forget()
-    try:
-        done = campaign.run()
-    except KeyboardInterrupt:
-        reporter.note(
-            "\ninterrupted; no server is left behind. The same command continues with the remaining workloads."
-        )
-        sys.exit(INTERRUPTED)
-    for name, record in _read(done):
-        for text in line(name, record):
-            reporter.note(text)
-    if len(done) == len(chosen):
-        if recorded:
-            _record(done)
-            reporter.note("recorded in lab/records/gauntlet; python -m tools.docs brings docs/proofs.md up to date")
-        campaign.forget()
+    with tempfile.TemporaryDirectory(prefix="innodb-advisor-gauntlet-") as own:
+        campaign = Campaign(chosen, reporter, unfinished("gauntlet") if whole else Path(own))
+        if fresh:
+            campaign.forget()
+        done = _run(campaign, reporter)
+    for text in (text for name, record in _read(done) for text in line(name, record)):
+        reporter.note(text)
     failures = [f"{name}: {why}" for name, why in (campaign.unavailable | campaign.failed).items()]
-    failures += broken(_read(done))
+    if lane is None:
+        failures += broken(_read(done))
+        if whole and len(done) == len(chosen):
+            _record(done)
+            campaign.forget()
+            reporter.note("recorded in lab/records/gauntlet; python -m tools.docs brings docs/proofs.md up to date")
     for text in failures:
         reporter.note(f"BROKEN {text}")
     reporter.note(f"{len(done)} of {len(chosen)} workloads done, {len(failures)} bounds broken")
     sys.exit(UNAVAILABLE if campaign.unavailable else BROKEN if failures else 0)
 
 
+def _run(campaign: Campaign, reporter: Reporter) -> list[PartResult]:
+    try:
+        return campaign.run()
+    except KeyboardInterrupt:
+        reporter.note("\ninterrupted; no server is left behind. The same command continues with the rest.")
+        sys.exit(INTERRUPTED)
+
+
 def _record(done: list[PartResult]) -> None:
-    for server in dict.fromkeys(each.server for each in done):
+    for server in SERVERS:
         records.save(f"gauntlet/{server}", [each for each in done if each.server == server])
 
 

@@ -28,12 +28,14 @@ class Counters:
         read: Pages read by the buffer pool.
         written: Pages written by it.
         merges: Change buffer merges.
+        busy: Seconds that the clients worked.
         tables: Pages read from each table's file, by ``schema/table``.
     """
 
     read: float = 0.0
     written: float = 0.0
     merges: float = 0.0
+    busy: float = 0.0
     tables: dict[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -53,12 +55,29 @@ class Counters:
                 for name, reads in files
                 if not _OWN.search(name) and (found := _TABLE.search(name)) is not None
             }
-            return cls(number(_READ), number(_WRITTEN, 1), number(_MERGES), tables)
+            return cls(number(_READ), number(_WRITTEN, 1), number(_MERGES), tables=tables)
 
     def since(self, before: Counters) -> Counters:
         """The growth; a new table began at 0."""
-        tables = {name: reads - before.tables.get(name, 0.0) for name, reads in self.tables.items()}
-        return Counters(self.read - before.read, self.written - before.written, self.merges - before.merges, tables)
+        return Counters(
+            self.read - before.read,
+            self.written - before.written,
+            self.merges - before.merges,
+            self.busy - before.busy,
+            {name: reads - before.tables.get(name, 0.0) for name, reads in self.tables.items()},
+        )
+
+    @classmethod
+    def averaged(cls, rounds: Sequence[Counters]) -> Counters:
+        """The growth a round, of several rounds."""
+        names = {name for each in rounds for name in each.tables}
+        return cls(
+            mean([each.read for each in rounds]),
+            mean([each.written for each in rounds]),
+            mean([each.merges for each in rounds]),
+            mean([each.busy for each in rounds]),
+            {name: mean([each.tables.get(name, 0.0) for each in rounds]) for name in names},
+        )
 
 
 def mean(values: Sequence[float]) -> float:

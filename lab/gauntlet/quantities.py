@@ -47,6 +47,16 @@ NOT_RATES = {
 """Quantities that rounds do not show. The statements are executed all the same, and nothing may get worse."""
 
 
+MEASURED = {
+    "pages read per pass",
+    "pages read per second",
+    "pages read per second by inserts and deletes",
+    "pages read by the same work",
+    "change buffer merges per second",
+}
+"""Quantities that rounds show."""
+
+
 def quantity(found: Recommendation, effect: Effect, rounds: int) -> Quantity | None:
     """How a finding's quantity is measured; None if rounds do not show it.
 

@@ -94,6 +94,7 @@ class Entry(_Frozen):
         refused: What the server refused; then nothing is measured.
         promise: None where its effect is not a rate, or where it states none.
         read, written: Pages a round, by everything.
+        busy: Seconds that the clients worked in a round. It judges nothing: other work on the machine adds to it.
         tables: Pages read a round from each table's file.
     """
 
@@ -108,6 +109,7 @@ class Entry(_Frozen):
     promise: Promise | None
     read: Measured
     written: Measured
+    busy: Measured
     tables: Mapping[str, Measured]
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 import threading
 import time
 import zlib
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import pymysql
@@ -26,6 +28,8 @@ from lab.servers import Server
 Result = TypeVar("Result")
 LONGEST = 3600.0
 """Seconds of a window, as the service takes by default."""
+_INTERVAL = 0.1
+"""Seconds; shorter than a round, so that the history keeps the collection of each round."""
 _RECONNECTIONS = 20
 
 
@@ -36,7 +40,7 @@ class Sidecar:
     """
 
     def __init__(self, server: Server) -> None:
-        self._sampler = Sampler(from_dsn(server.dsn), interval=1.0)
+        self._sampler = Sampler(from_dsn(server.dsn), interval=_INTERVAL)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -72,19 +76,19 @@ class Rounds:
     """A workload's clients, which work in rounds; a context manager.
 
     Attributes:
+        cycle: Rounds until the load repeats itself.
         seconds: The duration of each round, its rest included.
-        busy: The duration of each round without its rest.
     """
 
     def __init__(self, server: Server, workload: Workload, sidecar: Sidecar) -> None:
         self._server, self._sidecar, self._period = server, sidecar, workload.period
+        self.cycle = workload.cycle
         self._clients = {**workload.clients, **{name: make(server) for name, make in workload.programs.items()}}
         self._random = {name: random.Random(zlib.crc32(name.encode())) for name in self._clients}
         self._connections: dict[str, pymysql.Connection[Any]] = {}
         self._pool = ThreadPoolExecutor(len(self._clients))
         self._number = 0
         self.seconds: list[float] = []
-        self.busy: list[float] = []
 
     def __enter__(self) -> Self:
         return self
@@ -101,20 +105,28 @@ class Rounds:
         self._connections.clear()
 
     def run(self, times: int) -> list[Counters]:
-        """Play rounds, with a collection of the sidecar after each; what the server did in each of them."""
-        found = []
+        """Play rounds, with a collection of the sidecar after each.
+
+        Args:
+            times: How many; they are made up to whole cycles.
+
+        Returns:
+            What the server did in a round: the mean of each cycle.
+        """
+        found: list[Counters] = []
+        times = math.ceil(times / self.cycle) * self.cycle
         before = Counters.of(self._server)
         for _ in range(times):
             began = time.monotonic()
             self._play()
-            self.busy.append(time.monotonic() - began)
+            busy = time.monotonic() - began
             self._sidecar.collect()
             time.sleep(max(0.05, self._period - (time.monotonic() - began)))
             after = Counters.of(self._server)
-            found.append(after.since(before))
+            found.append(replace(after.since(before), busy=busy))
             before = after
             self.seconds.append(time.monotonic() - began)
-        return found
+        return [Counters.averaged(found[at : at + self.cycle]) for at in range(0, times, self.cycle)]
 
     def _play(self) -> None:
         for name in self._clients:

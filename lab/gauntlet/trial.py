@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import pymysql
+
 from advisor.advice import evaluation
 from advisor.contract.recommendation import Advice, Change, Effect, Recommendation
 from advisor.rules.check import Rule
@@ -14,20 +16,21 @@ from lab.campaign.part import Data, NotShown, Part
 from lab.following import Following
 from lab.gauntlet.counters import Counters, mean, noise
 from lab.gauntlet.quantities import quantity, read
-from lab.gauntlet.record import Entry, GauntletRecord, Measured, Promise
+from lab.gauntlet.record import FEW, Entry, GauntletRecord, Measured, Promise
 from lab.gauntlet.rounds import Rounds, Sidecar
 from lab.gauntlet.workload import Workload
 from lab.observation import rules
+from lab.programs.sysbench import SysbenchError
 from lab.servers import Server
 from lab.servers.sql import execute
 from lab.workloads import make_table, scan
 
 MEASURED = 5
 """Rounds after advice."""
-MOST_SETTLING = 20
+MOST_SETTLING = 40
 """Rounds until the load counts as settled in any case."""
-STEADY = 0.1
-"""Two rounds whose reads differ from the two before them by less than this share are settled."""
+STEADY = 0.05
+"""Rounds whose reads differ from those before them by less than this share are settled."""
 RESTORING = 3
 """Rounds that bring the pool back to its state before advice, once another table has filled it."""
 MOST_FOLLOWED = 3
@@ -47,7 +50,10 @@ def part(workload: Workload, server: str) -> Part:
 
 def _run(workload: Workload) -> Callable[[Server, Say], Data]:
     def run(server: Server, say: Say) -> Data:
-        return trial(workload, server, say).model_dump(mode="json")
+        try:
+            return trial(workload, server, say).model_dump(mode="json")
+        except (pymysql.MySQLError, SysbenchError, KeyError) as error:
+            raise NotShown(f"{type(error).__name__}: {error}") from error
 
     return run
 
@@ -63,24 +69,24 @@ def trial(workload: Workload, server: Server, say: Say) -> GauntletRecord:
         say("it is watched")
         sidecar.collect()
         before, lost = _watch(workload, rounds, sidecar)
-        seconds = mean(rounds.seconds[-workload.watched :])
-        busy = mean(rounds.busy[-workload.watched :])
+        watched = len(before) * workload.cycle
+        seconds = mean(rounds.seconds[-watched:])
         say("all rules judge it")
-        advice = _judge(sidecar, workload.watched + 1)
-        watched = sidecar.window(1).latest.server
+        advice = _judge(sidecar, watched + 1)
+        watched_server = sidecar.window(1).latest.server
         entries = list(_followed(workload, server, rounds, advice=advice, before=before, say=say))
     return GauntletRecord(
         about=workload.about,
         expectation=workload.expectation.why,
         reported=workload.reported,
         said=tuple(each.rule for each in advice.recommendations),
-        unexpected=(*_unexpected(workload, advice, watched), *lost),
+        unexpected=(*_unexpected(workload, advice, watched_server), *lost),
         blind=tuple(dict.fromkeys(each.rule for each in advice.blind)),
         read=mean([each.read for each in before]),
         written=mean([each.written for each in before]),
         noise=noise([each.read for each in before]),
         seconds=seconds,
-        busy=busy,
+        busy=mean([each.busy for each in before]),
         entries=tuple(entries),
     )
 
@@ -106,12 +112,18 @@ def _fill(workload: Workload, server: Server) -> None:
             scan(connection, _FILLER)
 
 
-def _settle(rounds: Rounds, least: int = 4) -> None:
-    """Play at least so many rounds, until the reads of the last two are near those of the two before."""
-    done = rounds.run(max(4, least))
-    while len(done) < MOST_SETTLING:
-        earlier, later = ([each.read for each in pair] for pair in (done[-4:-2], done[-2:]))
-        if abs(mean(later) - mean(earlier)) <= max(STEADY * mean(earlier), 20.0, noise(earlier, later)):
+def _settle(rounds: Rounds) -> None:
+    """Play rounds until the reads of the last four are near those of the four before.
+
+    Lookups fill a pool slowly: two neighbouring rounds hardly differ long before the end. Long cycles are compared one
+    by one.
+    """
+    compared = 4 if rounds.cycle == 1 else 1
+    done = rounds.run(2 * compared * rounds.cycle)
+    while len(done) * rounds.cycle < MOST_SETTLING:
+        last = [each.read for each in done[-2 * compared :]]
+        earlier, later = mean(last[:compared]), mean(last[compared:])
+        if abs(later - earlier) <= max(STEADY * earlier, FEW):
             break
         done += rounds.run(1)
 
@@ -128,13 +140,15 @@ def _watch(workload: Workload, rounds: Rounds, sidecar: Sidecar) -> tuple[list[C
         return rounds.run(workload.watched), []
     done = rounds.run(3)
     found: frozenset[str] = frozenset()
+    known: dict[str, str] = {}
     lost: list[str] = []
     while True:
-        advice = _judge(sidecar, len(done) + 1, found)
+        watched = len(done) * rounds.cycle
+        advice = _judge(sidecar, watched + 1, found)
         now = {each.fingerprint: each.rule for each in advice.recommendations}
-        lost += [f"a finding came and went: {each}" for each in found - now.keys()]
-        found = frozenset(now)
-        if len(done) >= workload.watched:
+        lost += [f"a finding came and went: {known[each]}" for each in found - now.keys()]
+        found, known = frozenset(now), now
+        if watched >= workload.watched:
             return done, lost
         done += rounds.run(1)
 
@@ -187,7 +201,7 @@ def _followed(
             after = list(before)
             try:
                 following.follow(changes, actions)
-                _settle(rounds, workload.settled)
+                _settle(rounds)
                 after = rounds.run(MEASURED)
             except NotShown as error:
                 refused = str(error)
@@ -204,9 +218,10 @@ def _followed(
                 alternative=number > 0,
                 applied=tuple(following.applied),
                 refused=refused,
-                promise=_promise(found, effect, before, after),
+                promise=_promise(found, effect, before, after, len(before) * workload.cycle),
                 read=_measured(read, before, after),
                 written=_measured(lambda each: each.written, before, after),
+                busy=_measured(lambda each: each.busy, before, after),
                 tables=_tables(before, after),
             )
 
@@ -227,10 +242,10 @@ def _of_table(name: str, counters: Counters) -> float:
 
 
 def _promise(
-    found: Recommendation, effect: Effect | None, before: Sequence[Counters], after: Sequence[Counters]
+    found: Recommendation, effect: Effect | None, before: Sequence[Counters], after: Sequence[Counters], rounds: int
 ) -> Promise | None:
     """The finding's effect with its measurement; None where it is not a rate."""
-    if effect is None or effect.now is None or (how := quantity(found, effect, len(before))) is None:
+    if effect is None or effect.now is None or (how := quantity(found, effect, rounds)) is None:
         return None
     return Promise(
         quantity=effect.quantity,

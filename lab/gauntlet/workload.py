@@ -61,13 +61,13 @@ class Workload:
         options: Server options beside `POOL`, by server name; ``""`` names those for every server.
         servers: Where it runs.
         period: Least seconds from a round to the next; longer than innodb_old_blocks_time.
+        cycle: Rounds until the load repeats itself; what is measured is the mean of whole cycles.
         warm_up: Rounds before it is watched.
         watched: Rounds under watch.
         filled: Whether another table fills the pool before the load, as on a server that has run for a while.
         each_time: Whether the advice is asked for after each round from the third on, and must not come and go.
         reported: Whether it comes from a report of wrong advice. The others are tuned to by nobody.
         short: The server of the short form, which CI runs; empty if it does not belong to it.
-        settled: Rounds until the advice can show; more where a slow load turns the pool over.
     """
 
     name: str
@@ -80,9 +80,9 @@ class Workload:
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     servers: tuple[str, ...] = SERVERS
     period: float = 1.15
+    cycle: int = 1
     warm_up: int = 2
     watched: int = 6
-    settled: int = 4
     filled: bool = True
     each_time: bool = False
     reported: bool = False

@@ -16,8 +16,8 @@ Kind = Callable[[random.Random, str, int], tuple[str, Work]]
 
 
 def _scan(chooser: random.Random, table: str, _: int) -> tuple[str, Work]:
-    every = chooser.choice((1, 1, 2, 3))
-    return f"scans {table} every {every} rounds", clients.scan(table, every=every)
+    every = chooser.choice((1, 1, 2))
+    return f"a scan of {table}" + (" in every second one" if every > 1 else ""), clients.scan(table, every=every)
 
 
 def _lookups(chooser: random.Random, table: str, pages: int) -> tuple[str, Work]:
@@ -79,7 +79,7 @@ def _mix(name: str) -> Workload:
         tables=tables,
         options={"": {"innodb-buffer-pool-size": size}},
         servers=(chooser.choice(SERVERS),),
-        watched=9,
-        warm_up=8,
-        settled=8,
+        cycle=2,
+        watched=8,
+        warm_up=4,
     )

@@ -28,16 +28,14 @@ WORKLOADS = (
         programs={"sysbench": clients.sysbench_run("oltp_read_only", 150, rand_type="uniform", **_SYSBENCH)},
         prepare=_sysbench,
         period=0.5,
-        settled=8,
     ),
     Workload(
         "sysbench-read-write",
-        "sysbench oltp_read_write, 120 transactions a round, on six tables that are larger than the pool.",
+        "sysbench oltp_read_write, 250 transactions a round, on six tables that are larger than the pool.",
         Expectation(_ANY),
-        programs={"sysbench": clients.sysbench_run("oltp_read_write", 120, rand_type="pareto", **_SYSBENCH)},
+        programs={"sysbench": clients.sysbench_run("oltp_read_write", 250, rand_type="pareto", **_SYSBENCH)},
         prepare=_sysbench,
         period=0.5,
-        settled=8,
     ),
     Workload(
         "sysbench-insert",
@@ -49,13 +47,11 @@ WORKLOADS = (
     ),
     Workload(
         "even-lookups",
-        "1,000 lookups a round, spread evenly over 3,000 pages, in a pool of 2,048.",
+        "1,000 lookups a round, spread evenly over 2,600 pages, in a pool of 2,048.",
         Expectation("A hot set is larger than the pool, and the machine has memory for it.", one_of=(_POOL,)),
-        {"lookups": clients.look_up("items", 3_000, 1_000)},
-        tables={"items": 3_000},
+        {"lookups": clients.look_up("items", 2_600, 1_000)},
+        tables={"items": 2_600},
         period=0.4,
-        warm_up=10,
-        settled=10,
         short="mariadb-11.8",
     ),
     Workload(
@@ -65,8 +61,7 @@ WORKLOADS = (
         {"lookups": clients.look_up_skewed("items", 8_000, 1_500)},
         tables={"items": 8_000},
         period=0.4,
-        warm_up=10,
-        settled=12,
+        warm_up=8,
     ),
     Workload(
         "dump-beside-lookups",
@@ -77,18 +72,21 @@ WORKLOADS = (
             "lookups": clients.look_up("items", 600, 600),
         },
         tables={"archive": 3_000, "items": 600},
+        cycle=3,
         watched=9,
     ),
     Workload(
         "batch-update",
-        "A batch job updates a table of 4,000 pages, 200 pages a round, beside 500 lookups on 500 pages.",
+        "A batch job updates a table of 2,400 pages, 300 pages a round, beside 500 lookups on 500 pages.",
         Expectation(
             "The reads are not those of inserts.",
             never=("change-buffering-would-help",),
         ),
-        {"job": clients.update_all("archive", 4_000, 200), "lookups": clients.look_up("items", 500, 500)},
-        tables={"archive": 4_000, "items": 500},
+        {"job": clients.update_all("archive", 2_400, 300), "lookups": clients.look_up("items", 500, 500)},
+        tables={"archive": 2_400, "items": 500},
         period=0.5,
+        cycle=8,
+        watched=16,
     ),
     Workload(
         "queue",
@@ -118,8 +116,6 @@ WORKLOADS = (
         },
         tables={f"tenant{n}": 130 for n in range(1, _TENANTS + 1)},
         period=0.5,
-        warm_up=10,
-        settled=10,
     ),
     Workload(
         "applier",
@@ -132,8 +128,6 @@ WORKLOADS = (
         },
         tables={"orders": 1_500, "items": 1_500},
         period=0.5,
-        warm_up=10,
-        settled=10,
     ),
     Workload(
         "phases",
@@ -145,6 +139,7 @@ WORKLOADS = (
             )
         },
         tables={"orders": 1_300, "items": 300},
+        cycle=6,
         watched=12,
     ),
     Workload(
@@ -174,5 +169,6 @@ WORKLOADS = (
             "lookups": clients.look_up("items", 400, 400),
         },
         tables={"orders": 900, "invoices": 900, "items": 400},
+        cycle=2,
     ),
 )

@@ -41,6 +41,7 @@ def entry(**changed: Any) -> Entry:
         "promise": promise(0, measured(1000, 0)),
         "read": read,
         "written": measured(0, 0),
+        "busy": measured(0.4, 0.1),
         "tables": {"shop/orders": measured(1000, 0), "shop/items": measured(200, 200)},
     }
     return Entry.model_validate(usual | changed)
