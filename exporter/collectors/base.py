@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from exporter.anonymisation import Anonymiser
 from exporter.connection.target import Peer
+from exporter.linux import process
 from exporter.metrics import Sample, Spec
 from exporter.rows import Rows, credible, number
 from exporter.server import Server
@@ -54,6 +55,8 @@ class HostContext:
     configured: ConfiguredMachine
     root: Path
     """The root of the host's file system."""
+    find: Callable[[Path, Peer, int | None], int | None] = process.find
+    """Finds the server's process."""
 
 
 HostReader = Callable[[HostContext], Rows | Unavailable]

@@ -14,7 +14,7 @@ from typing import Any
 from exporter.anonymisation import name_value_pairs
 from exporter.collectors.base import Collector, HostContext, LabelledValue, SnapshotMetric, Unavailable, fixed, optional
 from exporter.collectors.innodb_metrics import INNODB_METRICS
-from exporter.linux import disks, files, limits, process
+from exporter.linux import disks, files, limits
 from exporter.rows import Rows, Value, count, number, text
 from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
@@ -65,7 +65,7 @@ class Machine:
 
 def read(host: HostContext) -> Rows | Unavailable:
     """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
-    pid = process.find(host.root, host.peer, files.whole(host.known.setting("port")))
+    pid = host.find(host.root, host.peer, files.whole(host.known.setting("port")))
     found = {} if pid is None else _of_process(host, pid)
     if "cores" not in found:
         found |= _from_server(host)

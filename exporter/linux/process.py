@@ -7,6 +7,8 @@ tunnel to a server elsewhere.
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +18,10 @@ from exporter.linux import files
 PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")
 _ESTABLISHED = "01"
 _ATTEMPTS = 2
+SEARCH_AGAIN = 60.0
+"""Seconds until the next search after one that found nothing."""
+_STARTED = 19
+"""Place of starttime behind the process's name in /proc/PID/stat (proc_pid_stat(5))."""
 
 
 def find(root: Path, peer: Peer, port: int | None) -> int | None:
@@ -34,6 +40,48 @@ def find(root: Path, peer: Peer, port: int | None) -> int | None:
     # The kernel's table of connections may miss a line while others come and go.
     found = (_holder(root, peer.own, {peer.port, port}) for _ in range(_ATTEMPTS))
     return next((pid for pid in found if pid is not None), None)
+
+
+class Finder:
+    """``find`` that remembers its result: the process stays the same while the connection lasts.
+
+    A search looks at every process, and reads the tables of connections of every server: 30 ms with ten servers on the
+    machine.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is found yet.
+
+        Args:
+            clock: Seconds, monotonic.
+        """
+        self._clock = clock
+        self._asked: tuple[Path, Peer, int | None] | None = None
+        self._found: tuple[int, str | None] | None = None  # the process and its start
+        self._again = 0.0
+
+    def __call__(self, root: Path, peer: Peer, port: int | None) -> int | None:
+        """As ``find``."""
+        asked = (root, peer, port)
+        if asked != self._asked or not self._stands(root):
+            pid = find(root, peer, port)
+            self._asked, self._again = asked, self._clock() + SEARCH_AGAIN
+            self._found = None if pid is None else (pid, _started(root / "proc" / str(pid)))
+        return None if self._found is None else self._found[0]
+
+    def _stands(self, root: Path) -> bool:
+        """Whether the last result still holds."""
+        if self._found is None:
+            return self._clock() < self._again
+        pid, started = self._found
+        process = root / "proc" / str(pid)
+        return _is_server(process) and _started(process) == started
+
+
+def _started(process: Path) -> str | None:
+    """The start of a process: another process of the same number has another."""
+    words = (files.text(process / "stat") or "").rpartition(")")[2].split()
+    return words[_STARTED] if len(words) > _STARTED else None
 
 
 def _holder(root: Path, client: tuple[str, int], ports: set[int | None]) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 from exporter.collectors.base import Collector, HostContext, HostReader, Unavailable
 from exporter.connection.errors import ConnectionLost, DeadlineExceeded, PrivilegeMissing, ServerError
 from exporter.connection.session import Session
+from exporter.linux.process import Finder
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
 from exporter.snapshot import ConfiguredMachine, Failure, Snapshot
@@ -37,6 +38,7 @@ class CollectorRun:
         self._machine = machine
         self._clock = clock
         self._root = root
+        self._find = Finder()
 
     async def run(
         self, collector: Collector[Any], sessions: Sequence[Session], known: Callable[[], Snapshot]
@@ -67,7 +69,7 @@ class CollectorRun:
             cure = grant(collector, session.account) if isinstance(error, PrivilegeMissing) else None
             return Answer(collector.name, at, _since(began), (), failure(error), str(error), cure)
         if collector.host_reader is not None:
-            host = HostContext(session.peer, known(), self._machine, self._root)
+            host = HostContext(session.peer, known(), self._machine, self._root, self._find)
             rows = await self._read(collector.host_reader, host)
             if isinstance(rows, Unavailable):
                 return Answer(collector.name, at, _since(began), (), rows.failure, rows.reason, rows.cure)

@@ -153,3 +153,33 @@ def test_a_busy_server_is_not_taken_for_the_one_behind_a_tunnel(
             assert [process.find(Path("/"), peer, None) for _ in range(50)] == [None] * 50
         finally:
             busy.kill()
+
+
+def test_a_process_that_was_found_stays_found_while_it_lives(tree: Tree) -> None:
+    find = process.Finder()
+    tree.process(40)
+    tree.connection(40, SERVER, CLIENT, inode=4040)
+    tree.opened(40, 4040)
+    tree.write("proc/40/stat", f"40 (a (b) c) {' '.join(map(str, range(30)))}")
+    assert find(tree.root, PEER, 3306) == 40
+    (tree.root / "proc/40/net/tcp").unlink()  # a new search would find nothing
+    assert find(tree.root, PEER, 3306) == 40
+    assert find(tree.root, Peer(own=("127.0.0.1", 50001), port=3306), 3306) is None
+    tree.connection(40, SERVER, CLIENT, inode=4040)
+    assert find(tree.root, PEER, 3306) == 40
+    (tree.root / "proc/40/net/tcp").unlink()
+    tree.write("proc/40/stat", f"40 (a (b) c) {' '.join(map(str, range(1, 31)))}")  # another process of that number
+    assert find(tree.root, PEER, 3306) is None
+
+
+def test_after_a_search_in_vain_the_next_one_waits(tree: Tree) -> None:
+    now = 1000.0
+    find = process.Finder(lambda: now)
+    tree.process(40)
+    assert find(tree.root, PEER, 3306) is None
+    tree.connection(40, SERVER, CLIENT, inode=4040)
+    tree.opened(40, 4040)
+    now += process.SEARCH_AGAIN - 1
+    assert find(tree.root, PEER, 3306) is None
+    now += 1
+    assert find(tree.root, PEER, 3306) == 40
