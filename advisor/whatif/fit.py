@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from advisor.models.lru import simulation
@@ -27,6 +27,8 @@ difference."""
 _FEW = 2
 """Tables: with more of them there are hardly any pauses between scans, so that bursts make no difference."""
 _REFINED = 2
+_NEAR = 0.02
+"""A fit is refined if the best one loses no more less than this: refinement hardly gains as much."""
 _REFINEMENTS = (0.5, 0.25, 0.12)
 """Steps of the skew; each comes with a halving of the step from one size to the next."""
 _STEPS_TO_RATE = 2
@@ -35,6 +37,8 @@ _ONE = 1.0
 """Pages per second: fewer other reads count as none, and the least that deviations are relative to."""
 _UNSURE = 0.2
 _RARELY, _FASTEST = 1e-3, 1e7
+_SAME = 1e-3
+"""Share of a rate: a step by less is not worth a simulation."""
 _YOUNG_WEIGHT, _ACCESS_WEIGHT = 0.2, 0.05
 _DRIFT_WEIGHT = 0.5
 _SKEW_WEIGHT, _COLD_WEIGHT = 0.002, 0.005
@@ -89,11 +93,16 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """The input of a fit: today's settings, the measured rates, and the check of the time."""
+    """The input of a fit: today's settings, the measured rates, and the check of the time.
+
+    Attributes:
+        found: The fits so far, by their background at any rate: neighbouring searches meet.
+    """
 
     pool: Pool
     measured: Measured
     check_time: Callable[[], None]
+    found: dict[Background, Fit] = field(default_factory=dict)
 
 
 def fit(workload: Workload, pool: Pool, measured: Measured, check_time: Callable[[], None] = lambda: None) -> Fit:
@@ -185,8 +194,13 @@ def _searched(best: Fit, case: _Case) -> Fit:
     found = []
     for warm, spread in product((True, False), spreads):
         grid = [Background(size, skew, rate, warm, spread) for size, skew in sizes]
-        found.append(_best(best, (_with_rate(workload, case, each, _STEPS_TO_RATE) for each in grid)))
-    return min((_refined(each, step, largest, case) for each in sorted(found, key=_loss)[:_REFINED]), key=_loss)
+        known = best
+        for each in grid:
+            known = _best(known, [_with_rate(known, case, each, _STEPS_TO_RATE)])
+        found.append(known)
+    found.sort(key=_loss)
+    near = [each for each in found[:_REFINED] if each.loss <= found[0].loss + _NEAR]
+    return min((_refined(each, step, largest, case) for each in near), key=_loss)
 
 
 def _refined(best: Fit, step: float, largest: float, case: _Case) -> Fit:
@@ -197,7 +211,8 @@ def _refined(best: Fit, step: float, largest: float, case: _Case) -> Fit:
             break
         around = [replace(hot, pages=round(min(size, largest))) for size in (hot.pages / step, hot.pages * step)]
         around += [replace(hot, skew=skew) for skew in (hot.skew - more, hot.skew + more) if skew >= 0]
-        best = _best(best, (_with_rate(best.workload, case, each, 1) for each in around))
+        for each in around:
+            best = _best(best, [_with_rate(best, case, each, 1)])
     return best
 
 
@@ -209,15 +224,28 @@ def _loss(found: Fit) -> float:
     return found.loss
 
 
-def _with_rate(workload: Workload, case: _Case, hot: Background, steps: int) -> Fit:
-    """The fit with this background, at the rate that explains the misses, if there is one."""
-    fits = []
+def _with_rate(known: Fit, case: _Case, hot: Background, steps: int) -> Fit:
+    """The fit with this background, at the rate that explains the misses, if there is one.
+
+    A rate that would lose more than the known fit in any case is not tried.
+    """
+    any_rate = replace(hot, per_second=0.0)
+    if any_rate in case.found:
+        return case.found[any_rate]
+    workload = known.workload
+    fits: list[Fit] = []
     for _ in range(1 + steps):
+        if fits and _least_loss(hot, case) >= known.loss:
+            break  # however well it explained the reads
         fits.append(_judged(replace(workload, backgrounds=(hot,)), case))
         missed = fits[-1].rates.other / hot.per_second  # share of the accesses
         rate = case.measured.other / missed if missed > _RARELY else 8 * hot.per_second
-        hot = replace(hot, per_second=min(max(rate, case.measured.other), _FASTEST))
-    return _best(fits[0], fits[1:])
+        rate = min(max(rate, case.measured.other), _FASTEST)
+        if abs(rate - hot.per_second) <= _SAME * hot.per_second:
+            break
+        hot = replace(hot, per_second=rate)
+    case.found[any_rate] = found = _best(fits[0], fits[1:])
+    return found
 
 
 def _judged(workload: Workload, case: _Case) -> Fit:
@@ -227,11 +255,16 @@ def _judged(workload: Workload, case: _Case) -> Fit:
     error = _error(workload, found, case.measured)
     loss = error + _DRIFT_WEIGHT * abs(found.other - before.other) / _reads(workload, case.measured)
     loss += _young_error(workload, found.made_young, case.measured)
-    for hot in workload.backgrounds:
-        loss += _SKEW_WEIGHT * hot.skew + _COLD_WEIGHT * (not hot.warm)
-        if case.measured.accesses:
-            loss += _ACCESS_WEIGHT * abs(math.log(hot.per_second / case.measured.accesses[0]))
+    loss += sum(_least_loss(hot, case) for hot in workload.backgrounds)
     return Fit(workload, found, error, loss)
+
+
+def _least_loss(hot: Background, case: _Case) -> float:
+    """The loss of a background that explains all reads: what makes it unlikely."""
+    loss = _SKEW_WEIGHT * hot.skew + _COLD_WEIGHT * (not hot.warm)
+    if case.measured.accesses:
+        loss += _ACCESS_WEIGHT * abs(math.log(hot.per_second / case.measured.accesses[0]))
+    return loss
 
 
 def _error(workload: Workload, found: Rates | Measured, measured: Measured) -> float:

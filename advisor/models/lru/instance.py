@@ -132,11 +132,11 @@ class Instance:
         elif abs(off := self.off) > TOLERANCE:
             lru.move_midpoint(math.copysign(TOLERANCE, off) - off)
 
-    def state(self, now: float) -> list[float]:
+    def state(self, now: float, *, ages: bool) -> list[float]:
         """The state that the next pass depends on, in pages. A round that leaves it unchanged repeats itself.
 
-        For each object: its young and old pages, their positions in the list, and how long ago they were last put at
-        the head, or first accessed, as far as that matters.
+        For each object: its young and old pages, their positions in the list, and with ``ages`` how long ago they were
+        last put at the head, or first accessed, as far as that matters; else 0.
         """
         sums: dict[str, list[float]] = {}
         position = 0.0
@@ -150,6 +150,8 @@ class Instance:
                     at = 3 if layer.old else 0
                     sum_[at] += run.pages
                     sum_[at + 1] += run.pages * middle
+                    if not ages:
+                        continue
                     if layer.old:
                         age, limit = now - (run.access + run.access_slope * page), self.time_ms
                     else:

@@ -21,7 +21,7 @@ from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenar
 ALIKE = 1e-3
 """Share of an instance: instances that differ by less in each object are one instance in the model."""
 STEADY = 2e-3
-"""Share of the pool: a round that changes less than this repeats itself from then on."""
+"""Share of the pool, or of what a round reads: a round that changes less than this repeats itself from then on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ class _Simulator:
             yield from passes
             if number == times:
                 return
-            known, state = state, self._state()
+            # A round that reads the whole pool anew forgets how old pages were before it.
+            ages = sum(each.pages_read for each in passes) < self.pool.pages
+            known, state = state, self._state(ages=ages)
             if number > 1 and self._close(known, state) and self._close(_reads(before), _reads(passes)):
                 taken = self.step - first
                 for later in range(1, times - number + 1):
@@ -102,11 +104,13 @@ class _Simulator:
             before = passes
 
     def _close(self, some: Sequence[float], others: Sequence[float]) -> bool:
-        bound = max(STEADY * self.pool.pages, 0.5)
-        return len(some) == len(others) and all(abs(a - b) < bound for a, b in zip(some, others, strict=True))
+        least = max(STEADY * self.pool.pages, 0.5)
+        return len(some) == len(others) and all(
+            abs(a - b) < max(least, STEADY * a) for a, b in zip(some, others, strict=True)
+        )
 
-    def _state(self) -> list[float]:
-        return [value for group in self.instances for value in group.instance.state(self.now)]
+    def _state(self, *, ages: bool) -> list[float]:
+        return [value for group in self.instances for value in group.instance.state(self.now, ages=ages)]
 
     def _scan(self, step: Scan, number: int) -> Pass:
         lasts = step.seconds * 1000
