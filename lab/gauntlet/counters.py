@@ -16,7 +16,7 @@ _FILES = (
 _READ = "SELECT SUM(NUMBER_PAGES_READ) FROM information_schema.INNODB_BUFFER_POOL_STATS"
 _WRITTEN = "SHOW GLOBAL STATUS LIKE 'Innodb_pages_written'"
 _MERGES = "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'ibuf_merges'"
-_OWN = re.compile(r"/(mysql|sys|performance_schema)/|/#innodb|\.ibu$|ibdata|ibtmp|undo")
+_OWN = re.compile(r"/(mysql|sys|performance_schema)/|/#innodb|\.ibu$|ibdata|ibtmp|undo|/mysql\.ibd$")
 _TABLE = re.compile(r"([^/]+/[^/]+)\.ibd$")
 
 

@@ -81,7 +81,7 @@ class Promise(_Frozen):
     @property
     def in_vain(self) -> bool:
         """Whether the advice saved nothing, or much less than it promised."""
-        return self.measured.saved < max(self.measured.noise, LEAST_KEPT * self.promised)
+        return self.measured.saved <= max(0.0, LEAST_KEPT * self.promised)
 
 
 class Entry(_Frozen):

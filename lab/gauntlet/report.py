@@ -19,7 +19,7 @@ alternative is followed alone under the load, measured, and taken back. Figures 
 
 - A prediction is within its own stated error if promised and measured saving differ by at most this error's share of
   the current value, or by chance: two standard errors of the rounds, and ten pages. At least {WITHIN:.0%} must be.
-- Advice is in vain if it saves less than {LEAST_KEPT:.0%} of its promise, or no more than chance.
+- Advice is in vain if it saves nothing, or less than {LEAST_KEPT:.0%} of its promise.
 - Advice harms if all reads, or reads and writes together, rise by more than chance and {MOST_WORSE:.0%}, or those of a
   table that it is not about by more than that and {PRICE:.0%} of what it saves in all.
 

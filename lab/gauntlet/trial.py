@@ -26,7 +26,9 @@ from lab.servers.sql import execute
 from lab.workloads import make_table, scan
 
 MEASURED = 5
-"""Rounds after advice."""
+"""Rounds after advice; three times as many where chance is large."""
+LARGE = 0.1
+"""Chance, as a share of the reads before advice, that calls for a longer measurement."""
 MOST_SETTLING = 40
 """Rounds until the load counts as settled in any case."""
 STEADY = 0.05
@@ -203,6 +205,8 @@ def _followed(
                 following.follow(changes, actions)
                 _settle(rounds)
                 after = rounds.run(MEASURED)
+                if _measured(read, before, after).noise > LARGE * mean([each.read for each in before]):
+                    after += rounds.run(2 * MEASURED)
             except NotShown as error:
                 refused = str(error)
             rounds.disconnect()

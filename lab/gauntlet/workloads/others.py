@@ -56,10 +56,10 @@ WORKLOADS = (
     ),
     Workload(
         "skewed-lookups",
-        "1,500 lookups a round on 8,000 pages by Zipf's law, in a pool of 2,048.",
+        "1,500 lookups a round on 4,000 pages by Zipf's law, in a pool of 2,048.",
         Expectation(_ANY),
-        {"lookups": clients.look_up_skewed("items", 8_000, 1_500)},
-        tables={"items": 8_000},
+        {"lookups": clients.look_up_skewed("items", 4_000, 1_500)},
+        tables={"items": 4_000},
         period=0.4,
         warm_up=8,
     ),

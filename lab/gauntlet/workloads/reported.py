@@ -65,13 +65,13 @@ WORKLOADS = (
     ),
     Workload(
         "lookups-beside-inserts",
-        "900 lookups each round on 2,600 pages of a table into which 100 rows are inserted; its secondary indexes are"
+        "900 lookups each round on 2,600 pages of a table into which 30 rows are inserted; its secondary indexes are"
         " small and cached.",
         Expectation(
             "The reads are those of the lookups, and no change buffer takes them away.",
             never=("change-buffering-would-help",),
         ),
-        {"lookups": clients.look_up(WRITTEN, 2_600, 900), "inserts": clients.insert(WRITTEN, 100, keys=2)},
+        {"lookups": clients.look_up(WRITTEN, 2_600, 900), "inserts": clients.insert(WRITTEN, 30, keys=2)},
         prepare=_with_small_indexes,
         options={"mysql-9.7": {"innodb-io-capacity": "200"}},
         period=0.3,
