@@ -36,8 +36,8 @@ _FIRST = (
 def jsonable(value: Any) -> Any:
     """Plain JSON values.
 
-    A dataclass becomes an object. A mapping with dataclass keys becomes a list of objects that hold both key and value.
-    A Snapshot becomes an object with every section; a section that is not known is null.
+    A dataclass becomes an object, and a set a sorted list. A mapping with dataclass keys becomes a list of objects that
+    hold both key and value. A Snapshot becomes an object with every section; a section that is not known is null.
     """
     if isinstance(value, Snapshot):
         return _snapshot(value)
@@ -49,6 +49,8 @@ def jsonable(value: Any) -> Any:
         return [jsonable(key) | _object(jsonable(item)) for key, item in value.items()]
     if isinstance(value, list | tuple):
         return [jsonable(item) for item in value]
+    if isinstance(value, frozenset):
+        return sorted((jsonable(item) for item in value), key=str)
     return value
 
 
