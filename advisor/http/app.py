@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
 from advisor.http import advice, health, metrics, pages, problems, reload, rule, rules, whatif
+from advisor.http.compression import Compression
+from advisor.http.head import Head
 from exporter import __version__
 
 _COMPRESSED = 1024
@@ -52,7 +53,8 @@ def create(
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
     app.state.service, app.state.exposition = service, exposition or Exposition(service)
-    app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
+    app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
+    app.add_middleware(Head)
     problems.install(app)
     app.include_router(advice.router)
     app.include_router(rules.router)

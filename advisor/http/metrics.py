@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
-from prometheus_client.exposition import choose_encoder
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
 from advisor.http import examples
 from advisor.http.dependencies import TheExposition, TheService
+from advisor.http.negotiation import accept, best
 from advisor.http.problems import UNSEEN, documented
 from exporter.json_values import jsonable
 
 router = APIRouter(tags=["server"])
+
+_CLASSIC = "text/plain; version=0.0.4"
+_ENCODERS: Mapping[str, tuple[Callable[[CollectorRegistry], bytes], str]] = {
+    _CLASSIC: (generate_latest, CONTENT_TYPE_PLAIN_0_0_4),
+    "application/openmetrics-text; version=1.0.0": (openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST),
+    "text/plain; version=1.0.0": (generate_latest, CONTENT_TYPE_LATEST),  # the same: all names are plain
+}
+"""Encoder and content type of each form."""
 
 
 class _Families(Collector):
@@ -29,9 +39,9 @@ class _Families(Collector):
         yield from self._families
 
 
-def render(families: Sequence[Metric], accept: str) -> tuple[bytes, str]:
-    """The exposition text and its content type: OpenMetrics where ``accept`` has it, else the classic format."""
-    encode, content_type = choose_encoder(accept)
+def render(families: Sequence[Metric], accepted: str) -> tuple[bytes, str]:
+    """The exposition text and its content type: the form that the header Accept prefers, else the classic one."""
+    encode, content_type = _ENCODERS[best(accepted, tuple(_ENCODERS)) or _CLASSIC]
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Families(families))
     return encode(registry), content_type
@@ -42,7 +52,7 @@ def render(families: Sequence[Metric], accept: str) -> tuple[bytes, str]:
     response_class=PlainTextResponse,
     summary="Prometheus metrics",
     description="What the server is doing, and what the rules say, for Prometheus: OpenMetrics for those who "
-    "accept it, else the classic text format. Does not wait for the models.",
+    "prefer it, else the classic text format. Does not wait for the models.",
     response_description="The exposition.",
     responses={
         200: {
@@ -56,7 +66,7 @@ def render(families: Sequence[Metric], accept: str) -> tuple[bytes, str]:
 )
 async def metrics(request: Request, exposition: TheExposition) -> Response:
     """All families."""
-    content, content_type = render(await exposition.families(), request.headers.get("accept", ""))
+    content, content_type = render(await exposition.families(), accept(request))
     return Response(content, headers={"Content-Type": content_type, "Vary": "Accept"})
 
 

@@ -86,7 +86,26 @@ def test_an_unknown_path_is_a_problem(replaying: Sidecar, path: str) -> None:
 def test_other_methods_are_a_problem_that_lists_the_allowed_ones(replaying: Sidecar, path: str) -> None:
     response = replaying.post(path, content=b"x")
     assert problem(response)[0] == 405
-    assert response.headers["allow"] == "GET"
+    assert response.headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("path", [*ENDPOINTS, "/rules/scan-exceeds-old-sublist", "/openapi.json", "/nope", "/whatif"])
+def test_head_has_the_headers_of_get_and_no_body(replaying: Sidecar, path: str) -> None:
+    got, head = replaying.get(path), httpx.head(f"{replaying.url}{path}")
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    moving = ("date", "etag", "last-modified")
+    assert {n: v for n, v in head.headers.items() if n not in moving} == {
+        n: v for n, v in got.headers.items() if n not in moving
+    }
+    assert head.headers.get("transfer-encoding") == "chunked" or int(head.headers["content-length"]) > 0
+
+
+def test_an_answer_is_compressed_only_where_it_is_accepted(replaying: Sidecar) -> None:
+    for accepted, encoding in (("gzip", "gzip"), ("gzip;q=0", None), ("identity", None)):
+        response = replaying.get("/metrics", headers={"Accept-Encoding": accepted})
+        assert response.headers.get("content-encoding") == encoding
+        assert "innodb_up 1.0" in response.text
+        assert "Accept-Encoding" in response.headers["vary"]
 
 
 @some_servers

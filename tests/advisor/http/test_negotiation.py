@@ -2,7 +2,8 @@
 
 import pytest
 
-from advisor.http.negotiation import best
+from advisor.http.metrics import render
+from advisor.http.negotiation import accepts_gzip, best
 
 JSON, PLAIN, MARKDOWN = OFFERS = ("application/json", "text/plain", "text/markdown")
 
@@ -37,6 +38,11 @@ JSON, PLAIN, MARKDOWN = OFFERS = ("application/json", "text/plain", "text/markdo
         ("text/", None),
         ("*", None),
         ("text/markdown;q=2, text/plain", PLAIN),
+        ("text/markdown, text/plain", MARKDOWN),  # of equal ones the one that is named first
+        ("*/*, text/markdown", JSON),
+        ('text/plain; format="flowed; q=0", text/markdown;q=0.9', PLAIN),
+        ("text/plain; charset", None),
+        ('text/plain; charset="utf-8', None),
     ],
 )
 def test_the_weightiest_acceptable_form_is_chosen(accept: str, chosen: str | None) -> None:
@@ -46,3 +52,63 @@ def test_the_weightiest_acceptable_form_is_chosen(accept: str, chosen: str | Non
 def test_a_long_header_is_parsed_quickly() -> None:
     assert best('"' * 20_000 + ",text/plain", OFFERS) in (None, PLAIN)
     assert best("a," * 20_000 + "text/plain", OFFERS) == PLAIN
+    assert best('"\\' * 20_000, OFFERS) is None
+
+
+PROMETHEUS = {
+    "2.42": "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+    "3.5": "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+    "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+    "3.5 with PrometheusProto": "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
+    "encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+    "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+}
+"""What these versions send."""
+OPENMETRICS, CLASSIC = "application/openmetrics-text; version=1.0.0", "text/plain; version=0.0.4"
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        *((header, OPENMETRICS) for header in PROMETHEUS.values()),
+        ("", CLASSIC),
+        ("*/*", CLASSIC),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", CLASSIC),
+        ("text/plain", CLASSIC),
+        ('text/plain;version="0.0.4"', CLASSIC),
+        ("text/plain;version=1.0.0;escaping=allow-utf-8", "text/plain; version=1.0.0"),
+        ("application/openmetrics-text", OPENMETRICS),
+        ('application/openmetrics-text; version="1.0.0"', OPENMETRICS),
+        ("application/openmetrics-text;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.5", CLASSIC),
+        ("application/openmetrics-text;q=0, */*", CLASSIC),
+        ("application/openmetrics-text;version=2.0.0, text/plain;q=0.1", CLASSIC),
+        ("application/openmetrics-text;version=x", CLASSIC),
+        ("application/vnd.google.protobuf", CLASSIC),  # a scrape is never refused
+        ("image/png", CLASSIC),
+    ],
+)
+def test_metrics_have_the_form_that_the_client_prefers(accept: str, content_type: str) -> None:
+    assert render([], accept)[1].startswith(f"{content_type}; charset=utf-8")
+
+
+@pytest.mark.parametrize(
+    ("accept_encoding", "compressed"),
+    [
+        ("gzip", True),
+        ("gzip, deflate, br", True),
+        ("x-gzip", True),
+        ("*", True),
+        ("br;q=1.0, gzip;q=0.2", True),
+        ("", False),
+        ("identity", False),
+        ("gzip;q=0", False),
+        ("gzip;q=0.0, *", False),
+        ("*;q=0", False),
+        ("identity, gzip;q=0.5", False),
+        ("not-gzip", False),
+    ],
+)
+def test_an_answer_is_compressed_for_those_who_prefer_it(accept_encoding: str, compressed: bool) -> None:  # noqa: FBT001
+    assert accepts_gzip(accept_encoding) == compressed
