@@ -27,6 +27,8 @@ _LOST = frozenset({1053, 1077, 1079, 1927, 2006, 2013, 2014, 2055, 4031})
 _SETTING = frozenset({1115, 1193, 1227, 1231, 1232, 1238, 1273, 1298})
 _QUOTA = 1226
 _RESOURCE = re.compile(r"'(max_\w+)'")
+_SESSIONS = 4
+"""Enough for the sidecar's two, and for two that the server has not ended yet."""
 _QUERIES = ("max_questions", "max_queries_per_hour")
 DIRECT = (
     "connect to the server itself, not through a proxy, and take --maximum-… options for these settings away: what the"
@@ -85,7 +87,8 @@ def _over_quota(text: str, target: Target) -> str:
     """
     named = _RESOURCE.search(text)
     resource = "MAX_QUERIES_PER_HOUR" if named is None or named[1] in _QUERIES else named[1].upper()
-    return f"{target.address} refuses the account {target.user!r}: {text}; lift it: ALTER USER … WITH {resource} 0"
+    limit = _SESSIONS if resource == "MAX_USER_CONNECTIONS" else 0  # 0 is no limit
+    return f"{target.address} refuses the account {target.user!r}: {text}; ALTER USER … WITH {resource} {limit}"
 
 
 def _code_and_text(error: err.MySQLError) -> tuple[int, str]:

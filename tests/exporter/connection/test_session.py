@@ -376,6 +376,26 @@ async def test_a_server_without_tls_gets_no_login_in_plain_text(server: Server, 
         await Session.open(replace(from_dsn(server.dsn), ssl_mode=mode), statement_seconds=5)
 
 
+@pytest.mark.parametrize(
+    ("server", "resource", "limit"),
+    [
+        ("mysql-9.7", "MAX_USER_CONNECTIONS", 4),
+        ("mysql-5.6", "MAX_CONNECTIONS_PER_HOUR", 0),
+        ("mariadb-10.11", "MAX_QUERIES_PER_HOUR", 0),
+    ],
+    indirect=["server"],
+)
+async def test_a_limit_of_the_account_is_said_with_the_cure(
+    account: Callable[..., Target], server: Server, ask: Ask, resource: str, limit: int
+) -> None:
+    target = account("secret")
+    grant = "GRANT USAGE ON *.* TO" if server.name == "mysql-5.6" else "ALTER USER"
+    ask(server, f"{grant} '{target.user}'@'%' WITH {resource} 1")
+    with pytest.raises(Unreachable, match=rf"exceeded the '\w+' resource .*; ALTER USER … WITH {resource} {limit}$"):
+        async with connected(target), connected(target):
+            pass
+
+
 # Addresses with no server, or with another service
 
 
