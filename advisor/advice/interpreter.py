@@ -110,12 +110,16 @@ class Evaluator:
             yield Evaluation(rule.id, item.subject if item else {}, *self._verdict(rule, item))
 
     def now(self, rule: Rule, subject: Mapping[str, str]) -> float | None:
-        """The quantity of the rule's effect as it is now; None where not known, or where it takes the model."""
+        """The quantity whose growth is worse; None where not known.
+
+        It is what ``trend`` says, or else the effect's as it is now, where that takes no model.
+        """
+        quantity = rule.trend or (None if rule.effect is None else rule.effect.now)
         item = self._item(rule, subject)
-        if rule.effect is None or rule.effect.now is None or (item is None and subject):
+        if quantity is None or (item is None and subject):
             return None
         try:
-            return float(rule.effect.now(values_of(rule, self._facts, item)))
+            return float(quantity(values_of(rule, self._facts, item)))
         except (Missing, EvaluationError):
             return None
 

@@ -110,12 +110,12 @@ class Recommendation(Frozen):
     since: float | None = Field(
         None,
         description="When it began, Unix seconds: the start of the oldest part of the window that shows it without a "
-        "break. It stays while the finding does.",
+        "break. While the finding stands, it moves back only.",
     )
     trend: Trend | None = Field(
         None,
-        description="The last five minutes beside the whole window, by the effect's quantity as it is now: worse or "
-        "better by more than a fifth, else steady. Null where the quantity is not known over both.",
+        description="The last five minutes beside the whole window, by the rule's trend or else its effect's quantity "
+        "as it is now: worse or better by more than a fifth, else steady. Null where that is not known over both.",
     )
     judged_at: float | None = Field(
         None, description="Time of the snapshot that last showed it, Unix seconds. It may be older than the advice."

@@ -65,6 +65,7 @@ class Rule:
     unless: tuple[Expression, ...]
     at_most: Expression | None
     lasting: Expression | None
+    trend: Expression | None
     evidence: tuple[tuple[EvidenceItem, Expression], ...]
     change: tuple[CheckedChange, ...]
     action: tuple[CheckedAction, ...]
@@ -133,6 +134,7 @@ class _Checker:
             self._vocabulary = Vocabulary({**self._vocabulary.names, name: let[name].type})
         when = self._conditions("when", file.when)
         lasting = self._lasting()
+        trend = self._optional(("trend",), file.trend, float)
         at_most = None
         if file.choose is not None:
             if file.for_each not in (None, "scans"):
@@ -148,6 +150,7 @@ class _Checker:
             unless=self._conditions("unless", file.unless),
             at_most=at_most,
             lasting=lasting,
+            trend=trend,
             evidence=tuple(self._evidence(number, item) for number, item in enumerate(file.evidence)),
             change=tuple(self._change(number, item) for number, item in enumerate(file.change)),
             action=tuple(self._action(number, item) for number, item in enumerate(file.action)),

@@ -150,6 +150,7 @@ class RuleFile(_Shape):
     when: tuple[Cel, ...] = Field(strict=False, min_length=1)
     choose: Choose | None = None
     lasting: Lasting | None = None
+    trend: Cel | None = None
     unless: tuple[Cel, ...] = Field((), strict=False)
     summary: Text
     evidence: tuple[EvidenceItem, ...] = Field(strict=False, min_length=1)

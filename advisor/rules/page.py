@@ -116,7 +116,8 @@ def _expressions(rule: Rule) -> list[str]:
     file = rule.file
     lasting = [file.lasting.condition] if file.lasting else []
     bound = [file.choose.at_most] if file.choose and file.choose.at_most else []
-    return [*file.when, *file.unless, *lasting, *bound, *file.let.values()]
+    trend = [file.trend] if file.trend else []
+    return [*file.when, *file.unless, *lasting, *trend, *bound, *file.let.values()]
 
 
 def _evidence(rule: Rule) -> str:

@@ -197,7 +197,7 @@ def test_a_recommendation_of_nothing_but_words_is_shown() -> None:
     bare = Recommendation.model_validate(
         found.model_dump(by_alias=True)
         | {"changes": (), "evidence": (), "effect": None, "cost": None, "others": None, "alternatives": ()}
-        | {"actions": ({"do": "Ask somebody"},)}
+        | {"since": None, "actions": ({"do": "Ask somebody"},)}
     )
     assert "  do          Ask somebody\n  rule " in text.plain_finding(bare)
     assert "Effect" not in markdown.markdown_finding(bare)

@@ -35,7 +35,6 @@ NEEDS_PERFORMANCE_SCHEMA = {
     "ddl",
     "table_scans",
     "table_io",
-    "table_statements",
     "count_statements",
     "data_files",
     "table_files",
