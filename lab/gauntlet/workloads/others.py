@@ -107,11 +107,11 @@ WORKLOADS = (
     ),
     Workload(
         "tenants",
-        f"{_TENANTS} tenants with a table of 130 pages each; the n-th gets a share of 1/n of 800 lookups a round.",
+        f"{_TENANTS} tenants with a table of 130 pages each; the n-th gets 230/n lookups a round, 30 at least.",
         Expectation(_ANY),
         {
             "tenants": clients.together(
-                *(clients.look_up(f"tenant{n}", 130, max(4, 230 // n)) for n in range(1, _TENANTS + 1))
+                *(clients.look_up(f"tenant{n}", 130, max(30, 230 // n)) for n in range(1, _TENANTS + 1))
             )
         },
         tables={f"tenant{n}": 130 for n in range(1, _TENANTS + 1)},
