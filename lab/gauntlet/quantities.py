@@ -22,6 +22,10 @@ class Quantity:
     per_round: float
 
 
+PASSES = ("passes", "passes_by_parallel_readers")
+"""Evidence of how often the table was read."""
+
+
 def read(counters: Counters) -> float:
     """Pages read by everything."""
     return counters.read
@@ -73,7 +77,8 @@ def quantity(found: Recommendation, effect: Effect, rounds: int) -> Quantity | N
     match effect.quantity:
         case "pages read per pass":
             table = f"{found.subject['schema']}/{found.subject['table']}"
-            return Quantity(lambda round_: round_.tables.get(table, 0.0), float(evidence["passes"]) / rounds)
+            passes = next(float(evidence[name]) for name in PASSES if name in evidence)
+            return Quantity(lambda round_: round_.tables.get(table, 0.0), passes / rounds)
         case "pages read per second" | "pages read per second by inserts and deletes":
             return Quantity(read, seconds)
         case "pages read by the same work":

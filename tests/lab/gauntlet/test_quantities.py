@@ -6,7 +6,7 @@ import pytest
 
 from advisor.contract.recommendation import Effect, Evidence, Recommendation, Severity
 from lab.gauntlet.counters import Counters, noise
-from lab.gauntlet.quantities import MEASURED, NOT_RATES, quantity
+from lab.gauntlet.quantities import MEASURED, NOT_RATES, PASSES, quantity
 from lab.observation import rules
 
 ROUND = Counters(read=120, written=7, merges=30, tables={"shop/orders": 100})
@@ -48,6 +48,14 @@ def test_a_quantity_is_measured_in_rounds(name: str, value: float, per_round: fl
     how = quantity(*found(name), rounds=6)
     assert how is not None
     assert (how.measured(ROUND), how.per_round) == (value, per_round)
+
+
+def test_a_promise_per_pass_comes_with_the_number_of_passes() -> None:
+    per_pass = [
+        rule.file for rule in rules() if rule.file.effect and rule.file.effect.quantity == "pages read per pass"
+    ]
+    assert per_pass
+    assert all(set(PASSES) & {item.name for item in file.evidence} for file in per_pass)
 
 
 @pytest.mark.parametrize("name", sorted(MEASURED))
