@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Literal
 
-from exporter.table_names import SYSTEM_SCHEMAS, from_filename, from_quoted, logical_table
+from exporter.table_names import PARTITION, SYSTEM_SCHEMAS, from_filename, from_quoted, logical_table
 
 NameKind = Literal["schema", "table", "partition", "index", "column", "user", "host"]
 
@@ -16,7 +16,6 @@ _OF_THE_SERVER: dict[NameKind, frozenset[str]] = {
     "host": frozenset({"%", "localhost", "127.0.0.1", "::1"}),
 }
 """Names that the server itself gives, by kind and in lower case. They are kept."""
-_PARTITION = "#p#"
 _DICTIONARY, _TEMPORARY = "SYS_", "#sql"
 """Prefixes of InnoDB's own tables, and of temporary tables."""
 
@@ -48,17 +47,16 @@ class Pseudonyms:
         return self.name("schema", name)
 
     def table(self, name: str) -> str:
-        """A table's name."""
-        return self.name("table", name)
+        """The name of a table, or of a partition as the statistics have it, such as ``orders#P#p0``.
+
+        A table's own name may look like a partition's, so both get the same form.
+        """
+        table = logical_table(name)
+        return self.name("table", table) + self._partition(name[len(table) :])
 
     def index(self, name: str) -> str:
         """An index's name."""
         return self.name("index", name)
-
-    def partitioned(self, name: str) -> str:
-        """The name of a table or of a partition, such as ``orders#P#p0``."""
-        table = logical_table(name)
-        return self.table(table) + self._partition(name[len(table) :])
 
     def dictionary(self, name: str) -> str:
         """A name as InnoDB's dictionary and the data folder have it, such as ``shop/order@002dlines#p#p0``."""
@@ -67,7 +65,7 @@ class Pseudonyms:
         if not slash:
             return self._without_schema(name)
         partition = self._partition(rest[len(logical_table(rest)) :])
-        return f"{self.schema(schema)}/{self.table(table)}{partition}"
+        return f"{self.schema(schema)}/{self.table(table).replace('#', '@0023')}{partition}"
 
     def quoted(self, name: str) -> str:
         """A name as INNODB_BUFFER_PAGE_LRU has it, without the partition: ```shop`.`orders` /* Partition `p0` */``."""
@@ -89,4 +87,4 @@ class Pseudonyms:
         return self.name("user", user), self.name("host", host)
 
     def _partition(self, suffix: str) -> str:
-        return f"{_PARTITION}{self.name('partition', suffix[len(_PARTITION) :])}" if suffix else ""
+        return f"{PARTITION}{self.name('partition', suffix[len(PARTITION) :])}" if suffix else ""

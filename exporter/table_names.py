@@ -13,7 +13,10 @@ from exporter.filename_charset import LETTERS
 SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
 """The server's own schemas. The tuple's repr() is a valid list for SQL's IN."""
 
-_PARTITION = re.compile(r"#p#.*", re.IGNORECASE | re.DOTALL)
+PARTITION = "#p#"
+"""Stands between a table's name and its partition's; ``#P#`` before MySQL 8.0 and on MariaDB."""
+
+_PARTITION = re.compile(rf"{PARTITION}.*", re.IGNORECASE | re.DOTALL)
 _CODE_POINT = re.compile(r"[0-9a-f]{4}")
 _SURROGATES = range(0xD800, 0xE000)
 _QUOTED = re.compile(r"""([`"])((?:(?!\1).|\1\1)*)\1""", re.DOTALL)
@@ -27,7 +30,10 @@ _CODES = {
 
 
 def logical_table(name: str) -> str:
-    """The table that a partition belongs to (``t#P#p0``; in lower case from MySQL 8.0 on)."""
+    """The table that a partition belongs to (``t#P#p0``; in lower case from MySQL 8.0 on).
+
+    Only in the dictionary's form can a table's own name not hold the mark.
+    """
     return _PARTITION.sub("", name)
 
 

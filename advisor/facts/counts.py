@@ -9,7 +9,7 @@ from advisor.contract.recommendation import identifier
 from advisor.facts.base import Meaning, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
-from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.rows import number
 from exporter.snapshot import Index, Table
@@ -28,7 +28,7 @@ class CountFacts:
     seconds: Annotated[float | None, Meaning("Time of one COUNT(*).", unit="seconds")] = None
     rows: Annotated[float | None, Meaning("Rows of the table, as last estimated.", unit="rows")] = None
     pages: Annotated[float | None, Meaning("Size of its clustered index.", unit="pages")] = None
-    bytes: Annotated[float | None, Meaning("Size of its clustered index, at innodb_page_size.", unit="bytes")] = None
+    bytes: Annotated[float | None, Meaning("Size of its clustered index.", unit="bytes")] = None
     secondary: Annotated[str | None, Meaning("Name of its smallest secondary index; empty without one.")] = None
     secondary_pages: Annotated[
         float | None, Meaning("Size of its smallest secondary index; 0 without one.", unit="pages")
@@ -65,7 +65,10 @@ def counts(window: Window) -> list[CountFacts]:
     found = []
     for index, size in sizes.sizes.items():
         table = Table(index.schema, index.table)
-        if index.clustered and table in (window.latest[COUNT_STATEMENTS] or {}):
+        counted = window.latest[COUNT_STATEMENTS] or {}
+        if index.clustered and hidden(counted, table):
+            found.append(_counted(window, index, size, None))
+        elif index.clustered and table in counted:
             counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
             if counts != 0.0:
                 found.append(_counted(window, index, size, counts))
@@ -87,7 +90,7 @@ def _counted(window: Window, index: Index, size: IndexSize, counts: float | None
         seconds=ratio(seconds, counts),
         rows=rows,
         pages=float(size.pages),
-        bytes=None if page is None else size.pages * page,
+        bytes=None if page is None else size.pages * float(size.page_bytes or page),
         secondary="" if smallest is None else smallest[0].index,
         secondary_pages=0.0 if smallest is None else float(smallest[1].pages),
         key=", ".join(map(identifier, columns)),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
-from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_scans import TABLE_SCANS
@@ -174,6 +174,8 @@ def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
     if fetched is None or counts is None or examined is None or size.rows is None:
         return None
+    if hidden(window.latest[COUNT_STATEMENTS] or {}, table):
+        return None
     if not size.rows:
         return 0.0, 0.0
     server = window.latest.server
@@ -215,6 +217,8 @@ def _pages_from_file(window: Window, table: Table) -> float | None:
 
 def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
     """Bytes of the clustered index on disk, by the size of its pages in reads."""
+    if size.page_bytes is not None:
+        return float(size.pages * size.page_bytes)
     files = (window.latest[TABLE_FILES] or {}).get(table)
     page_bytes = files.bytes / files.reads if files and files.reads else None
     page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))

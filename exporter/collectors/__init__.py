@@ -29,6 +29,7 @@ COLLECTORS = _collectors(
     "data_files",
     "table_files",
     "index_sizes",
+    "table_formats",
     "cached_indexes",
     "indexes",
     "auto_increments",

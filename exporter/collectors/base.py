@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from exporter.anonymisation import Anonymiser
 from exporter.connection.target import Peer
@@ -88,6 +88,17 @@ class Integration(Generic[Section]):
 
 
 @dataclass(frozen=True, slots=True)
+class Join(Generic[Section]):
+    """For a source that another one completes."""
+
+    source: str
+    """The other collector's name."""
+    parse: Callable[[Sequence[Rows], Any], Section]
+    """The section from the statements' results and the other's last known section, or None. Runs again when that one
+    changes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Collector(SectionKey[Section]):
     """A source of the server's state. Its name is also the name of its section."""
 
@@ -114,6 +125,8 @@ class Collector(SectionKey[Section]):
     """Runs once in every session of the sidecar: each result describes its session only."""
     allowed: Callable[[Snapshot], Unavailable | None] | None = None
     """Why it must not run now, from the sections of the collectors before it; None if it may run."""
+    join: Join[Section] | None = None
+    """For a source that another one completes."""
     integration: Integration[Section] | None = None
     """For a source that shows only the moment."""
     shorten: Callable[[Rows], Rows] | None = None

@@ -8,29 +8,52 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import Row, each_row
-from exporter.collectors.base import KEPT, TOP, Collector, LabelledValue, SnapshotMetric, with_performance_schema
+from exporter.collectors.base import (
+    KEPT,
+    TOP,
+    Collector,
+    LabelledValue,
+    SnapshotMetric,
+    Unavailable,
+    performance_schema_off,
+)
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
+from exporter.server import Server
 from exporter.snapshot import Snapshot, Table
 from exporter.table_names import SYSTEM_SCHEMAS
 
+CUT = "..."
+"""Stands in a digest for a name that is longer than LONGEST bytes where the client's character set is not the old utf8
+(seen on all servers). As a table's name in the section, it stands for all such tables."""
+LONGEST = 64
+"""Bytes of a name that compute_digest_text (sql_digest.cc) converts: a third of NAME_LEN."""
+# Only a sample of the statement names such a table. One with a literal text is not read.
+_SAMPLE = f"IF(DIGEST_TEXT LIKE '%FROM %{CUT}%' AND QUERY_SAMPLE_TEXT NOT REGEXP '[''\"]', QUERY_SAMPLE_TEXT, NULL)"
 SQL = (
     "SELECT SCHEMA_NAME AS schema_name, DIGEST_TEXT AS digest_text, COUNT_STAR AS executions,"
-    " SUM_TIMER_WAIT AS picoseconds, SUM_ROWS_EXAMINED AS rows_examined"
+    " SUM_TIMER_WAIT AS picoseconds, SUM_ROWS_EXAMINED AS rows_examined,"
+    " @@GLOBAL.lower_case_table_names AS lower_case, {sample} AS sample_text"
     " FROM performance_schema.events_statements_summary_by_digest"
-    f" WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%' ORDER BY SUM_TIMER_WAIT DESC LIMIT {KEPT}"
+    " WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%' ORDER BY SUM_TIMER_WAIT DESC LIMIT {kept}"
 )
 
 # Names come in backticks, except for unquoted names that are keywords somewhere. These are printed as the keyword, in
 # capitals or even as another keyword (`user` as SYSTEM_USER), so that the table is not known. In a name, MySQL prints a
 # backtick unchanged and MariaDB doubles it. A backtick with a space beside it ends the name.
 _NAME = r"`(?:[^`]|(?<! )`(?! |$))+`"
+_TABLE = rf"(?:{_NAME}|{re.escape(CUT)})"
 _ALIAS = rf"(?: (?:AS )?(?:{_NAME}|[\w$]+|\?))?"
 _COUNT = re.compile(
-    rf"SELECT COUNT \( ?(?:\*|\?) ?\){_ALIAS} FROM (?:(?P<schema>{_NAME}) \. )?(?P<table>{_NAME}){_ALIAS}"
+    rf"SELECT COUNT \( ?(?:\*|\?) ?\){_ALIAS} FROM (?:(?P<schema>{_TABLE}) \. )?(?P<table>{_TABLE}){_ALIAS}"
     r"(?: (?:FORCE|USE) (?:INDEX|KEY) \( (?P<index>[^)]+?) \))?",
     re.IGNORECASE,
 )
+_PLAIN_NAME = r"(?:`(?:[^`]|``)+`|[\w$]+)"
+_CUT = re.compile(rf"(?:(?<= FROM )|(?<= \. )){re.escape(CUT)}")
+_COMMENT = re.compile(r"/\*.*?\*/|(?:--|#).*?$", re.DOTALL | re.MULTILINE)
+_FROM = re.compile(rf"\bFROM\s+(?:(?P<schema>{_PLAIN_NAME})\s*\.\s*)?(?P<table>{_PLAIN_NAME})", re.IGNORECASE)
+"""The table in the text of a statement without comments, whose digest is that of a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +69,22 @@ class CountStatement:
     """Executions that named the clustered index in an index hint."""
 
 
+def queries(server: Server) -> tuple[str, ...] | Unavailable:
+    """One statement. Only MySQL 8.0 and later keep samples."""
+    sample = _SAMPLE if server.data_dictionary else "NULL"
+    return (SQL.format(sample=sample, kept=KEPT),) if server.performance_schema else performance_schema_off(server)
+
+
 def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
     """Counts of whole tables, by table: without a WHERE, a join or a GROUP BY."""
     found: dict[Table, CountStatement] = {}
     for row in results[0]:
-        match = _COUNT.fullmatch(text(row["digest_text"]).strip())
-        if match is None:
+        table, forced = _counted(row)
+        if table is None or table.schema.lower() in SYSTEM_SCHEMAS:
             continue
-        schema = _name(match["schema"]) if match["schema"] else text(row["schema_name"])
-        if schema.lower() in SYSTEM_SCHEMAS:
-            continue
-        forced = (match["index"] or "").strip("`").upper() == "PRIMARY"
         executions = count(row["executions"])
-        key = Table(schema, _name(match["table"]))
-        before = found.get(key, CountStatement(0, 0.0, 0, 0))
-        found[key] = CountStatement(
+        before = found.get(table, CountStatement(0, 0.0, 0, 0))
+        found[table] = CountStatement(
             executions=before.executions + executions,
             seconds=before.seconds + seconds(row["picoseconds"]),
             rows_examined=before.rows_examined + count(row["rows_examined"]),
@@ -69,8 +93,30 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
     return found
 
 
-def _name(quoted: str) -> str:
-    return quoted[1:-1].replace("``", "`")
+def hidden(counted: Mapping[Table, CountStatement], table: Table) -> bool:
+    """Whether digests that name no table may be counts of this one."""
+    longest = max(len(name.encode()) for name in (table.schema, table.table))
+    return longest > LONGEST and any(other.table == CUT for other in counted)
+
+
+def _counted(row: Row) -> tuple[Table | None, bool]:
+    """The table that a statement counts, if any, and whether it names the clustered index in a hint."""
+    # No space follows a name that is cut.
+    match = named = _COUNT.fullmatch(_CUT.sub(f"{CUT} ", text(row["digest_text"])).strip())
+    if match is not None and CUT in (match["schema"], match["table"]):
+        named = _FROM.search(_COMMENT.sub(" ", text(row.get("sample_text"))))
+        if named is None:
+            return Table(text(row["schema_name"]), CUT), False
+    if match is None or named is None:
+        return None, False
+    table = Table(_name(named["schema"]) if named["schema"] else text(row["schema_name"]), _name(named["table"]))
+    if row.get("lower_case"):  # a digest has a name as the client wrote it, all other sources as the server keeps it
+        table = Table(table.schema.lower(), table.table.lower())
+    return table, (match["index"] or "").strip("`").upper() == "PRIMARY"
+
+
+def _name(printed: str) -> str:
+    return printed[1:-1].replace("``", "`") if printed.startswith("`") else printed
 
 
 def _executions(snapshot: Snapshot) -> Iterator[LabelledValue]:
@@ -84,14 +130,15 @@ def _anonymous(pseudonyms: Pseudonyms, row: Row) -> Row | None:
     for table, counted in parse([Rows(tuple(row), (tuple(row.values()),))]).items():
         schema = pseudonyms.schema(table.schema)
         hint = " FORCE INDEX ( PRIMARY )" if counted.forced_primary else ""
-        digest = f"SELECT COUNT ( * ) FROM `{schema}` . `{pseudonyms.table(table.table)}`{hint}"
-        return {**row, "schema_name": schema, "digest_text": digest}
+        name = CUT if table.table == CUT else f"`{schema}` . `{pseudonyms.table(table.table)}`"
+        digest = f"SELECT COUNT ( * ) FROM {name}{hint}"
+        return {**row, "schema_name": schema, "digest_text": digest, "sample_text": None}
     return None
 
 
 COUNT_STATEMENTS = Collector(
     "count_statements",
-    with_performance_schema(SQL),
+    queries,
     parse,
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", "statements_digest", "statement/sql/select"),

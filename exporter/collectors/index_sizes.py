@@ -11,6 +11,7 @@ from exporter.collectors.base import (
     OTHER,
     TOP,
     Collector,
+    Join,
     LabelledValue,
     SnapshotMetric,
     Unavailable,
@@ -19,8 +20,8 @@ from exporter.collectors.base import (
 )
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
-from exporter.snapshot import Index, Snapshot
-from exporter.table_names import logical_table
+from exporter.snapshot import Index, Snapshot, Table
+from exporter.table_names import PARTITION, logical_table
 
 _PARTITIONED = "SUBSTRING_INDEX(SUBSTRING_INDEX(table_name, '#p#', 1), '#P#', 1)"
 _SIZES = " FROM mysql.innodb_index_stats WHERE stat_name = 'size' AND database_name <> 'mysql'"
@@ -67,6 +68,8 @@ class IndexSize:
     columns: tuple[str, ...] | None = None
     """The index's own columns in order, without the clustered key's columns that InnoDB adds to a non-unique secondary
     index. None if the statistics name none; empty for GEN_CLUST_INDEX."""
+    page_bytes: int | None = None
+    """Size of a page on disk, if compressed (ROW_FORMAT=COMPRESSED); None if it has innodb_page_size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +84,26 @@ class IndexSizes:
     """Tables with statistics, each partition counted."""
 
 
-def parse(results: Sequence[Rows]) -> IndexSizes:
+@dataclass(frozen=True, slots=True)
+class TableFormats:
+    """Tables whose pages or names are not as most."""
+
+    page_bytes: Mapping[Table, int]
+    """Size of a compressed page on disk (KEY_BLOCK_SIZE), for tables with ROW_FORMAT=COMPRESSED."""
+    like_partitions: tuple[Table, ...]
+    """Tables with ``#p#`` in their own name, partitioned or not."""
+
+
+def parse(results: Sequence[Rows], formats: TableFormats | None = None) -> IndexSizes:
     """The largest indexes, and all other indexes of their tables; partitions summed."""
-    keys = _keys(results[0], results[2] if len(results) > 2 else None)  # recordings of earlier versions have two
+    keys = _keys(
+        results[0], results[2] if len(results) > 2 else None, formats
+    )  # recordings of earlier versions have two
     sizes: dict[Index, IndexSize] = {}
     for row in results[0]:
         if row["pages"] is None:
             continue
-        index = _index(row)
+        index = _index(row, formats)
         rows = _rows(row) if index.clustered else None
         before = sizes.get(index, IndexSize(0, 0, 0))
         sizes[index] = IndexSize(
@@ -96,6 +111,7 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
             leaf_pages=before.leaf_pages + count(row["leaf_pages"] or 0),
             rows=None if before.rows is None or rows is None else before.rows + rows,
             columns=_columns(index, keys),
+            page_bytes=None if formats is None else formats.page_bytes.get(Table(index.schema, index.table)),
         )
     ranked = sorted(sizes, key=lambda index: -sizes[index].pages)
     tables = {(index.schema, index.table) for index in ranked[:TOP]}
@@ -105,14 +121,14 @@ def parse(results: Sequence[Rows]) -> IndexSizes:
     return IndexSizes(largest, max(in_all, count(whole["pages"] or 0)) - shown, count(whole["tables"]))
 
 
-def _keys(sizes: Rows, descriptions: Rows | None) -> dict[Index, tuple[str, ...]]:
+def _keys(sizes: Rows, descriptions: Rows | None, formats: TableFormats | None) -> dict[Index, tuple[str, ...]]:
     """The columns that InnoDB orders each index by, from the description of its longest n_diff_pfx."""
     prefixes: dict[Index, dict[int, str]] = {}
     for row in descriptions or ():
-        prefixes.setdefault(_index(row), {})[_length(text(row["stat_name"]))] = text(row["stat_description"])
+        prefixes.setdefault(_index(row, formats), {})[_length(text(row["stat_name"]))] = text(row["stat_description"])
     found = {}
     for row in sizes:
-        index = _index(row)
+        index = _index(row, formats)
         longest, _, plain = text(row["longest_prefix"]).partition(" ")
         key = _key(plain, prefixes.get(index, {})) if plain else ()
         if key and len(key) == _length(longest):
@@ -146,8 +162,24 @@ def _length(stat_name: str) -> int:
     return int(stat_name.removeprefix("n_diff_pfx") or 0)
 
 
-def _index(row: dict[str, Value]) -> Index:
-    return Index(text(row["database_name"]), logical_table(text(row["table_name"])), text(row["index_name"]))
+def _index(row: dict[str, Value], formats: TableFormats | None) -> Index:
+    schema, name = text(row["database_name"]), text(row["table_name"])
+    return Index(schema, _logical_name(schema, name, formats), text(row["index_name"]))
+
+
+def _logical_name(schema: str, name: str, formats: TableFormats | None) -> str:
+    """The table of a name in innodb_index_stats, which may be a partition's.
+
+    Without ``formats`` each ``#p#`` is taken for a partition's.
+    """
+    own = [
+        table.table
+        for table in (() if formats is None else formats.like_partitions)
+        if table.schema == schema
+        and name.startswith(table.table)
+        and f"{name[len(table.table) :]}{PARTITION}".lower().startswith(PARTITION)
+    ]
+    return max(own, key=len) if own else logical_table(name)
 
 
 def _columns(index: Index, keys: Mapping[Index, tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -218,9 +250,10 @@ INDEX_SIZES = Collector(
     parse,
     privilege="SELECT ON mysql.innodb_index_stats",
     every=30.0,
+    join=Join("table_formats", parse),
     anonymise=columns(
         database_name=Pseudonyms.schema,
-        table_name=Pseudonyms.partitioned,
+        table_name=Pseudonyms.table,
         index_name=Pseudonyms.index,
         longest_prefix=_longest_prefix,
         stat_name=kept,

@@ -74,8 +74,11 @@ class Assembler:
         if (collector := BY_NAME.get(answer.collector)) is not None:  # a recording may hold others
             self._sections[answer.collector] = section
             if section is not None:
+                changed = section is not self._before.get(answer.collector)
                 self._before[answer.collector] = section
                 self._read[answer.collector] = answer.at, section
+                if changed:
+                    self._join(answer.collector)
             elif collector.quick or outcome.failure not in _TEMPORARY:
                 self._read.pop(answer.collector, None)
         self._results[answer.collector] = answer.results if section is not None else ()
@@ -94,7 +97,24 @@ class Assembler:
             return self._integrate(collector, answer)
         if answer.results == self._results.get(answer.collector):
             return self._sections[answer.collector]  # one object in many snapshots keeps the history small
-        return share(collector.parse(answer.results), self._before.get(answer.collector))
+        return self._parsed(collector, answer.results)
+
+    def _parsed(self, collector: Collector[Any], results: tuple[Rows, ...]) -> Any:
+        if (join := collector.join) is None:
+            section = collector.parse(results)
+        else:
+            section = join.parse(results, self._before.get(join.source))
+        return share(section, self._before.get(collector.name))
+
+    def _join(self, changed: str) -> None:
+        """Parse the sections that another one, which has changed, completes."""
+        for collector in BY_NAME.values():
+            if collector.join is None or collector.join.source != changed or not self._results.get(collector.name):
+                continue
+            read, _ = self._read[collector.name]
+            section = self._parsed(collector, self._results[collector.name])
+            self._sections[collector.name] = self._before[collector.name] = section
+            self._read[collector.name] = read, section
 
     def _integrate(self, collector: Collector[Any], answer: Answer) -> Any:
         section = collector.parse(answer.results)

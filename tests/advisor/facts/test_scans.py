@@ -9,7 +9,7 @@ import pytest
 from advisor import facts
 from advisor.facts import ScanFacts
 from advisor.observe.window import Window
-from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
+from exporter.collectors.count_statements import COUNT_STATEMENTS, CUT, CountStatement
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, variables
@@ -163,6 +163,20 @@ def test_reads_of_parallel_readers_that_nobody_counts_are_not_known(version: str
     found = (scan.pages_read, scan.pages_read_per_pass, scan.pages_read_last_pass, scan.read_seconds)
     assert (found == (None,) * 4) == unknown
     assert (known.pool.read_by_scans is None) == unknown
+
+
+def test_scans_of_a_table_that_digests_do_not_name_are_not_known() -> None:
+    long = Table("shop", "表" * 48)
+    sizes = {
+        Index("shop", long.table, "PRIMARY"): IndexSize(11_400, 11_350, ROWS, (), 8192),
+        CLUSTERED: IndexSize(11_400, 11_350, ROWS),
+    }
+    cut = {Table("shop", CUT): CountStatement(7, 0.0, 0, 0)}
+    window = Window(tuple(scanned(n, 0, 0, count_statements=cut, index_sizes=IndexSizes(sizes, 0)) for n in (10, 20)))
+    known = facts.facts(window)
+    assert [(scan.table, scan.passes) for scan in known.lists["scans"]] == [(long.table, None)]
+    [counted] = known.lists["counted"]
+    assert (counted.table, counted.counts, counted.bytes) == (long.table, None, 11_400 * 8192.0)
 
 
 def test_a_count_that_table_io_shows_too_is_not_counted_twice() -> None:

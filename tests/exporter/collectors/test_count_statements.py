@@ -5,6 +5,7 @@ import pytest
 
 from exporter.collectors import count_statements
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
@@ -18,6 +19,12 @@ Counted = Callable[..., dict[Table, CountStatement]]
 SCHEMA = "count-ing"
 ROWS = 300
 T = Table(SCHEMA, "t")
+
+
+def statement_of(server: Server) -> str:
+    found = count_statements.queries(identify({"version": server.version, "performance_schema": "ON"}))
+    assert isinstance(found, tuple)
+    return found[0]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +43,7 @@ def counted(watched: Server, ask: Ask, fetch: Fetch) -> Counted:
     def counted(*statements: str) -> dict[Table, CountStatement]:
         empty = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest"
         ask(watched, f"USE `{SCHEMA}`", empty, *statements)
-        return dict(count_statements.parse([fetch(watched, count_statements.SQL)]))
+        return dict(count_statements.parse([fetch(watched, statement_of(watched))]))
 
     return counted
 
@@ -130,8 +137,41 @@ def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Coun
     assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, "user"): 2}
 
 
-def test_the_sidecars_own_statements_are_left_out(counted: Counted) -> None:
-    assert counted(*(f"/* innodb-advisor:x */ {sql}" for sql in ("SELECT CURRENT_USER()", count_statements.SQL))) == {}
+def test_the_sidecars_own_statements_are_left_out(counted: Counted, watched: Server) -> None:
+    own = ("SELECT CURRENT_USER()", statement_of(watched))
+    assert counted(*(f"/* innodb-advisor:x */ {sql}" for sql in own)) == {}
+
+
+LONG = "長" * 22
+"""66 bytes: one character more than a digest names for a client with utf8mb4."""
+
+
+@pytest.mark.parametrize(
+    ("statement", "whole"),
+    [
+        ("SELECT COUNT(*) FROM {}", True),
+        ("select count( 1 ) from -- of mine\n {} as x ;", True),
+        ("SELECT COUNT(*) FROM {} FORCE INDEX (PRIMARY)", True),
+        ("SELECT COUNT(*) FROM {} WHERE id > 7", False),
+        ("SELECT COUNT(*) FROM {} a, t b", False),
+    ],
+)
+def test_a_name_that_the_digest_cuts_is_read_from_the_sample(
+    counted: Counted, ask: Ask, watched: Server, statement: str, *, whole: bool
+) -> None:
+    ask(watched, f"CREATE TABLE IF NOT EXISTS `{SCHEMA}`.`{LONG}` LIKE `{SCHEMA}`.t")
+    found = counted(statement.format(f"`{LONG}`"))
+    sampled = watched.name == "mysql-9.7"  # the others keep no sample
+    assert set(found) == ({Table(SCHEMA, LONG if sampled else count_statements.CUT)} if whole else set())
+    assert count_statements.hidden(found, Table(SCHEMA, LONG)) == (whole and not sampled)
+    assert not count_statements.hidden(found, T)
+
+
+def test_a_sample_is_kept_out_of_shared_recordings(counted: Counted, watched: Server, fetch: Fetch) -> None:
+    counted(f"SELECT COUNT(*) FROM `{LONG}`")
+    rows = COUNT_STATEMENTS.anonymise(Pseudonyms(), fetch(watched, statement_of(watched)))
+    assert LONG not in repr(rows)
+    assert len(count_statements.parse([rows])) == 1
 
 
 def test_executions_are_exposed() -> None:

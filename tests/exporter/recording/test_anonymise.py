@@ -25,7 +25,9 @@ from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import Capture, kept
 from lab.servers import Server
 
-PSEUDONYM = re.compile(r"(?:#sql)?(?:schema|table|partition|index|column|user|host)_[0-9a-f]{8}")
+PSEUDONYM = re.compile(
+    r"(?:#sql)?(?:schema|table|partition|index|column|user|host)_[0-9a-f]{8}(?:#p#partition_[0-9a-f]{8}|,column_[0-9a-f]{8})*"
+)
 SERVERS_OWN = {
     "mysql",
     "sys",
