@@ -16,6 +16,7 @@ from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.whatif.choice import alternatives, others
+from advisor.whatif.fit import ACCEPTED_ERROR
 from advisor.whatif.model import LruModel
 from exporter.server import Server
 
@@ -37,23 +38,29 @@ def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -
     value, sure = (values.get(f"{choice.GROUP}.{name}") for name in ("value", "confidence"))
     chosen = None if value is None else file.choose
     tried = () if chosen is None or item is None else alternatives(model, chosen.setting, item)
+    effect = _effect(rule.effect, values)
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
-        confidence=file.confidence if sure is None else round(file.confidence * float(sure), 3),
+        confidence=file.confidence if sure is None else round(file.confidence * _sure(float(sure), effect), 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=fill(file.summary, values).strip(),
         subject=subject,
         evidence=tuple(_evidence(rule, values)),
         changes=found,
         actions=actions,
-        effect=_effect(rule.effect, values),
+        effect=effect,
         cost=_effect(rule.cost, values),
         others=others(model, chosen.setting, float(value)) if chosen and item and found and value else None,
         alternatives=tried,
         watched_seconds=round(window.seconds, 3),
         references=file.references,
     )
+
+
+def _sure(chosen: float, effect: Effect | None) -> float:
+    """The confidence in a choice, 0 to 1: less where the rule gives its effect a larger error."""
+    return chosen if effect is None or not effect.error else min(chosen, ACCEPTED_ERROR / effect.error)
 
 
 def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:

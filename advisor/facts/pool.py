@@ -15,6 +15,7 @@ from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.midpoint import old_target
 from exporter.rows import number
+from exporter.snapshot import Table
 
 HEADROOM = 0.8
 """Share of the available memory that a pool may grow by. Control blocks and hash tables need about a twentieth of its
@@ -54,6 +55,14 @@ class PoolFacts:
     read_by_scans: Annotated[
         float | None, Meaning("Share of the pages read that full scans account for.", unit="0 to 1")
     ] = None
+    read_again: Annotated[
+        float | None,
+        Meaning(
+            "Share of the pages read that had been read before for certain: a table's file can give no more first "
+            "reads than the table has pages.",
+            unit="0 to 1",
+        ),
+    ] = None
     most_bytes: Annotated[
         float | None,
         Meaning("Largest innodb_buffer_pool_size that the server's machine or container has memory for.", unit="bytes"),
@@ -89,6 +98,7 @@ def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
         gets=window.delta(over_pools("gets")),
         pages_read_per_second=ratio(pages_read, window.seconds),
         read_by_scans=_by_scans(window, scans, pages_read),
+        read_again=_read_again(window, pages_read),
         most_bytes=_most_bytes(window, None if page_bytes is None else free * page_bytes),
     )
 
@@ -101,6 +111,24 @@ def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | No
         return None
     scanned = total(min(scan.pages_read or 0.0, (scan.pages or 0.0) * (scan.passes or 0.0)) for scan in scans)
     return min(1.0, scanned / max(pages_read, 1.0))
+
+
+def _read_again(window: Window, pages_read: float | None) -> float | None:
+    """Share of the pages read that cannot be first reads; None where reads by file or sizes are not known."""
+    sizes, files = window.latest[INDEX_SIZES], window.latest[TABLE_FILES]
+    if pages_read is None or sizes is None or files is None:
+        return None
+    pages: dict[Table, int] = {}
+    for index, size in sizes.sizes.items():
+        table = Table(index.schema, index.table)
+        pages[table] = pages.get(table, 0) + size.pages
+    again = 0.0
+    for table, size_pages in pages.items():
+        read = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
+        if read and table in files:
+            unread = max(0.0, size_pages - (files[table].reads - read))
+            again += max(0.0, read - unread)
+    return min(1.0, again / max(pages_read, 1.0))
 
 
 def _most_bytes(window: Window, free_bytes: float | None) -> float | None:

@@ -38,16 +38,23 @@ class Prediction:
     until_cached: Mapping[str, int | None]
 
 
-Question = tuple[tuple[tuple[str, float], ...], bool]
-"""The changes that a prediction is for, and whether it is made under strain."""
+Question = tuple[tuple[tuple[str, float], ...], bool, Workload | None]
+"""The changes that a prediction is for, whether it is made under strain, and a workload in place of the fitted one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A calibration, and every prediction that was made with it."""
+    """A calibration, with its rivals and every prediction that was made with it."""
 
     calibration: Calibration
+    rivals: list[tuple[Workload, ...]] = field(default_factory=list)
     predictions: dict[Question, Prediction] = field(default_factory=dict)
+
+    def rivalled(self, find: Callable[[], tuple[Workload, ...]]) -> tuple[Workload, ...]:
+        """The rivals of the fitted workload, found when they are first asked for."""
+        if not self.rivals:
+            self.rivals.append(find())
+        return self.rivals[0]
 
     def predicted(self, question: Question, predict: Callable[[], Prediction]) -> Prediction:
         """The prediction for a question, made when it is first asked for."""

@@ -43,8 +43,10 @@ class Trial:
 
     Attributes:
         now: Reads as measured today.
-        then: Reads to expect with the value.
-        worst: Reads with the value under strain: tables grow, and the pool cannot give all of its pages to them.
+        then: Reads to promise with the value.
+        worst: The most reads of those that may come instead: tables grow, and the pool cannot give all of its pages to
+            them; for a larger pool, the accesses are others than those fitted.
+        best: The fewest.
     """
 
     model: LruModel
@@ -53,17 +55,24 @@ class Trial:
     now: Reads
     then: Reads
     worst: Reads
+    best: Reads
 
     @classmethod
-    def of(cls, model: LruModel, setting: str, value: float) -> Trial:
+    def of(cls, model: LruModel, setting: str, value: float, *, doubted: bool = False) -> Trial:
         """Try a value.
+
+        Args:
+            model: Of the window.
+            setting: To try.
+            value: Of the setting.
+            doubted: Whether other accesses than those fitted are tried, and the worst of them promised.
 
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
-        changes = _change(model, setting, value)
-        now, then, worst = model.reads({}), model.reads(changes), model.reads(changes, strained=True)
-        return cls(model, setting, value, now, then, worst)
+        found = list(_futures(model, setting, value, doubted=doubted))
+        worst, least = max(found, key=_all), min(found, key=_all)
+        return cls(model, setting, value, model.reads({}), worst if doubted else found[0], worst, least)
 
     @property
     def left(self) -> tuple[float, float]:
@@ -74,19 +83,20 @@ class Trial:
     def table_error(self, table: str) -> float:
         """Error of the pages read per pass over a table, relative to those of today."""
         by_model = self.model.predict({}).rates.per_pass[table]
-        return self._error(self.now.per_pass[table], by_model, self.then.per_pass[table], self.worst.per_pass[table])
+        then, worst = self.then.per_pass[table], self.worst.per_pass[table]
+        return self._error(self.now.per_pass[table], by_model, abs(worst - then))
 
     @property
     def error(self) -> float:
         """Error of all pages read per second, relative to those of today."""
-        return self._error(self.now.all, self.model.predict({}).rates.read, self.then.all, self.worst.all)
+        return self._error(self.now.all, self.model.predict({}).rates.read, self.worst.all - self.best.all)
 
-    def _error(self, now: float, by_model: float, then: float, worst: float) -> float:
+    def _error(self, now: float, by_model: float, spread: float) -> float:
         """The model's deviation today, but at least what it is known to be off, and the range of its prediction."""
         if not now:
             return 0.0
         least = ROUGH if self.model.calibration.fit.workload.backgrounds else EXACT
-        return max(abs(by_model - now) / now, least) + abs(worst - then) / now
+        return max(abs(by_model - now) / now, least) + spread / now
 
 
 def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
@@ -103,7 +113,8 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
         Unanswerable: The model cannot be calibrated, or does not have this table.
     """
     table = None if scan is None else model.table(scan)
-    found = Trial.of(model, setting, best(model, setting, at_most))
+    doubted = scan is None and setting == _POOL_SIZE
+    found = Trial.of(model, setting, best(model, setting, at_most, doubted=doubted), doubted=doubted)
     by_model = model.predict({}).rates
     error = found.error if table is None else found.table_error(table)
     left_now, left_then = found.left
@@ -124,8 +135,8 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
     )
 
 
-def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
-    """The value with the least change among those with the fewest reads.
+def best(model: LruModel, setting: str, at_most: float | None = None, *, doubted: bool = False) -> float:
+    """The value with the least change among those with the fewest reads; ``doubted`` as in `Trial.of`.
 
     Raises:
         Unanswerable: The server has no such setting, or the model cannot be calibrated.
@@ -133,7 +144,7 @@ def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
     if setting not in model.calibration.settings:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     if setting == _POOL_SIZE:
-        return _size(model, math.inf if at_most is None else at_most)
+        return _size(model, math.inf if at_most is None else at_most, doubted=doubted)
     today = model.calibration.settings[setting]
     tried = [value for value in _CANDIDATES[setting] if at_most is None or value <= at_most]
     reads = {value: _reads(model, setting, value) for value in (today, *tried)}
@@ -148,13 +159,13 @@ def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
     return found
 
 
-def _size(model: LruModel, at_most: float) -> float:
+def _size(model: LruModel, at_most: float, *, doubted: bool) -> float:
     """The smallest pool that saves nearly as many reads as the largest one."""
     window, today = model.window, model.calibration.settings[_POOL_SIZE]
     at_most = min(at_most, model.most_bytes or math.inf, _LARGER[-1] * today)
     sizes = {size_as_set(window, today * times) for times in _LARGER} | {size_as_set(window, at_most, up=False)}
     tried = (today, *sorted(size for size in sizes if today < size <= at_most))
-    reads = {size: _reads(model, _POOL_SIZE, size) for size in tried}
+    reads = {size: _reads(model, _POOL_SIZE, size, doubted=doubted) for size in tried}
     saves = reads[today] - min(reads.values())
     if saves <= EQUAL * reads[today]:
         return today
@@ -165,7 +176,7 @@ def _size(model: LruModel, at_most: float) -> float:
         between = size_as_set(window, (less + found) / 2)
         if not less < between < found:
             break
-        if _reads(model, _POOL_SIZE, between) <= enough:
+        if _reads(model, _POOL_SIZE, between, doubted=doubted) <= enough:
             found = between
         else:
             less = between
@@ -217,8 +228,24 @@ def _alternative(model: LruModel, setting: str, table: str) -> Iterator[Alternat
     )
 
 
-def _reads(model: LruModel, setting: str, value: float) -> float:
-    return model.reads(_change(model, setting, value), strained=True).all
+def _reads(model: LruModel, setting: str, value: float, *, doubted: bool = False) -> float:
+    """All pages read per second with a value, at worst."""
+    if not doubted:
+        return model.reads(_change(model, setting, value), strained=True).all
+    return max(each.all for each in _futures(model, setting, value, doubted=True))
+
+
+def _futures(model: LruModel, setting: str, value: float, *, doubted: bool) -> Iterator[Reads]:
+    """The reads to expect with a value, then what may come instead."""
+    changes = _change(model, setting, value)
+    yield model.reads(changes)
+    yield model.reads(changes, strained=True)
+    for rival in model.rivals if doubted else ():
+        yield model.reads(changes, rival=rival)
+
+
+def _all(reads: Reads) -> float:
+    return reads.all
 
 
 def _change(model: LruModel, setting: str, value: float) -> dict[str, float]:

@@ -20,6 +20,7 @@ from advisor.whatif.calibration import Calibration, evidence
 from advisor.whatif.calibrations import Calibrated, Calibrations, Prediction
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.reads import Reads, expected
+from advisor.whatif.rivals import rivals
 from advisor.whatif.tables import MOST_TABLES, is_measured, table_name
 
 log = logging.getLogger(__name__)
@@ -83,13 +84,31 @@ class LruModel:
             raise Unanswerable("model", f"the model takes only the {MOST_TABLES} tables with the most scanned pages")
         raise Unanswerable("model", f"the facts of the scans of {name} are incomplete")
 
-    def predict(self, changes: Mapping[str, float], *, strained: bool = False) -> Prediction:
+    @property
+    def rivals(self) -> tuple[Workload, ...]:
+        """Other workloads that explain the measured reads as well as the fitted one.
+
+        Raises:
+            Unanswerable: The model cannot be calibrated, or time is over.
+        """
+
+        def find() -> tuple[Workload, ...]:
+            today = self.calibration
+            with _answers():
+                return rivals(today.fit, today.pool, today.measured, self._check_time)
+
+        return self._found.rivalled(find)
+
+    def predict(
+        self, changes: Mapping[str, float], *, strained: bool = False, rival: Workload | None = None
+    ) -> Prediction:
         """The prediction for some changes.
 
         Args:
             changes: To settings of the model.
             strained: With scanned tables that have grown, and without the pages that the pool may not be able to give
                 to them (`Calibration.reserved`). What only just fits does not fit then.
+            rival: A workload in place of the fitted one.
 
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
@@ -97,23 +116,27 @@ class LruModel:
 
         def predict() -> Prediction:
             self._check_time()
+            today = self.calibration
+            if rival is not None:
+                today = replace(today, fit=replace(today.fit, workload=rival))
             with _answers():
-                return _predict(self.calibration, changes, strained=strained)
+                return _predict(today, changes, strained=strained)
 
-        return self._found.predicted((tuple(sorted(changes.items())), strained), predict)
+        return self._found.predicted((tuple(sorted(changes.items())), strained, rival), predict)
 
-    def reads(self, changes: Mapping[str, float], *, strained: bool = False) -> Reads:
+    def reads(self, changes: Mapping[str, float], *, strained: bool = False, rival: Workload | None = None) -> Reads:
         """The pages read after some changes, relative to those measured today; without changes these themselves.
 
         Args:
             changes: To settings of the model.
             strained: As in ``predict``.
+            rival: As in ``predict``.
 
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
         today = self.calibration
-        now, then = (self.predict(each, strained=strained).rates for each in ({}, changes))
+        now, then = (self.predict(each, strained=strained, rival=rival).rates for each in ({}, changes))
         per_second = today.fit.workload.scans_per_second
         per_pass = {
             name: expected(measured, now.per_pass[name], then.per_pass[name])

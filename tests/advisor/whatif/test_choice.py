@@ -9,6 +9,9 @@ import pytest
 from advisor.contract.recommendation import Recommendation
 from advisor.facts import ScanFacts, facts
 from advisor.facts.choice import Choice
+from advisor.models.lru.scenario import Pool
+from advisor.models.lru.simulation import simulate
+from advisor.models.lru.workload import Background, Workload, rates, scenario
 from advisor.observe.window import Window
 from advisor.whatif import choice
 from advisor.whatif.choice import ENOUGH, EQUAL, EXACT
@@ -19,7 +22,7 @@ from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.snapshot import Index, Table
-from tests.advisor.building import ROWS, advised, captured, pool, scanned
+from tests.advisor.building import ROWS, advised, captured, pool, scanned, variables
 
 PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
 
@@ -195,6 +198,51 @@ def test_a_choice_for_the_server_counts_all_reads() -> None:
     assert (found.now, found.predicted) == (None, None)
     assert found.read_now == pytest.approx(model.calibration.measured.other, rel=0.01)
     assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
+
+
+def zipf(pages: int, pool_pages: int, skew: float, per_second: float = 4_000.0) -> Window:
+    """Lookups of a skew over a table, with the reads and pages made young that the model has of them."""
+    background = Background(pages, skew, per_second, warm=True)
+    workload = Workload((), pool_pages, (background,))
+    small = Pool(pages=pool_pages)
+    by_model = rates(workload, simulate(scenario(workload, small)).passes)
+    items = Table("shop", "items")
+
+    def at(n: int) -> Any:
+        read = 1_000_000 + round(10 * n * by_model.other)
+        pools = pool(
+            size_pages=pool_pages,
+            database_pages=pool_pages,
+            pages_read=read,
+            made_young=round(10 * n * by_model.made_young),
+            gets=round(10 * n * per_second * 3),
+        )
+        return scanned(
+            10.0 * n,
+            0,
+            0,
+            pools=(pools,),
+            index_sizes=IndexSizes({Index("shop", "items", "PRIMARY"): IndexSize(pages, pages - 40, 8 * pages)}, 0),
+            table_scans={},
+            table_files={items: FileReads(read, read * 16_384, 0.0)},
+            variables=variables(innodb_buffer_pool_size=str(pool_pages * 16_384)),
+        )
+
+    return Window(tuple(at(n) for n in range(4)))
+
+
+@pytest.mark.parametrize(("pool_pages", "skew"), [(1_024, 0.7), (4_096, 0.9)])
+def test_a_larger_pool_promises_the_pessimistic_end_of_what_explains_the_reads(pool_pages: int, skew: float) -> None:
+    """The true skew is among what explains the reads, so that the promise is never better than the truth."""
+    model, _ = model_of(zipf(16_000, pool_pages, skew))
+    truth = Workload((), pool_pages, (Background(16_000, skew, 4_000.0, warm=True),))
+    for times in (2, 4):
+        found = choice.Trial.of(model, POOL, times * pool_pages * 16_384.0, doubted=True)
+        larger = Pool(pages=times * pool_pages)
+        really = rates(truth, simulate(scenario(truth, larger)).passes).other
+        assert found.best.all * 0.95 - 1 <= really <= found.then.all * 1.05 + 1
+        assert found.then.all == found.worst.all
+        assert found.error >= (found.then.all - really) / found.now.all
 
 
 @pytest.mark.parametrize(("available", "size"), [(400, 384 * MIB), (100, None)])
