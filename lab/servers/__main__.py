@@ -15,7 +15,7 @@ def main() -> None:
 
 
 @main.command("start")
-@click.argument("name", type=click.Choice(NAMES))
+@click.argument("name", type=click.Choice((*NAMES, *programs.OWN)))
 @click.option(
     "--option",
     "options",

