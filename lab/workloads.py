@@ -63,7 +63,7 @@ def _make(
     cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
     cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
     cursor.execute(
-        f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL PRIMARY KEY, {columns}"
+        f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}"
         f"filler VARCHAR({room}) CHARACTER SET latin1 NOT NULL"
         + "".join(f", KEY ({key})" for key in indexed)
         + ") ENGINE=InnoDB"

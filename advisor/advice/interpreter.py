@@ -13,7 +13,7 @@ from advisor.advice.slices import slices
 from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
-from advisor.contract.templates import FactValue
+from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
@@ -152,6 +152,9 @@ class Evaluator:
             try:
                 if refusals := self._refusals(rule, values, item):
                     return None, tuple(refusals)
+                if rule.file.blind is not None and rule.blind is not None and rule.blind(values) is True:
+                    reason = " ".join(fill(rule.file.blind.reason, values).split())
+                    return Blind(rule=rule.id, lacks=rule.file.blind.lacks, reason=f"{reason}{_of(item)}"), ()
                 found = recommendation(rule, self._model, values, item)
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from advisor.facts.base import Meaning, metric, ratio, status
-from advisor.facts.io import read_ahead_pages
+from advisor.facts.base import Meaning, metric, ratio
 from advisor.facts.machine import machine
+from advisor.facts.write_reads import NON_UNIQUE, write_reads
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
 from advisor.observe.window import Window, total
 from exporter.collectors.cached_indexes import CACHED_INDEXES
@@ -17,15 +17,12 @@ from exporter.collectors.indexes import INDEXES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_io import TABLE_IO
 from exporter.rows import number
 from exporter.snapshot import Index, Snapshot, Table
 
-_NON_UNIQUE = 0
-"""TYPE of an index whose changes may be buffered: not clustered, unique, full-text or spatial."""
 _FULL = 0.8
 """Share of a leaf page that entries fill: between 0.69 after random inserts and 1.0 in a fresh index."""
-_READS_A_ROW = 2.0
-"""Most pages that a statement reads for a row that it finds by a secondary index: a leaf of each of two indexes."""
 MAX_SIZES = (5.0, 10.0, 15.0, 20.0, 25.0)
 """Values of innodb_change_buffer_max_size: above a quarter of the pool the buffer evicts what it saves (measured)."""
 _SHARE_OF_POOL = 0.5
@@ -94,15 +91,28 @@ class ChangeBufferFacts:
     ] = None
     index_changes_per_second: Annotated[
         float | None,
-        Meaning("Rows inserted and deleted, times the non-unique secondary indexes of a table.", unit="changes/s"),
+        Meaning(
+            "Rows inserted and updated, times the non-unique secondary indexes of their table. At most: an update may "
+            "change none of the indexed columns.",
+            unit="changes/s",
+        ),
     ] = None
-    write_reads_per_second: Annotated[
+    least_write_reads_per_second: Annotated[
         float | None,
         Meaning(
-            "Pages read that these changes explain and that the rows read do not. A lower bound.",
+            "Pages of these indexes that new entries read, at least: the reads of the tables that rows fetched, range "
+            "estimates, deletes and the other indexes do not explain.",
             unit="pages/s",
         ),
     ] = None
+    most_write_reads_per_second: Annotated[
+        float | None,
+        Meaning(
+            "The same at most: one for each entry, and as many as fit into the time that statements spent on writes.",
+            unit="pages/s",
+        ),
+    ] = None
+    write_reads_per_second: Annotated[float | None, Meaning("The middle of the two.", unit="pages/s")] = None
     expected_operations_per_merge: Annotated[
         float | None,
         Meaning(
@@ -138,12 +148,10 @@ class _Indexes:
     """Non-unique secondary indexes.
 
     Attributes:
-        per_table: How many a table has, as a mean over the pages read of the tables.
         leaf_pages, resident: All of them, and what share of them is in the pool.
         entry_bytes: Of an entry, as a mean over the leaf pages.
     """
 
-    per_table: float
     leaf_pages: float
     resident: float | None
     entry_bytes: float | None
@@ -191,19 +199,20 @@ def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
     """Add the written indexes, and the reads that their changes explain."""
     reads = _reads(window)
     indexes = None if reads is None else _indexes(window, reads)
-    inserted, deleted, fetched = (status(window, f"innodb_rows_{each}") for each in ("inserted", "deleted", "read"))
-    if reads is None or indexes is None or inserted is None or deleted is None:
+    if reads is None or indexes is None:
         return found
-    ahead = window.delta(read_ahead_pages) or 0.0
-    read = max(0.0, sum(reads.values()) - ahead)
-    changes = (inserted + deleted) * indexes.per_table
-    missed = None if fetched is None else min(max(0.0, read - _READS_A_ROW * fetched), changes)
+    found = replace(found, written_leaf_pages=indexes.leaf_pages, resident_share=indexes.resident)
+    bounds = [write_reads(window, table) for table in reads]
+    known = [each for each in bounds if each is not None]
+    if len(known) < len(bounds):
+        return found
+    least, most = total(each.least for each in known), total(each.most for each in known)
     return replace(
         found,
-        written_leaf_pages=indexes.leaf_pages,
-        resident_share=indexes.resident,
-        index_changes_per_second=ratio(changes, window.seconds),
-        write_reads_per_second=ratio(missed, window.seconds),
+        index_changes_per_second=ratio(total(each.entries for each in known), window.seconds),
+        least_write_reads_per_second=ratio(least, window.seconds),
+        most_write_reads_per_second=ratio(most, window.seconds),
+        write_reads_per_second=ratio((least + most) / 2.0, window.seconds),
     )
 
 
@@ -271,15 +280,26 @@ def _grown(window: Window) -> float | None:
 
 
 def _reads(window: Window) -> dict[Table, float] | None:
-    """Pages read over the window, by table; only tables with a non-unique secondary index."""
-    indexes, files = window.latest[INDEXES], window.latest[TABLE_FILES]
+    """Pages read over the window, by table: only tables that were written and have a non-unique secondary index."""
+    indexes, files, rows = window.latest[INDEXES], window.latest[TABLE_FILES], window.latest[TABLE_IO]
     if indexes is None or files is None:
         return None
-    indexed = {Table(each.schema, each.table) for each, kind in indexes.items() if kind == _NON_UNIQUE}
-    tables = [table for table in files if table in indexed]
+    indexed = {Table(each.schema, each.table) for each, kind in indexes.items() if kind == NON_UNIQUE}
+    written = (
+        indexed
+        if rows is None
+        else indexed & {Table(index.schema, index.table) for index in rows if _wrote(window, index)}
+    )
+    tables = [table for table in files if table in written]
     reads = {each: window.growth(lambda s: s[TABLE_FILES], each, lambda f: float(f.reads)) for each in tables}
     least = _HARDLY * sum(read or 0.0 for read in reads.values())
     return {table: read for table, read in reads.items() if read and read >= least}
+
+
+def _wrote(window: Window, index: Index) -> bool:
+    """Whether rows were written over the window, or may have been."""
+    grown = window.growth(lambda s: s[TABLE_IO], index, lambda io: float(io.inserted + io.updated + io.deleted))
+    return grown is None or grown > 0.0
 
 
 def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | None:
@@ -291,15 +311,13 @@ def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | 
     sizes = {
         index: size
         for index, size in all_sizes.sizes.items()
-        if indexes.get(index) == _NON_UNIQUE and (reads is None or Table(index.schema, index.table) in reads)
+        if indexes.get(index) == NON_UNIQUE and (reads is None or Table(index.schema, index.table) in reads)
     }
     leaf_pages = total(size.leaf_pages for size in sizes.values())
-    read = total((reads or {}).values())
     resident = None
     if cached is not None:
         resident = min(1.0, total(cached.pages.get(each, 0) for each in sizes) / max(leaf_pages, 1.0))
     return _Indexes(
-        per_table=total((reads or {}).get(Table(each.schema, each.table), 0.0) for each in sizes) / max(read, 1.0),
         leaf_pages=leaf_pages,
         resident=resident,
         entry_bytes=_entry_bytes(window, sizes),

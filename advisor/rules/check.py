@@ -66,6 +66,7 @@ class Rule:
     at_most: Expression | None
     lasting: Expression | None
     trend: Expression | None
+    blind: Expression | None
     evidence: tuple[tuple[EvidenceItem, Expression], ...]
     change: tuple[CheckedChange, ...]
     action: tuple[CheckedAction, ...]
@@ -151,6 +152,7 @@ class _Checker:
             at_most=at_most,
             lasting=lasting,
             trend=trend,
+            blind=self._blind(),
             evidence=tuple(self._evidence(number, item) for number, item in enumerate(file.evidence)),
             change=tuple(self._change(number, item) for number, item in enumerate(file.change)),
             action=tuple(self._action(number, item) for number, item in enumerate(file.action)),
@@ -177,6 +179,13 @@ class _Checker:
         if lasting.until > lasting.share:
             self._refuse(("lasting", "until"), "must not be more than share")
         return self._expression(("lasting", "condition"), lasting.condition, (bool,))
+
+    def _blind(self) -> Expression | None:
+        blind = self._file.blind
+        if blind is None:
+            return None
+        self._check_template(("blind", "reason"), blind.reason)
+        return self._expression(("blind", "if"), blind.only_if, (bool,))
 
     def _evidence(self, number: int, item: EvidenceItem) -> tuple[EvidenceItem, Expression]:
         self._check_template(("evidence", number, "source"), item.source)

@@ -136,6 +136,14 @@ class Lasting(_Shape):
     until: float = Field(0.3, gt=0, le=1)
 
 
+class Undecided(_Shape):
+    """What the sources leave open although ``when`` holds: the rule is then blind, with this reason."""
+
+    only_if: Cel = Field(alias="if")
+    lacks: Text
+    reason: Text
+
+
 class RuleFile(_Shape):
     """A rule file; ``let``, ``when``, ``unless`` and all values are CEL."""
 
@@ -152,6 +160,7 @@ class RuleFile(_Shape):
     lasting: Lasting | None = None
     trend: Cel | None = None
     unless: tuple[Cel, ...] = Field((), strict=False)
+    blind: Undecided | None = None
     summary: Text
     evidence: tuple[EvidenceItem, ...] = Field(strict=False, min_length=1)
     change: tuple[ChangeItem, ...] = Field((), strict=False)

@@ -99,6 +99,8 @@ def _conditions(rule: Rule) -> Iterator[str]:
             f"It must last: `{_line(file.lasting.condition)}` holds in at least {file.lasting.share:.0%} of the slices"
             f" of the window. The finding clears when it holds in less than {file.lasting.until:.0%}."
         )
+    if file.blind is not None:
+        yield f"It is blind, and lacks {file.blind.lacks}, where `{_line(file.blind.only_if)}`."
     if file.choose is not None:
         bound = f", at most `{_line(file.choose.at_most)}`" if file.choose.at_most else ""
         yield (
@@ -117,7 +119,8 @@ def _expressions(rule: Rule) -> list[str]:
     lasting = [file.lasting.condition] if file.lasting else []
     bound = [file.choose.at_most] if file.choose and file.choose.at_most else []
     trend = [file.trend] if file.trend else []
-    return [*file.when, *file.unless, *lasting, *trend, *bound, *file.let.values()]
+    undecided = [file.blind.only_if] if file.blind else []
+    return [*file.when, *file.unless, *lasting, *trend, *undecided, *bound, *file.let.values()]
 
 
 def _evidence(rule: Rule) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.indexes import INDEXES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
+from exporter.collectors.table_io import TABLE_IO
 from lab.captures.checks.base import Numbers, Snapshots, counter_growth, pages_read, require
 
 
@@ -49,6 +52,28 @@ def looked_up(snapshots: Snapshots) -> Numbers:
     inserted = numbers["rows_inserted"]
     require(isinstance(inserted, int) and inserted < 500, f"{inserted} rows were inserted")
     return numbers
+
+
+def mixed(snapshots: Snapshots) -> Numbers:
+    """Insertions and queries read pages of the same table."""
+    numbers = _written(snapshots, rows=500, least=1000)
+    fetched = sum(_rows(snapshots, "fetched"))
+    require(fetched >= 500, f"{fetched} rows were looked up")
+    return numbers | {"rows_looked_up": fetched}
+
+
+def deleted(snapshots: Snapshots) -> Numbers:
+    """Deletions read pages, and nothing is inserted."""
+    numbers = _written(snapshots, rows=0, least=1000)
+    gone = sum(_rows(snapshots, "deleted"))
+    require(gone >= 200, f"{gone} rows were deleted")
+    return numbers | {"rows_deleted": gone}
+
+
+def _rows(snapshots: Snapshots, kind: str) -> list[int]:
+    """Rows fetched or deleted from one snapshot to the next."""
+    counted = [sum(getattr(io, kind) for io in (snapshot[TABLE_IO] or {}).values()) for snapshot in snapshots]
+    return [after - before for before, after in pairwise(counted)]
 
 
 def growing(snapshots: Snapshots) -> Numbers:

@@ -75,6 +75,28 @@ def lookups(server: Server) -> Iterator[Step]:
 
 
 @contextmanager
+def insertion_and_lookups(server: Server) -> Iterator[Step]:
+    """Some 1,000 rows a second are inserted, and rows are looked up by random keys of the same indexes all the time."""
+    make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
+    insert = partial(insert_rows, table=EVENTS, rows=50, indexes=INDEXES, read_back=False, batch=50, seed=None)
+    with Load(server.connect) as load:
+        load.repeat(insert, pause=0.05)
+        load.repeat(look_up_keys, pause=0)
+        time.sleep(1.0)
+        yield nothing
+
+
+@contextmanager
+def deletion(server: Server) -> Iterator[Step]:
+    """Rows are deleted by random primary keys all the time from a table with three random indexes."""
+    make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
+    with Load(server.connect) as load:
+        load.repeat(partial(delete_rows, most=ROWS // 2), pause=0)
+        time.sleep(1.0)
+        yield nothing
+
+
+@contextmanager
 def paced_insertion(server: Server) -> Iterator[Step]:
     """Some 600 rows a second are inserted into a table with three random indexes, from an empty change buffer on."""
     make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
@@ -121,6 +143,13 @@ def look_up_keys(connection: pymysql.Connection[Any], times: int = 200) -> None:
             cursor.fetchall()
 
 
+def delete_rows(connection: pymysql.Connection[Any], most: int, rows: int = 20) -> None:
+    """Delete rows by random primary keys up to ``most``, one a statement."""
+    chooser = random.Random()
+    for _ in range(rows):
+        execute_on(connection, f"DELETE FROM {SCHEMA}.{EVENTS} WHERE id = {chooser.randint(1, most)}")
+
+
 def _inserting(server: Server, *, warm_up: float, read_back: bool) -> Iterator[Step]:
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, ROWS, indexes=INDEXES)
@@ -163,5 +192,7 @@ SCENARIOS = (
     ),
     CaptureScenario("change-buffer-off-unique", {"mysql-9.7": OFF}, insertion_of_unique, change_buffer.read_for_unique),
     CaptureScenario("change-buffer-off-lookups", dict.fromkeys(MYSQL, OFF), lookups, change_buffer.looked_up),
+    CaptureScenario("change-buffer-off-mixed", {"mysql-9.7": OFF}, insertion_and_lookups, change_buffer.mixed),
+    CaptureScenario("change-buffer-off-deletes", {"mysql-9.7": OFF}, deletion, change_buffer.deleted),
     CaptureScenario("change-buffer-growing", {"mysql-9.7": SLOWLY_MERGED}, paced_insertion, change_buffer.growing),
 )

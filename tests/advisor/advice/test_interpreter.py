@@ -60,6 +60,15 @@ def test_a_fact_that_is_not_known_makes_a_rule_blind(make_rule: MakeRule) -> Non
     assert (blind.lacks, blind.reason) == ("ibuf.merges", "ibuf.merges is not known")
 
 
+def test_a_rule_says_what_the_sources_leave_open(make_rule: MakeRule) -> None:
+    reason = "{window.seconds:number} s tell\n  nothing"
+    undecided = {"if": "window.seconds > 5.0", "lacks": "reads by statement", "reason": reason}
+    [blind] = advised(TWO, make_rule(blind=undecided)).blind
+    assert (blind.lacks, blind.reason) == ("reads by statement", "10 s tell nothing")
+    assert verdicts(advised(TWO, make_rule(blind=undecided | {"if": "window.seconds > 50.0"}))) == (["plain"], [])
+    assert verdicts(advised(TWO, make_rule(blind=undecided, when=["1.0 > 2.0"]))) == ([], [])
+
+
 def test_a_let_that_is_not_known_names_the_fact_behind_it(make_rule: MakeRule) -> None:
     check = make_rule(let={"twice": "ibuf.merges * 2.0", "more": "twice + 1.0"}, when=["more > 1.0"])
     assert verdicts(advised(TWO, check)) == ([], [("plain", "ibuf.merges")])

@@ -12,51 +12,48 @@ from advisor.observe.window import Window
 from exporter.collectors.cached_indexes import CachedIndexes
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
+from exporter.collectors.table_io import NO_INDEX, IndexIo
 from exporter.snapshot import Index, Snapshot, Table
 from tests.advisor.building import captured, pool, server, snapshot, variables
 from tests.advisor.facts.capture_facts import facts_of, shown
 
 EVENTS, LOGS = Table("shop", "events"), Table("shop", "logs")
-KEY, UNIQUE = Index("shop", "events", "k1"), Index("shop", "events", "u1")
+KEY = Index("shop", "events", "k1")
 SECONDS = 10.0
 SETTINGS = variables(innodb_change_buffering="none", innodb_change_buffer_max_size="5", innodb_io_capacity="200")
 
 
-def at(seconds: float, *, inserted: int = 0, fetched: int = 0, read: int = 0, **sections: Any) -> Snapshot:
-    """A server with an index of 10,000 leaf pages, none of them in the pool."""
+def at(seconds: float, *, inserted: int = 0, read: int = 0, **sections: Any) -> Snapshot:
+    """A server with an index of 10,000 leaf pages, none of them in the pool. A read took 1 ms, and so did an insert."""
+    written = IndexIo(0, inserted, 0, 0, 0.0, inserted / 1000.0)
     known: dict[str, Any] = {
         "of": server("9.7.4"),
-        "status": {
-            "uptime": 1000.0 + seconds,
-            "innodb_rows_inserted": inserted,
-            "innodb_rows_deleted": 0.0,
-            "innodb_rows_read": fetched,
-            "innodb_buffer_pool_read_ahead_rnd": 0.0,
-        },
+        "status": {"uptime": 1000.0 + seconds, "questions": 10.0 * seconds},
         "variables": SETTINGS,
         "pools": (pool(size_pages=4_000, database_pages=4_000, pages_read=read),),
         "innodb_metrics": dict.fromkeys(
             ("ibuf_merges", "ibuf_merges_insert", "ibuf_merges_delete_mark", "ibuf_merges_delete"), 0
         )
         | {"ibuf_size": 1},
-        "indexes": {KEY: 0, UNIQUE: 2},
+        "indexes": {KEY: 0},
         "index_sizes": IndexSizes(
             {
                 Index("shop", "events", "PRIMARY"): IndexSize(9_000, 9_000, 3_000_000),
                 KEY: IndexSize(11_000, 10_000, None),
-                UNIQUE: IndexSize(11_000, 10_000, None),
             },
             0,
         ),
         "cached_indexes": CachedIndexes({}, 0),
-        "table_files": {EVENTS: FileReads(read, 0, 0.0)},
+        "auto_increments": {EVENTS},
+        "table_files": {EVENTS: FileReads(read, 0, read / 1000.0)},
+        "table_io": {Index("shop", "events", NO_INDEX): written},
     }
     return snapshot(1000.0 + seconds, **(known | sections))
 
 
 def facts(**at_the_end: Any) -> ChangeBufferFacts:
-    beginning = {name: value for name, value in at_the_end.items() if name not in ("inserted", "fetched", "read")}
-    if "table_files" in beginning:
+    beginning = {name: value for name, value in at_the_end.items() if name not in ("inserted", "read")}
+    if beginning.get("table_files"):
         beginning["table_files"] = dict.fromkeys(beginning["table_files"], FileReads(0, 0, 0.0))
     return change_buffer(Window((at(0.0, **beginning), at(SECONDS, **at_the_end))))
 
@@ -70,23 +67,26 @@ def test_reads_for_changes_to_a_non_unique_index_are_reads_of_writes() -> None:
     assert found.expected_reads_per_second < 1_900.0
 
 
-def test_reads_of_writes_are_at_most_the_changes() -> None:
-    assert facts(inserted=1_000, read=19_000).write_reads_per_second == 100.0
-    assert facts(inserted=20_000, read=0).write_reads_per_second in (0.0, None)
-
-
-def test_reads_of_writes_are_reads_that_rows_read_do_not_explain() -> None:
-    assert facts(inserted=20_000, read=19_000, fetched=0).write_reads_per_second == 1_900.0
-    assert facts(inserted=20_000, read=19_000, fetched=5_000).write_reads_per_second == 900.0
-    assert facts(inserted=20_000, read=19_000, fetched=50_000).write_reads_per_second == 0.0
-
-
 @pytest.mark.parametrize("counted", [0, 5_000, 10_000])
 def test_the_drifting_count_of_resident_pages_bounds_nothing(counted: int) -> None:
     found = facts(inserted=20_000, read=19_000, cached_indexes=CachedIndexes({KEY: counted}, 0))
     assert found.resident_share == counted / 10_000
     assert found.write_reads_per_second == 1_900.0
     assert found.expected_reads_per_second == facts(inserted=20_000, read=19_000).expected_reads_per_second
+
+
+def test_tables_that_are_only_read_do_not_count() -> None:
+    other = Index("shop", "logs", "k1")
+    sizes = at(0.0)[INDEX_SIZES]
+    assert sizes is not None
+    more: dict[str, Any] = {
+        "indexes": {KEY: 0, other: 0},
+        "index_sizes": IndexSizes({**sizes.sizes, other: IndexSize(90_000, 90_000, None)}, 0),
+    }
+    files = {EVENTS: FileReads(19_000, 0, 19.0), LOGS: FileReads(50_000, 0, 50.0)}
+    found = facts(inserted=20_000, read=19_000, table_files=files, **more)
+    assert found.written_leaf_pages == 10_000.0
+    assert found.write_reads_per_second == 1_900.0
 
 
 def test_tables_that_are_hardly_read_do_not_count() -> None:
@@ -97,14 +97,19 @@ def test_tables_that_are_hardly_read_do_not_count() -> None:
         "indexes": {KEY: 0, other: 0},
         "index_sizes": IndexSizes({**sizes.sizes, other: IndexSize(90_000, 90_000, None)}, 0),
     }
-    files = {EVENTS: FileReads(19_000, 0, 0.0), LOGS: FileReads(5, 0, 0.0)}
-    found = facts(inserted=20_000, read=19_005, table_files=files, **more)
+    files = {EVENTS: FileReads(19_000, 0, 19.0), LOGS: FileReads(5, 0, 0.0)}
+    rows = {
+        Index("shop", "events", NO_INDEX): IndexIo(0, 20_000, 0, 0, 0.0, 20.0),
+        Index("shop", "logs", NO_INDEX): IndexIo(0, 7, 0, 0, 0.0, 0.1),
+    }
+    found = change_buffer(Window((at(0.0, **more), at(SECONDS, read=19_005, table_files=files, table_io=rows, **more))))
     assert found.written_leaf_pages == 10_000.0
     assert found.index_changes_per_second == 2_000.0
 
 
 def test_missing_sources_give_none() -> None:
-    assert facts(inserted=20_000, read=19_000, indexes=None).write_reads_per_second is None
+    for missing in ("indexes", "table_io", "table_files"):
+        assert facts(inserted=20_000, read=19_000, **{missing: None}).write_reads_per_second is None
     assert facts(inserted=20_000, read=19_000, pools=None).expected_reads_per_second is None
     bare = change_buffer(Window((snapshot(0.0), snapshot(10.0))))
     assert bare == replace(bare, **dict.fromkeys(ChangeBufferFacts.__slots__))

@@ -238,7 +238,7 @@ MISTAKES = {
         "needs: [pools, variables]",
         "needs: [pools, variabels]",
         "variabels]",
-        "needs.1: no section variabels; there are cached_indexes, ",
+        "needs.1: no section variabels; there are auto_increments, ",
     ),
     "unknown list": ("for_each: scans", "for_each: scnas", "scnas", "for_each: no list scnas; there are scans"),
     "unknown flavour": ("[aurora]", "[auror]", "auror]", "applies.not_on.0: Input should be 'percona', 'aurora'"),
@@ -283,6 +283,18 @@ MISTAKES = {
         "lasting: {condition: scan.passes}\nunless:\n",
         "scan.passes}",
         "lasting.condition: this is a number; true or false is needed",
+    ),
+    "an open question that is a number": (
+        "unless:\n",
+        "blind: {if: scan.passes, lacks: x, reason: y}\nunless:\n",
+        "scan.passes,",
+        "blind.if: this is a number; true or false is needed",
+    ),
+    "unknown name in an open question": (
+        "unless:\n",
+        "blind: {if: scan.passes > 1.0, lacks: x, reason: '{scan.tabel}'}\nunless:\n",
+        "'{scan.tabel}'}",
+        "blind.reason: unknown name in {scan.tabel}",
     ),
     "a bound that is a text": (
         "innodb_old_blocks_pct}\nunless",

@@ -21,6 +21,7 @@ WHOLE: dict[str, Any] = {
     "when": ["scan.passes >= 2.0", "share > 0.5 || scan.counts > 9.0"],
     "unless": ["pool.free_pages > 1000.0"],
     "lasting": {"condition": "scan.passes > 0.0", "share": 0.7, "until": 0.2},
+    "blind": {"if": "scan.passes < 3.0", "lacks": "passes", "reason": "too few"},
     "evidence": [{"name": "table_pages", "value": "scan.pages", "unit": "pages", "source": "a|b"}],
     "change": [{"setting": "innodb_old_blocks_pct", "value": 80, "if": "setting.innodb_old_blocks_pct < 80.0"}],
     "action": [
@@ -65,6 +66,7 @@ def test_conditions_are_shown_as_written_and_their_names_explained(make_rule: Ma
     assert "None of these may hold:\n\n- `pool.free_pages > 1000.0`\n" in text
     assert "`scan.passes > 0.0` holds in at least 70% of the slices of the window" in text
     assert "clears when it holds in less than 20%" in text
+    assert "It is blind, and lacks passes, where `scan.passes < 3.0`." in text
     assert "- `share = scan.pages / pool.pages`" in text
     assert "| `scan.passes` | number (scans) | Scans in the window" in text
     assert "| `share`" not in text
