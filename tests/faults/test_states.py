@@ -143,8 +143,8 @@ def test_locks_of_others_delay_no_scrape(
     again.well()
 
 
-WAITING_FOR_ALTER = {"cached_indexes", "indexes"}
-"""MySQL 8.0 and later take a metadata lock on each table whose indexes they list (seen on 9.7.4)."""
+WAITING_FOR_ALTER = {"auto_increments", "cached_indexes", "indexes", "table_formats"}
+"""MySQL 8.0 and later take a metadata lock on each table that these sources list (seen on 9.7.4)."""
 
 
 def _in_background(server: Server, statement: str) -> Callable[[], None]:
