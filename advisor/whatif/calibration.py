@@ -12,7 +12,7 @@ from advisor.observe.window import Window
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
 from advisor.whatif.settings import SETTINGS_OF_MODEL
-from advisor.whatif.tables import kept_share, last_pass, table_name, table_scans, tables_in_model
+from advisor.whatif.tables import kept_share, last_pass, read_by_scans, table_name, table_scans, tables_in_model
 from exporter.collectors.base import KEPT
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
@@ -149,7 +149,7 @@ def evidence(window: Window, known: Facts) -> Evidence:
     parts = [part for name, scan in scans.items() for part in table_scans(name, scan, threads, kept_share(scan))]
     scanned_pages = sum(scan.pages or 0.0 for scan in scans.values())
     scanned = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values())
-    other = max(0.0, pages_read - sum(scan.pages_read or 0.0 for scan in scans.values())) / window.seconds
+    other = max(0.0, pages_read - sum(map(read_by_scans, scans.values()))) / window.seconds
     measured = Measured(
         per_pass={name: last_pass(scan) for name, scan in scans.items()},
         other=other,
@@ -226,7 +226,8 @@ def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -
         return None
     pages: dict[Table, int] = {}
     for index, size in sizes.sizes.items():
-        if f"{index.schema}.{index.table}" not in scans:
+        scan = scans.get(f"{index.schema}.{index.table}")
+        if scan is None or read_by_scans(scan) < _EXPLAINED * (scan.pages_read or 0.0):
             table = Table(index.schema, index.table)
             pages[table] = pages.get(table, 0) + size.pages
     reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads) or 0.0 for table in pages}

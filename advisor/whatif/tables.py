@@ -37,6 +37,11 @@ def tables_in_model(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], l
     return tables, left_out
 
 
+def read_by_scans(scan: ScanFacts) -> float:
+    """Pages that the scans of a table read over the window: what is read of its file beyond that, lookups read."""
+    return min(scan.pages_read or 0.0, (scan.pages or 0.0) * (scan.passes or 0.0))
+
+
 def last_pass(scan: ScanFacts) -> float:
     """Pages read by the last scan of a table, or by a scan on average where the last is not known."""
     last = scan.pages_read_per_pass if scan.pages_read_last_pass is None else scan.pages_read_last_pass
