@@ -20,10 +20,25 @@ from advisor.http.web_settings import WebSettings
 _BACKLOG = 128
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the time between two scrapes, so that Prometheus keeps its connection."""
+_TICKS = 10
+"""Of uvicorn in a second: it renews the header Date at every tenth."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which exits cleanly after a signal instead of raising it again."""
+    """uvicorn, which exits cleanly after a signal instead of raising it again, and wakes up once a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stopping = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Tick once a second, until it stops; uvicorn's own loop ticks ten times, which takes 0.2 % of a core."""
+        seconds = 0
+        while not await self.on_tick(_TICKS * seconds):
+            seconds += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._stopping.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -39,6 +54,7 @@ class _Server(uvicorn.Server):
     def _stop(self) -> None:
         self.force_exit = self.should_exit  # a second signal does not wait for open requests
         self.should_exit = True
+        self._stopping.set()
 
 
 class _Loop(asyncio.SelectorEventLoop):
