@@ -26,6 +26,8 @@ _SLOW = 20
 difference."""
 _FEW = 2
 """Tables: with more of them there are hardly any pauses between scans, so that bursts make no difference."""
+MOST_STEPS = 30_000
+"""Steps of simulations, 1.5 s of a core at most: a search that took more ends with the best fit so far."""
 _REFINED = 2
 _NEAR = 0.02
 """A fit is refined if the best one loses no more less than this: refinement hardly gains as much."""
@@ -74,12 +76,14 @@ class Fit:
     Attributes:
         error: Sum of the deviations of all scans and of the other reads, relative to all reads.
         loss: The error with the weights that decide between equal fits.
+        steps: Steps of the simulations that the fit took (`Simulation.steps`).
     """
 
     workload: Workload
     rates: Rates
     error: float
     loss: float
+    steps: int = 0
 
     def background(self, name: str) -> Background | None:
         """A background by its name: HOT explains the other reads, UNSEEN is the largest set that is never read."""
@@ -97,12 +101,14 @@ class _Case:
 
     Attributes:
         found: The fits so far, by their background at any rate: neighbouring searches meet.
+        steps: Of each simulation so far.
     """
 
     pool: Pool
     measured: Measured
     check_time: Callable[[], None]
     found: dict[Background, Fit] = field(default_factory=dict)
+    steps: list[int] = field(default_factory=list)
 
 
 def fit(workload: Workload, pool: Pool, measured: Measured, check_time: Callable[[], None] = lambda: None) -> Fit:
@@ -119,7 +125,7 @@ def fit(workload: Workload, pool: Pool, measured: Measured, check_time: Callable
     best = _best(_judged(anew, case), [_judged(workload, case)])
     if case.measured.other:
         best = _searched(best, case)
-    return _with_unseen(best, case)
+    return replace(_with_unseen(best, case), steps=sum(case.steps))
 
 
 def judged_again(fitted: Fit, measured: Measured) -> Fit:
@@ -167,7 +173,7 @@ def _with_unseen(best: Fit, case: _Case) -> Fit:
     rate = least - (hot.per_second if hot else 0.0)
     if rate <= _UNSURE * least or not workload.other_pages:
         return best
-    young = simulation.simulate(scenario(workload, case.pool)).resident[OTHER].young
+    young = _simulated(workload, case).resident[OTHER].young
     if case.measured.asked_pages is not None:
         young = min(young, case.measured.asked_pages)
     enough = max(NEGLIGIBLE * _scanned(workload), _ONE, _RARELY * rate) + best.rates.other
@@ -232,11 +238,13 @@ def _with_rate(known: Fit, case: _Case, hot: Background, steps: int) -> Fit:
     any_rate = replace(hot, per_second=0.0)
     if any_rate in case.found:
         return case.found[any_rate]
+    if sum(case.steps) >= MOST_STEPS:
+        return known
     workload = known.workload
     fits: list[Fit] = []
     for _ in range(1 + steps):
-        if fits and _least_loss(hot, case) >= known.loss:
-            break  # however well it explained the reads
+        if fits and (_least_loss(hot, case) >= known.loss or sum(case.steps) >= MOST_STEPS):
+            break  # it loses, however well it explains the reads
         fits.append(_judged(replace(workload, backgrounds=(hot,)), case))
         missed = fits[-1].rates.other / hot.per_second  # share of the accesses
         rate = case.measured.other / missed if missed > _RARELY else 8 * hot.per_second
@@ -249,14 +257,20 @@ def _with_rate(known: Fit, case: _Case, hot: Background, steps: int) -> Fit:
 
 
 def _judged(workload: Workload, case: _Case) -> Fit:
-    case.check_time()
-    passes = simulation.simulate(scenario(workload, case.pool)).passes
+    passes = _simulated(workload, case).passes
     found, before = rates(workload, passes), rates(workload, passes, ago=ROUNDS // 2)
     error = _error(workload, found, case.measured)
     loss = error + _DRIFT_WEIGHT * abs(found.other - before.other) / _reads(workload, case.measured)
     loss += _young_error(workload, found.made_young, case.measured)
     loss += sum(_least_loss(hot, case) for hot in workload.backgrounds)
     return Fit(workload, found, error, loss)
+
+
+def _simulated(workload: Workload, case: _Case) -> simulation.Simulation:
+    case.check_time()
+    simulated = simulation.simulate(scenario(workload, case.pool))
+    case.steps.append(simulated.steps)
+    return simulated
 
 
 def _least_loss(hot: Background, case: _Case) -> float:

@@ -41,6 +41,7 @@ class Instance:
         usual: Pages that a pass reads on average.
         due: Time of the page cleaner's next refill, ms; only where it refills by the clock.
         carried: Share of the pages just read that the midpoint passes during a refill.
+        steps: Events of scans and slices of lookups so far: what the simulation costs.
     """
 
     def __init__(self, pool: Pool, pages: int) -> None:
@@ -51,6 +52,7 @@ class Instance:
         self.counts = Counts()
         self.usual = 0.0
         self.due = 0.0
+        self.steps = 0
         self.area = min(EXTENT, 1 << (max(1, pages // 32) - 1).bit_length())
         self.set(pool)
 

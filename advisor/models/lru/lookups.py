@@ -110,6 +110,7 @@ class Lookups:
     def _slice(self, found: list[float], now: float, lasts: float, part: float) -> list[float]:
         """Do a part of the step around ``now``; return the present pages of each group."""
         at, lru = self.at, self.at.list
+        at.steps += 1
         rates = [each * part for each in self.each]
         asked = [-math.expm1(-rate) for rate in rates]
         kept = [1 - chance for chance in asked]
@@ -216,6 +217,8 @@ class Lookups:
             value, slope, wanted = run.access, run.access_slope, now - at.time_ms
         else:
             value, slope, wanted = run.stamp, run.stamp_slope, at.clock - at.distance
+        if not slope:
+            return float(value <= wanted)
         low, high = sorted((value + slope * run.lo, value + slope * run.hi))
         if high <= wanted:
             return 1.0

@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from advisor.facts import facts
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pool, Settings
 from advisor.models.lru.workload import HOT, UNSEEN, Background, Rates, TableScan, Workload, rates, scenario
-from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
+from advisor.whatif.calibration import calibrate
+from advisor.whatif.errors import Unanswerable
+from advisor.whatif.fit import ACCEPTED_ERROR, MOST_STEPS, Fit, Measured, fit
+from tests.advisor.building import REPOSITORY, captured
 
+CAPTURES = sorted("/".join(path.parts[-3:-1]) for path in (REPOSITORY / "tests/captures").glob("*/*/*.jsonl.gz"))
 PAGES = 8_000
 POOL = Pool(pages=PAGES)
 SCAN = TableScan("shop.orders", 5_000, 20.0, 0.2, "normal")
@@ -122,3 +127,31 @@ def test_reads_without_a_scan_are_fitted() -> None:
     known = fitted(truth, (50.0, 50.0))
     assert known.error < 0.05
     assert known.background(HOT) is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mysql-9.7/change-buffer-small",  # the longest of all captures
+        "mariadb-10.11/write-pressure",
+        "mysql-9.7/repeated-scan",
+        *(pytest.param(each, marks=pytest.mark.long) for each in CAPTURES),
+    ],
+)
+def test_a_fit_ends_by_itself_within_its_steps_and_each_simulation_is_short(name: str) -> None:
+    window = captured(name)
+    try:
+        found = calibrate(window, facts(window))
+    except Unanswerable:
+        return
+    assert 0 < found.fit.steps < MOST_STEPS
+    assert simulation.simulate(scenario(found.fit.workload, found.pool)).steps < MOST_STEPS / 10
+
+
+def test_a_search_that_takes_too_many_steps_ends_with_the_best_fit_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = Workload((SCAN,), PAGES, (Background(9_000, 0.5, 100.0),))
+    whole = fitted(truth)
+    monkeypatch.setattr("advisor.whatif.fit.MOST_STEPS", whole.steps // 4)
+    cut = fitted(truth)
+    assert whole.steps // 4 <= cut.steps < whole.steps // 2
+    assert whole.loss <= cut.loss
