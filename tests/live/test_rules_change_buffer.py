@@ -9,6 +9,8 @@ from lab.measurement import pages_read
 from lab.observation import observed_window, rules
 from lab.proofs import insert_load
 from lab.servers import Server
+from lab.servers.sql import execute, query_number
+from lab.workloads import SCHEMA
 
 WOULD_HELP = "change-buffering-would-help"
 
@@ -27,4 +29,34 @@ def test_buffering_is_not_advised_for_pages_that_queries_read(start_server: Call
     assert pages_read(server) - before > 1_000
     assert not advice.failed
     assert not advice.blind
+    assert not advice.recommendations
+
+
+def test_buffering_is_not_promised_for_ascending_keys_beside_lookups(start_server: Callable[..., Server]) -> None:
+    server = start_server("mysql-9.7", **insert_load.PREPARING, **insert_load.UNBUFFERED)
+    table, rows = f"{SCHEMA}.log", 2**17
+    execute(
+        server,
+        f"CREATE DATABASE {SCHEMA}",
+        f"CREATE TABLE {table} (id INT AUTO_INCREMENT PRIMARY KEY, t INT, f CHAR(100), KEY (t)) CHARACTER SET latin1",
+        f"INSERT INTO {table} (t, f) VALUES (1, 'x')",
+        *(f"INSERT INTO {table} (t, f) SELECT t + {2**n}, f FROM {table}" for n in range(17)),
+        f"ANALYZE TABLE {table}",
+    )
+    server.restart({"innodb-buffer-pool-size": "8M"})
+
+    def append_and_look_up() -> None:
+        last = int(query_number(server, f"SELECT MAX(t) FROM {table}"))
+        with server.connect() as connection, connection.cursor() as cursor:
+            for number in range(400):
+                cursor.execute(f"INSERT INTO {table} (t, f) VALUES ({last + number}, 'x')")
+                for key in (2 * (last + number), 2 * (last + number) + 1):  # spread over the whole table
+                    cursor.execute(f"SELECT f FROM {table} WHERE t = {key * 40_503 % rows}")
+                    cursor.fetchall()
+
+    before = pages_read(server)
+    [rule] = [each for each in rules() if each.id == WOULD_HELP]
+    advice = evaluation.advise([rule], observed_window(server, append_and_look_up, 3), beside=rules())
+    assert pages_read(server) - before > 1_000
+    assert not advice.failed
     assert not advice.recommendations
