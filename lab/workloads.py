@@ -86,6 +86,34 @@ def scan(connection: pymysql.Connection[Any], table: str) -> None:
         cursor.fetchall()
 
 
+def read_in_batches(connection: pymysql.Connection[Any], table: str, rows: int = 1000) -> None:
+    """All rows in the order of the primary key, so many with each statement."""
+    last = 0
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute(f"SELECT id, filler FROM {SCHEMA}.{table} WHERE id > {last} ORDER BY id LIMIT {rows}")
+            found = cursor.fetchall()
+            if not found:
+                return
+            last = int(found[-1][0])
+
+
+def read_ranges(connection: pymysql.Connection[Any], table: str, pages: int, times: int, rows: int = 100) -> None:
+    """Ranges of the primary key that begin at random rows of the first ``pages`` pages."""
+    with connection.cursor() as cursor:
+        for _ in range(times):
+            first = random.randint(1, pages * ROWS_PER_PAGE - rows)
+            cursor.execute(f"SELECT id, filler FROM {SCHEMA}.{table} WHERE id BETWEEN {first} AND {first + rows - 1}")
+            cursor.fetchall()
+
+
+def scan_index(connection: pymysql.Connection[Any], table: str, index: str = "k1") -> None:
+    """A scan of a secondary index that holds all that the statement needs."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT SUM({index}) FROM {SCHEMA}.{table} FORCE INDEX ({index})")
+        cursor.fetchall()
+
+
 def scan_slowly(connection: pymysql.Connection[Any], table: str, pages: int, seconds: float) -> None:
     """A scan as on a slower disk: the server sleeps after every 16 pages, ``seconds`` in total."""
     every = 16

@@ -1,4 +1,4 @@
-"""Tables whose clustered index was scanned as a whole."""
+"""Tables of which an index was scanned as a whole, mostly the clustered one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from advisor.facts.base import Meaning, over_pools, ratio
+from advisor.facts.key_order import read_in_order, rows_in_order
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.rows import number
-from exporter.snapshot import Table
+from exporter.snapshot import Index, Table
 
 _ALONE = 0.75
 """Share of a table: a scan that reads no less of it reads for itself."""
@@ -22,17 +23,28 @@ _MOST_SHARED = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ScanFacts:
-    """A table whose clustered index was scanned as a whole in the window."""
+    """A table of which an index was scanned as a whole in the window: of several, the one with most scanned pages."""
 
     schema: Annotated[str, Meaning("Schema of the table.")]
     table: Annotated[str, Meaning("Name of the table.")]
-    pages: Annotated[float | None, Meaning("Size of the clustered index.", unit="pages")] = None
-    leaf_pages: Annotated[float | None, Meaning("Size of the clustered index's leaf level.", unit="pages")] = None
-    bytes: Annotated[float | None, Meaning("Size of the clustered index on disk.", unit="bytes")] = None
+    what: Annotated[
+        str, Meaning("What was scanned, in words: the table's name, or a secondary index and the table's name.")
+    ] = ""
+    pages: Annotated[float | None, Meaning("Size of the scanned index.", unit="pages")] = None
+    leaf_pages: Annotated[float | None, Meaning("Size of the scanned index's leaf level.", unit="pages")] = None
+    bytes: Annotated[float | None, Meaning("Size of the scanned index on disk.", unit="bytes")] = None
     passes: Annotated[
         float | None, Meaning("Scans in the window; a part of one counts as that part.", unit="scans")
     ] = None
     serial_passes: Annotated[float | None, Meaning("Scans in the window by the row path.", unit="scans")] = None
+    ordered_passes: Annotated[
+        float | None,
+        Meaning(
+            "Scans in the window in the order of the index's key, as by ORDER BY or in batches: its fetched rows, "
+            "less one for each statement, over all rows. Ranges of a large index count as parts of a scan.",
+            unit="scans",
+        ),
+    ] = None
     parallel_passes: Annotated[float | None, Meaning("Scans in the window by parallel readers.", unit="scans")] = None
     counts: Annotated[
         float | None,
@@ -83,60 +95,103 @@ class ScanFacts:
         return {"schema": self.schema, "table": self.table}
 
 
+@dataclass(frozen=True, slots=True)
+class _Passes:
+    """Scans of an index.
+
+    Attributes:
+        full: Of the clustered index without a key.
+        ordered: In the order of its key.
+        counts: By COUNT(*), where these are not among the full ones.
+    """
+
+    full: float = 0.0
+    ordered: float = 0.0
+    counts: float = 0.0
+
+    @property
+    def all(self) -> float:
+        return self.full + self.ordered + self.counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Scanned:
+    """An index with its size, the rows of its table, and whether it was read in the order of its key."""
+
+    index: Index
+    size: IndexSize
+    rows: int | None
+    in_order: bool
+
+    @property
+    def table(self) -> Table:
+        return Table(self.index.schema, self.index.table)
+
+
 def scans(window: Window) -> list[ScanFacts]:
     """Each table with a trace of a full scan in the window, by scanned pages in falling order."""
     sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []
+    in_order = read_in_order(window)
     sized = {Table(index.schema, index.table): size for index, size in sizes.sizes.items() if index.clustered}
-    found = [scan for table, size in sized.items() if (scan := _scan(window, table, size)) is not None]
+    found: dict[Table, ScanFacts] = {}
+    for index, size in sizes.sizes.items():
+        table = Table(index.schema, index.table)
+        if index.clustered or index in in_order:
+            rows = sized[table].rows if table in sized else None
+            scan = _scan(window, _Scanned(index, size, rows, index in in_order))
+            if scan is not None and (table not in found or _scanned_pages(scan) > _scanned_pages(found[table])):
+                found[table] = scan
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
-        found += [
-            ScanFacts(table.schema, table.table)
-            for table in window.latest[TABLE_SCANS] or {}
-            if table not in sized and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0
-        ]
-    return sorted(found, key=lambda scan: -(scan.passes or 0.0) * (scan.pages or 0.0))
+        for table in window.latest[TABLE_SCANS] or {}:
+            if table not in sized and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
+                found[table] = ScanFacts(table.schema, table.table)
+    return sorted(found.values(), key=lambda scan: -_scanned_pages(scan))
 
 
-def _scan(window: Window, table: Table, size: IndexSize) -> ScanFacts | None:
-    """The scans of a table, as far as known; None without scans."""
-    passes = _passes(window, table, size)
+def _scanned_pages(scan: ScanFacts) -> float:
+    return (scan.passes or 0.0) * (scan.pages or 0.0)
+
+
+def _scan(window: Window, scanned: _Scanned) -> ScanFacts | None:
+    """The scans of an index, as far as known; None without scans."""
+    index, table, size = scanned.index, scanned.table, scanned.size
+    what = f"{table.schema}.{table.table}" if index.clustered else f"{index.index} of {table.schema}.{table.table}"
+    passes = _passes(window, scanned)
     if passes is None:
-        return ScanFacts(table.schema, table.table, pages=float(size.pages))
-    fetched, counts = passes
-    total_passes = fetched + counts
-    if not total_passes:
+        return ScanFacts(table.schema, table.table, what, pages=float(size.pages))
+    if not passes.all:
         return None
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
-    parallel = counts if window.latest.server.parallel_read and threads != 1 else 0.0
+    parallel = passes.counts if window.latest.server.parallel_read and threads != 1 else 0.0
     # Nobody counts what parallel readers read that performance_schema does not know.
     counted = not parallel or window.latest.server.has("parallel_readers_instrumented")
-    read, last = (
-        (_pages_from_file(window, table), _last_pass(window, table, size, total_passes)) if counted else (None, None)
-    )
+    read, last = (_pages_from_file(window, table), _last_pass(window, scanned, passes.all)) if counted else (None, None)
     waited = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds) if counted else None
     all_read = window.delta(over_pools("pages_read"))
     return ScanFacts(
         schema=table.schema,
         table=table.table,
+        what=what,
         pages=float(size.pages),
         leaf_pages=float(size.leaf_pages),
         bytes=_bytes(window, table, size),
-        passes=total_passes,
-        serial_passes=total_passes - parallel,
+        passes=passes.all,
+        serial_passes=passes.all - parallel,
+        ordered_passes=passes.ordered,
         parallel_passes=parallel,
-        counts=counts,
-        count_seconds=ratio(window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds), counts),
-        read_seconds=ratio(waited, total_passes),
-        passes_per_hour=ratio(total_passes * 3600.0, window.seconds),
+        counts=passes.counts,
+        count_seconds=ratio(window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds), passes.counts),
+        read_seconds=ratio(waited, passes.all),
+        passes_per_hour=ratio(passes.all * 3600.0, window.seconds),
         pages_read=read,
-        pages_read_per_pass=ratio(read, total_passes),
+        pages_read_per_pass=ratio(read, passes.all),
         pages_read_last_pass=last,
         sharers=_sharers(last, float(size.pages)),
         other_pages_read_per_pass=(
-            None if read is None or all_read is None else max(0.0, all_read - read) / total_passes
+            None if read is None or all_read is None else max(0.0, all_read - read) / passes.all
         ),
     )
 
@@ -153,38 +208,47 @@ def _sharers(pages_read: float | None, pages: float) -> float:
     return pages / pages_read
 
 
-def _last_pass(window: Window, table: Table, size: IndexSize, passes: float) -> float | None:
+def _last_pass(window: Window, scanned: _Scanned, passes: float) -> float | None:
     """Pages read per pass over the shortest part at the window's end that holds a pass of each scan in a reading."""
 
+    def passes_in(part: Window) -> float:
+        found = _passes(part, scanned)
+        return 0.0 if found is None else found.all
+
     def newest(least: float) -> Window:
-        return window.tail(lambda part: sum(_passes(part, table, size) or ()) >= least)
+        return window.tail(lambda part: passes_in(part) >= least)
 
     def per_pass(part: Window) -> float | None:
-        return ratio(_pages_from_file(part, table), sum(_passes(part, table, size) or ()))
+        return ratio(_pages_from_file(part, scanned.table), passes_in(part))
 
     # The half, because the scans may have read the table at first and found it cached later.
-    sharers = _sharers(per_pass(newest(passes / 2)), float(size.pages))
+    sharers = _sharers(per_pass(newest(passes / 2)), float(scanned.size.pages))
     return per_pass(newest(min(sharers, passes)))
 
 
-def _passes(window: Window, table: Table, size: IndexSize) -> tuple[float, float] | None:
-    """Scans of the clustered index by table I/O, and COUNT(*) of it beside these; None where not known."""
+def _passes(window: Window, scanned: _Scanned) -> _Passes | None:
+    """Scans of an index, from table I/O and from COUNT(*); None where not known."""
+    if scanned.rows is None:
+        return None
+    ordered = rows_in_order(window, scanned.index) if scanned.in_order else None
+    in_order = (ratio(ordered, scanned.rows) or 0.0) if ordered else 0.0
+    if not scanned.index.clustered:
+        return _Passes(ordered=in_order)
+    table = scanned.table
     fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
     counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
-    if fetched is None or counts is None or examined is None or size.rows is None:
+    if fetched is None or counts is None or examined is None:
         return None
     if hidden(window.latest[COUNT_STATEMENTS] or {}, table):
         return None
-    if not size.rows:
-        return 0.0, 0.0
+    if not scanned.rows:
+        return _Passes()
     server = window.latest.server
     if server.has("count_star_in_table_io"):
         # Its optimiser treats COUNT(*) as a table scan, so that table I/O counts it, too (seen on 11.8, not on 10.11).
         fetched = max(0.0, fetched - examined)
-    if not _counts_clustered(window, table):
-        counts = 0.0
-    return fetched / size.rows, counts
+    return _Passes(fetched / scanned.rows, in_order, counts if _counts_clustered(window, table) else 0.0)
 
 
 def _counts_clustered(window: Window, table: Table) -> bool:
@@ -216,7 +280,7 @@ def _pages_from_file(window: Window, table: Table) -> float | None:
 
 
 def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
-    """Bytes of the clustered index on disk, by the size of its pages in reads."""
+    """Bytes of an index on disk, by the size of its pages."""
     if size.page_bytes is not None:
         return float(size.pages * size.page_bytes)
     files = (window.latest[TABLE_FILES] or {}).get(table)

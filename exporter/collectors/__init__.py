@@ -25,6 +25,7 @@ COLLECTORS = _collectors(
     "instrumentation",
     "table_scans",
     "table_io",
+    "table_statements",
     "count_statements",
     "data_files",
     "table_files",

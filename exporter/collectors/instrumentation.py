@@ -10,7 +10,8 @@ from exporter.rows import Rows, text
 
 SQL = (
     "SELECT NAME AS name, ENABLED AS enabled, 'setup_instruments' AS setup FROM performance_schema.setup_instruments"
-    " WHERE NAME IN ('wait/io/file/innodb/innodb_data_file', 'wait/io/table/sql/handler', 'statement/sql/select')"
+    " WHERE NAME IN ('wait/io/file/innodb/innodb_data_file', 'wait/io/table/sql/handler',"
+    " 'wait/lock/table/sql/handler', 'statement/sql/select')"
     " UNION ALL SELECT NAME, ENABLED, 'setup_consumers' FROM performance_schema.setup_consumers"
     " WHERE NAME IN ('global_instrumentation', 'statements_digest')"
 )

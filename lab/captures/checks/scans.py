@@ -86,6 +86,16 @@ def shared(snapshots: Snapshots, table: Table, sessions: int) -> Numbers:
     return _passes(snapshots, table) | {"pages_read_per_pass": [round(each / sessions) for each in read]}
 
 
+def read_in_order(snapshots: Snapshots, table: Table) -> Numbers:
+    """Each round reads the table, which the old sublist cannot hold, and most of it by read-ahead."""
+    pages, read = table_pages(snapshots, table), pages_read(snapshots)
+    require(pages > old_target_pages(snapshots[-1]), "the old sublist holds the table")
+    require(min(read) >= MOST * pages, f"rounds read {read} of {pages} pages")
+    ahead = [sum(pool.read_ahead for pool in each[POOLS] or ()) for each in snapshots]
+    require(ahead[-1] - ahead[0] >= 0.5 * sum(read), f"read-ahead brought {ahead[-1] - ahead[0]} of {sum(read)} pages")
+    return _passes(snapshots, table) | {"read_ahead": ahead[-1] - ahead[0]}
+
+
 def exceeds_pool(snapshots: Snapshots, table: Table) -> Numbers:
     """The pool doesn't hold the table, and each pass reads it."""
     pages, read = table_pages(snapshots, table), pages_read(snapshots)

@@ -25,7 +25,16 @@ from lab.captures.scenarios.base import (
     execute_on,
 )
 from lab.servers import Server
-from lab.workloads import SCHEMA, count, look_up, scan
+from lab.workloads import (
+    SCHEMA,
+    count,
+    look_up,
+    make_indexed_table,
+    read_in_batches,
+    read_ranges,
+    scan,
+    scan_index,
+)
 
 SCANNED, OTHER, HOT = "orders", "archive", "items"
 SCANNED_TABLE = Table(SCHEMA, SCANNED)
@@ -98,6 +107,56 @@ def shared_scan_followed(server: Server) -> Iterator[Step]:
             step()
             time.sleep(PASS_SECONDS)
         yield step
+
+
+@contextmanager
+def batches(server: Server) -> Iterator[Step]:
+    """All rows of shop.orders by the primary key, 1,000 with each statement, between two collections.
+
+    In between 300 lookups in shop.items, on 600 pages. Before that the pool was emptied by a restart and filled by a
+    scan of shop.archive.
+    """
+    with emptied(server, {SCANNED: SHARED_PAGES, OTHER: 3000, HOT: 600}) as connection:
+        scan(connection, OTHER)
+
+        def step() -> None:
+            read_in_batches(connection, SCANNED)
+            look_up(connection, HOT, 600, 300)
+
+        step()
+        yield step
+
+
+@contextmanager
+def batches_followed(server: Server) -> Iterator[Step]:
+    """As batches, after SET GLOBAL innodb_old_blocks_pct = 75 and eight rounds."""
+    with batches(server) as step:
+        _set(server, "innodb_old_blocks_pct = 75")
+        for _ in range(8):
+            step()
+            time.sleep(PASS_SECONDS)
+        yield step
+
+
+@contextmanager
+def secondary_scan(server: Server) -> Iterator[Step]:
+    """A scan of shop.orders by its index k1, which holds all that the statement needs, between two collections.
+
+    Before that the pool was emptied by a restart and filled by a scan of shop.archive.
+    """
+    with server.connect() as connection:
+        make_indexed_table(connection, SCANNED, 900_000, indexes=1)
+    with emptied(server, {OTHER: 3000}) as connection:
+        scan(connection, OTHER)
+        yield partial(scan_index, connection, SCANNED)
+
+
+@contextmanager
+def random_ranges(server: Server) -> Iterator[Step]:
+    """Between two collections 300 ranges of 100 rows of shop.items, at random over 5,000 pages; 1,500 before."""
+    with emptied(server, {HOT: 5000}) as connection:
+        read_ranges(connection, HOT, 5000, 1500)
+        yield partial(read_ranges, connection, HOT, 5000, 300)
 
 
 @contextmanager
@@ -255,6 +314,38 @@ SCENARIOS = (
         {"mysql-9.7": FULL_POOL},
         shared_scan_followed,
         partial(scans.fits_pool, table=SCANNED_TABLE),
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "batches",
+        dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-11.8"), FULL_POOL),
+        batches,
+        partial(scans.read_in_order, table=SCANNED_TABLE),
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "batches-followed",
+        {"mysql-9.7": FULL_POOL},
+        batches_followed,
+        partial(scans.fits_pool, table=SCANNED_TABLE),
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "secondary-scan",
+        {"mysql-9.7": FULL_POOL},
+        secondary_scan,
+        scans.lookups_read,
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "random-ranges",
+        {"mysql-9.7": FULL_POOL | {"innodb-buffer-pool-chunk-size": "8M"}},
+        random_ranges,
+        scans.lookups_read,
         collections=6,
         period=PASS_SECONDS,
     ),

@@ -35,6 +35,7 @@ NEEDS_PERFORMANCE_SCHEMA = {
     "ddl",
     "table_scans",
     "table_io",
+    "table_statements",
     "count_statements",
     "data_files",
     "table_files",

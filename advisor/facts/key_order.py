@@ -1,0 +1,88 @@
+"""Indexes that statements read in the order of their keys, page after page, as a full scan does.
+
+``ORDER BY id``, ``WHERE id > …``, a job that goes through a table in batches, and scans of a secondary index fetch rows
+by an index, as lookups do. What tells them apart is that InnoDB reads the next pages ahead, or that a statement fetches
+a large part of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.facts.base import over_pools
+from advisor.observe.window import Window, total
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_io import TABLE_IO
+from exporter.collectors.table_scans import TABLE_SCANS
+from exporter.collectors.table_statements import TABLE_STATEMENTS
+from exporter.snapshot import Index, Table
+
+_AHEAD = 0.5
+"""Share of the pages read that read-ahead brings, at least, where an index is read in order. Seen: 0.69 to 0.97 by
+ORDER BY, ranges and batches on MySQL and MariaDB, and 0 by lookups and by ranges of 100 rows."""
+_LARGE = 0.1
+"""Share of an index's rows: a statement that fetches more reads the index, and does not look up rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An index by which statements fetch more than a row each.
+
+    Attributes:
+        rows: That a statement on the table fetches by this index, on average.
+        share: The same, as a share of all rows.
+        read: Pages read from the table's data file.
+    """
+
+    index: Index
+    rows: float
+    share: float
+    read: float
+
+
+def rows_in_order(window: Window, index: Index) -> float | None:
+    """Rows fetched by an index in the window, less a row for each statement on its table, which may be a lookup's.
+
+    None where it is not known.
+    """
+    rows = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched)
+    statements = window.growth(lambda s: s[TABLE_STATEMENTS], Table(index.schema, index.table), float)
+    return None if rows is None or statements is None else max(0.0, rows - statements)
+
+
+def read_in_order(window: Window) -> frozenset[Index]:
+    """The indexes that were read in the order of their keys."""
+    ahead = window.delta(over_pools("read_ahead"))
+    scanned = window.latest[TABLE_SCANS] or {}
+    found = set()
+    # Read-ahead is counted for the whole server: full scans have their part of it, then the longest reads.
+    left = (ahead or 0.0) - total(_pages_read(window, each) for each in scanned if _is_scanned(window, each))
+    for each in sorted(_candidates(window), key=lambda each: -each.rows):
+        if each.share >= _LARGE or (each.read and left >= _AHEAD * each.read):
+            found.add(each.index)
+            left -= each.read
+    return frozenset(found)
+
+
+def _candidates(window: Window) -> list[_Candidate]:
+    sizes = window.latest[INDEX_SIZES]
+    known = {} if sizes is None else sizes.sizes
+    rows = {Table(index.schema, index.table): size.rows for index, size in known.items() if index.clustered}
+    found = []
+    for index in known:
+        table = Table(index.schema, index.table)
+        in_order, of_table = rows_in_order(window, index), rows.get(table)
+        statements = window.growth(lambda s: s[TABLE_STATEMENTS], table, float)
+        if in_order and of_table and statements:
+            each = in_order / statements
+            found.append(_Candidate(index, each, each / of_table, _pages_read(window, table)))
+    return found
+
+
+def _is_scanned(window: Window, table: Table) -> bool:
+    return bool(window.growth(lambda s: s[TABLE_SCANS], table, float))
+
+
+def _pages_read(window: Window, table: Table) -> float:
+    return window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads) or 0.0
