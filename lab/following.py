@@ -89,6 +89,14 @@ class Following:
         for name, value in self._before.items():
             self._becomes(name, SETTINGS[name].read(value))
 
+    @property
+    def reversible(self) -> bool:
+        """Whether there is anything to roll back: ANALYZE TABLE cannot be."""
+        return any(
+            changes or self._by_hand or any(action.rollback for action in actions)
+            for changes, actions in self._followed
+        )
+
     def _execute(self, *statements: str, into: list[str]) -> None:
         for statement in statements:
             try:

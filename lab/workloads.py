@@ -32,6 +32,27 @@ def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, i
         cursor.fetchall()
 
 
+def make_outgrown_table(connection: pymysql.Connection[Any], table: str, pages: int, *, times: int = 10) -> None:
+    """A table as of ``make_table``, that has grown so many times as large since its statistics were made."""
+    make_table(connection, table, pages // times)
+    have, name = pages // times * ROWS_PER_PAGE, f"{SCHEMA}.{table}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {name} STATS_AUTO_RECALC = 0")
+        cursor.execute(f"ANALYZE TABLE {name}")
+        cursor.fetchall()
+        while have < pages * ROWS_PER_PAGE:
+            more = min(have, pages * ROWS_PER_PAGE - have)
+            cursor.execute(f"INSERT INTO {name} SELECT id + {have}, filler FROM {name} WHERE id <= {more} ORDER BY id")
+            have += more
+
+
+def make_emptied_table(connection: pymysql.Connection[Any], table: str, pages: int, *, times: int = 10) -> None:
+    """A table of so many pages in a file of so many times as many: all other rows were deleted."""
+    make_table(connection, table, pages * times)
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {SCHEMA}.{table} WHERE id > {pages * ROWS_PER_PAGE}")
+
+
 def make_indexed_table(connection: pymysql.Connection[Any], table: str, rows: int, *, indexes: int = 3) -> None:
     """A table of small rows whose non-unique secondary indexes have random keys and little room left.
 

@@ -23,6 +23,7 @@ from advisor.facts.parallel_reads import ParallelReadFacts, parallel_reads
 from advisor.facts.pool import PoolFacts, pool
 from advisor.facts.scans import ScanFacts, scans
 from advisor.facts.server import ServerFacts, server
+from advisor.facts.statistics import StatisticsFacts, statistics
 from advisor.facts.window import WindowFacts
 from advisor.observe.window import Window
 
@@ -64,6 +65,7 @@ LISTS: dict[str, tuple[str, type]] = {
     "scans": ("scan", ScanFacts),
     "counted": ("counted", CountFacts),
     "parallel_reads": ("read", ParallelReadFacts),
+    "statistics": ("statistic", StatisticsFacts),
     "blind_spots": ("blind_spot", BlindSpotFacts),
 }
 """What ``for_each`` may name: the name of one item in expressions, and its class."""
@@ -96,6 +98,7 @@ def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) 
             "scans": scanned,
             "counted": counts(window),
             "parallel_reads": parallel_reads(window, scanned, here),
+            "statistics": statistics(window),
             "blind_spots": blind_spots(window, needed_by or {}),
         },
     )

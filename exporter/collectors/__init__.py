@@ -34,6 +34,7 @@ COLLECTORS = _collectors(
     "cached_indexes",
     "indexes",
     "auto_increments",
+    "file_sizes",
     "ddl",
     "machine",
     "server_time",

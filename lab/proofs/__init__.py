@@ -13,6 +13,7 @@ from lab.proofs import (
     pool,
     readers,
     scans,
+    statistics,
     warmup,
 )
 from lab.proofs.base import CounterProof
@@ -29,6 +30,7 @@ _MODULES = (
     page_cache,
     flushing,
     warmup,
+    statistics,
     blind_spots,
 )
 PROOFS = tuple(proof for module in _MODULES for proof in module.PROOFS)

@@ -181,7 +181,8 @@ class Trial:
             NotShown: A bound is broken.
             AssertionError: The proof lacks a step.
         """
-        if not (self._following.applied and self._silent_after and self._following.taken_back):
+        taken_back = self._following.taken_back or not self._following.reversible
+        if not (self._following.applied and self._silent_after and taken_back):
             raise AssertionError("a proof fires, is followed, falls silent and is taken back")
         record = ProofRecord(
             condition=condition,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.file_sizes import FILE_SIZES
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.pools import POOLS
@@ -94,6 +95,21 @@ def read_in_order(snapshots: Snapshots, table: Table) -> Numbers:
     ahead = [sum(pool.read_ahead for pool in each[POOLS] or ()) for each in snapshots]
     require(ahead[-1] - ahead[0] >= 0.5 * sum(read), f"read-ahead brought {ahead[-1] - ahead[0]} of {sum(read)} pages")
     return _passes(snapshots, table) | {"read_ahead": ahead[-1] - ahead[0]}
+
+
+def outgrown(snapshots: Snapshots, table: Table) -> Numbers:
+    """Each pass reads several times as many pages as the statistics say."""
+    pages, read = table_pages(snapshots, table), pages_read(snapshots)
+    require(min(read) >= 3 * pages, f"passes read {read} of {pages} pages")
+    return {"statistics_pages": pages, "pages_read_per_pass": read}
+
+
+def in_a_large_file(snapshots: Snapshots, table: Table) -> Numbers:
+    """The table's file has several times as many pages as the table."""
+    pages, size = table_pages(snapshots, table), (snapshots[-1][FILE_SIZES] or {}).get(table, 0)
+    page_bytes = int(snapshots[-1].setting("innodb_page_size") or 0)
+    require(size >= 5 * pages * page_bytes, f"{size} bytes for {pages} pages")
+    return {"table_pages": pages, "file_pages": size // page_bytes, "pages_read_per_pass": pages_read(snapshots)}
 
 
 def exceeds_pool(snapshots: Snapshots, table: Table) -> Numbers:

@@ -25,11 +25,14 @@ from lab.captures.scenarios.base import (
     execute_on,
 )
 from lab.servers import Server
+from lab.servers.sql import execute
 from lab.workloads import (
     SCHEMA,
     count,
     look_up,
+    make_emptied_table,
     make_indexed_table,
+    make_outgrown_table,
     read_in_batches,
     read_ranges,
     scan,
@@ -44,6 +47,7 @@ OTHER_PAGES = 9000  # more than the pool
 SMALL_PAGES = 1500  # half the old sublist
 SHARED_PAGES = 2700  # in a pool of 4,095
 SESSIONS = 3
+EMPTIED_PAGES = 400
 PASS_SECONDS = 1.4  # longer than innodb_old_blocks_time, so that a pass could make pages young
 
 # MySQL 9.7 sometimes refills its free list to innodb_lru_scan_depth (1,024 pages) between two passes. From then on
@@ -157,6 +161,36 @@ def random_ranges(server: Server) -> Iterator[Step]:
     with emptied(server, {HOT: 5000}) as connection:
         read_ranges(connection, HOT, 5000, 1500)
         yield partial(read_ranges, connection, HOT, 5000, 300)
+
+
+@contextmanager
+def outdated_statistics(server: Server) -> Iterator[Step]:
+    """As repeated-scan, of a table that has grown tenfold since its statistics were made."""
+    with server.connect() as connection:
+        make_outgrown_table(connection, SCANNED, SHARED_PAGES)
+    with emptied(server, {OTHER: 3000}) as connection:
+        scan(connection, OTHER)
+        scan(connection, SCANNED)
+        yield partial(scan, connection, SCANNED)
+
+
+@contextmanager
+def outdated_statistics_followed(server: Server) -> Iterator[Step]:
+    """As outdated-statistics, after ANALYZE TABLE."""
+    with outdated_statistics(server) as step:
+        execute(server, f"ANALYZE TABLE {SCHEMA}.{SCANNED}")
+        yield step
+
+
+@contextmanager
+def emptied_file(server: Server) -> Iterator[Step]:
+    """As repeated-scan, of a table that has had ten times as many rows; its file is as large as it was."""
+    with server.connect() as connection:
+        make_emptied_table(connection, SCANNED, EMPTIED_PAGES)
+    with emptied(server, {OTHER: 3000}) as connection:
+        execute(server, f"ANALYZE TABLE {SCHEMA}.{SCANNED}")
+        scan(connection, OTHER)
+        yield partial(scan, connection, SCANNED)
 
 
 @contextmanager
@@ -346,6 +380,30 @@ SCENARIOS = (
         {"mysql-9.7": FULL_POOL | {"innodb-buffer-pool-chunk-size": "8M"}},
         random_ranges,
         scans.lookups_read,
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "outdated-statistics",
+        dict.fromkeys(("mysql-9.7", "mariadb-11.8"), FULL_POOL),
+        outdated_statistics,
+        partial(scans.outgrown, table=SCANNED_TABLE),
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "outdated-statistics-followed",
+        {"mysql-9.7": FULL_POOL},
+        outdated_statistics_followed,
+        scans.lookups_read,
+        collections=6,
+        period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "emptied-file",
+        {"mariadb-11.8": FULL_POOL},
+        emptied_file,
+        partial(scans.in_a_large_file, table=SCANNED_TABLE),
         collections=6,
         period=PASS_SECONDS,
     ),

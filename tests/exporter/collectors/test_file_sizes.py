@@ -1,0 +1,36 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from exporter.collectors import file_sizes
+from exporter.collectors.base import Unavailable
+from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import Table
+from lab import workloads
+from lab.servers import Server
+
+
+def test_partitions_are_summed_and_the_servers_own_files_left_out() -> None:
+    rows = [["shop/orders#P#p0", 1_000], ["shop/orders#p#p1", 500], ["mysql/innodb_table_stats", 99]]
+    assert file_sizes.parse([Rows.of(["file_name", "bytes"], rows)]) == {Table("shop", "orders"): 1_500}
+
+
+def test_mysql_before_8_0_has_no_sizes_at_no_cost() -> None:
+    assert isinstance(file_sizes.queries(identify({"version": "5.7.44"})), Unavailable)
+
+
+def test_a_real_servers_file_is_as_large_as_on_its_disk(
+    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+) -> None:
+    variables = dict(ask(watched, "SHOW GLOBAL VARIABLES LIKE 'version%'"))
+    statements = file_sizes.queries(identify(variables))
+    if isinstance(statements, Unavailable):
+        pytest.skip(statements.reason)
+    with watched.connect() as connection:
+        workloads.make_table(connection, "large", 50)
+    found = file_sizes.parse([fetch(watched, statements[0])])
+    size = (watched.datadir / workloads.SCHEMA / "large.ibd").stat().st_size
+    ask(watched, f"DROP TABLE {workloads.SCHEMA}.large")
+    assert found[Table(workloads.SCHEMA, "large")] == size
