@@ -13,6 +13,7 @@ from advisor import memory
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.turns import Turn, Turns
+from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import RuleSet
@@ -23,8 +24,9 @@ log = logging.getLogger(__name__)
 EVALUATION_SECONDS = 10.0
 """Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so. Seen: 0.3, and 15 for
 the largest hot sets."""
-_SHARE, _LARGEST_SHARE = 0.01, 0.1
-"""Part of a core that evaluations take: 1 %, unless a rest would then be longer than LONGEST_REST."""
+_SHARE, _EARLY_SHARE, _LARGEST_SHARE = 0.0025, 0.01, 0.1
+"""Part of a core that the evaluations of a part of the rules take: four times as much in the first RECENT_SECONDS, when
+each snapshot still changes advice; and more, up to a tenth, if a rest would be longer than LONGEST_REST."""
 LONGEST_REST = 60.0
 """Seconds between two evaluations, as long as they take a tenth of a core at most."""
 
@@ -34,9 +36,14 @@ _AFTER_FAILURE = 0.1
 Judge = Callable[[Sequence[Rule], Window, Options], Iterator[Judgement]]
 
 
-def rest_after(seconds: float) -> float:
-    """Seconds without an evaluation after one that took so many seconds of a core."""
-    rest = seconds / _SHARE - seconds
+def rest_after(seconds: float, watched: float) -> float:
+    """Seconds without an evaluation after one that took so many seconds of a core.
+
+    Args:
+        seconds: Of a core.
+        watched: Length of its window, seconds.
+    """
+    rest = seconds / (_SHARE if watched > RECENT_SECONDS else _EARLY_SHARE) - seconds
     return max(min(rest, LONGEST_REST), seconds / _LARGEST_SHARE - seconds)
 
 
@@ -207,7 +214,7 @@ class Rounds:
         await asyncio.to_thread(memory.release if first else memory.trim)
         if part.turn is turn:
             self.failure = failure
-            part.rests_until = self._clock() + rest_after(spent)
+            part.rests_until = self._clock() + rest_after(spent, window.seconds)
             part.done = part.done if failure else window
 
 

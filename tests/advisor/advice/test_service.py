@@ -167,10 +167,11 @@ async def test_what_a_change_of_settings_outdates_is_called_off(bench: Bench) ->
 
 
 async def test_an_evaluation_rests_by_what_it_took() -> None:
-    assert rest_after(0.01) == pytest.approx(0.99)  # 1 % of a core
-    assert rest_after(0.5) == pytest.approx(49.5)
-    assert rest_after(2.0) == LONGEST_REST
-    assert rest_after(10.0) == pytest.approx(90.0)  # a tenth
+    assert rest_after(0.01, 60.0) == pytest.approx(0.99)  # 1 % of a core
+    assert rest_after(0.01, 600.0) == pytest.approx(3.99)
+    assert rest_after(0.5, 60.0) == pytest.approx(49.5)
+    assert rest_after(2.0, 60.0) == rest_after(0.5, 600.0) == LONGEST_REST
+    assert rest_after(10.0, 600.0) == pytest.approx(90.0)  # a tenth
 
 
 async def test_a_snapshot_is_evaluated_once_and_other_windows_are_remembered(bench: Bench) -> None:
