@@ -11,9 +11,9 @@ from advisor.whatif.calibration import Calibration, Evidence, calibration
 from advisor.whatif.fit import Fit, Measured, fit, judged_again, movement
 
 MOVED, RATES_MOVED = 0.05, 0.1
-"""How far evidence may move before the model is fitted again: a share of sizes and periods; of measured rates, the
-error that a fit could gain by it. The last pass of a scan alone varies by 6 % under a steady load (seen beside
-lab.demo)."""
+"""How far evidence may move before the model is fitted again: MOVED is a share of sizes; RATES_MOVED one of periods,
+and for measured reads the error that a fit could gain by it. The last pass of a scan alone varies by 6 % under a steady
+load (seen beside lab.demo)."""
 RESERVED = 0.01
 """Share of the pool that the reserved pages may grow by: a value chosen for fewer of them may be too small."""
 MOST = 8
@@ -139,9 +139,9 @@ def _same_scans(before: Sequence[TableScan], now: Sequence[TableScan]) -> bool:
     return all(
         _identity(was) == _identity(has)
         and abs(was.pages - has.pages) <= MOVED * was.pages
-        and abs(was.period - has.period) <= MOVED * was.period
-        and abs(was.seconds - has.seconds) <= MOVED * was.period
-        and abs(was.kept - has.kept) <= MOVED
+        and abs(was.period - has.period) <= RATES_MOVED * was.period
+        and abs(was.seconds - has.seconds) <= RATES_MOVED * was.period
+        and abs(was.kept - has.kept) <= RATES_MOVED
         for was, has in in_order
     )
 
