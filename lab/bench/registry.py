@@ -1,9 +1,11 @@
 """All figures, in the table's order."""
 
-from lab.bench import catalogue, load, memory, model, peer, pool_size, sharing, whatif
+from lab.bench import advice, catalogue, load, memory, model, peer, pool_size, sharing, whatif
 from lab.bench.figures import Figure
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
-    for figure in (module.FIGURE for module in (peer, pool_size, catalogue, sharing, load, memory, whatif, model))
+    for figure in (
+        module.FIGURE for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, model)
+    )
 }

@@ -104,7 +104,7 @@ def test_growth_compares_the_last_tenth_with_the_middle() -> None:
 
 
 def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
-    assert list(FIGURES) == ["peer", "pool", "catalogue", "sharing", "load", "memory", "whatif", "model"]
+    assert list(FIGURES) == ["peer", "advice", "pool", "catalogue", "sharing", "load", "memory", "whatif", "model"]
     for name, each in FIGURES.items():
         assert each.name == name
         assert any(line.bound for line in each.lines.values()), name
@@ -125,6 +125,7 @@ def test_the_bounds_equal_the_promised_ones() -> None:
         ("peer", "latency"): (None, 0.5, "ratio"),
         ("peer", "cpu"): (None, 1.0, "ratio"),
         ("peer", "server"): (None, 1.0, "ratio"),
+        ("advice", "cpu"): (None, 0.5, "value"),
         ("pool", "latency"): (None, 1.2, "ratio"),
         ("catalogue", "latency"): (None, 3.0, "ratio"),
         ("catalogue", "samples"): (None, 2000, "value"),
