@@ -30,6 +30,8 @@ Every proof keeps these bounds. A predicted effect in pages is within {MOST_OFF:
 advice, reads and time of the same work are at most {MOST_HARM - 1:.0%} worse. For repeated scans and lookups, the best
 time after is compared with the median before, because other work on the machine only adds time.
 
+On loads that no rule was made for, everything that is advised is followed as well: [the gauntlet](#the-gauntlet).
+
 `make lab` runs all proofs. CI runs each rule's proof on one server, MySQL 9.7 or MariaDB 10.11, at every change. This
 page is generated from the records of `make lab`.
 
