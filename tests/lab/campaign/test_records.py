@@ -67,7 +67,7 @@ def test_a_proofs_record_keeps_the_bounds(rule: str) -> None:
     for proof in record.proofs.values():
         proof.check()
         assert proof.applied
-        assert proof.taken_back
+        assert proof.taken_back or all(each.startswith("ANALYZE TABLE") for each in proof.applied)
     assert all(counter.harm > 0.95 for _, counter in record.counters)
 
 
