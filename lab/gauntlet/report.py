@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lab.campaign import records
-from lab.gauntlet.record import LEAST_KEPT, MOST_WORSE, PRICE, WITHIN, Entry, GauntletRecord
+from lab.gauntlet.record import LEAST_KEPT, MOST_WORSE, PRICE, WITHIN, Entry, GauntletRecord, broken
 from lab.gauntlet.workload import SERVERS
 from lab.reports.markdown import ran_on, table
 
@@ -27,7 +27,7 @@ alternative is followed alone under the load, measured, and taken back. Figures 
 
 """
 _TITLES = (
-    *("workload", "server", "rule", "quantity", "before", "promised", "after"),
+    *("workload", "server", "rule", "followed", "quantity", "before", "promised", "after"),
     *("stated error", "within", "all reads", "all writes", "harm", "in vain"),
 )
 _EXPECTED = ("workload", "load", "expected", *SERVERS)
@@ -59,10 +59,16 @@ def section() -> str:
         f"{sum(len(workloads) for workloads in read.values())} runs, {len(rows)} findings and alternatives followed."
         f" {sum(each.within for each in promises)} of {len(promises)} predictions are within their own stated error.\n"
     )
+    found_broken = broken(
+        (f"{name} on {server}", record) for server, workloads in read.items() for name, record in workloads.items()
+    )
+    verdict = "No bound is broken."
+    if found_broken:
+        verdict = "\n".join(["Broken bounds:\n", *(f"- {each}" for each in found_broken)])
     names = dict.fromkeys(name for workloads in read.values() for name in workloads)
     expected = [_expected(name, {server: workloads.get(name) for server, workloads in read.items()}) for name in names]
     return (
-        f"{_HEAD}{summary}\n{table(_TITLES, rows)}\n### The workloads\n\n"
+        f"{_HEAD}{summary}\n{verdict}\n\n{table(_TITLES, rows)}\n### The workloads\n\n"
         f"{table(_EXPECTED, expected)}\n" + "\n\n".join(ran_on(record) for record in found.values()) + "\n"
     )
 
@@ -74,7 +80,6 @@ def line(name: str, record: GauntletRecord) -> Iterator[str]:
     for entry in record.entries:
         cells = zip(_TITLES[2:], _row(name, "", entry)[2:], strict=True)
         yield "  " + " | ".join(f"{title} {cell}" for title, cell in cells if cell)
-        yield f"    {'; '.join(entry.applied)}"
 
 
 def _row(name: str, server: str, entry: Entry) -> list[str]:
@@ -91,7 +96,8 @@ def _row(name: str, server: str, entry: Entry) -> list[str]:
         ]
     vain = "" if promise is None else "yes" if promise.in_vain else "no"
     both = [f"{each.before:,.0f} → {each.after:,.0f}" for each in (entry.read, entry.written)]
-    return [name, server, rule, *cells, *both, "; ".join(entry.harm) or "no", vain]
+    followed = "; ".join(f"`{each.removeprefix('SET GLOBAL ')}`" for each in entry.applied)
+    return [name, server, rule, followed, *cells, *both, "; ".join(entry.harm) or "no", vain]
 
 
 def _expected(name: str, found: dict[str, GauntletRecord | None]) -> list[str]:
