@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from advisor.rules import check
 from tests.advisor.building import RECORDING, REPOSITORY, capture, plain_rule
-from tests.advisor.sidecar import Sidecar, command, environment, write_unlike
+from tests.advisor.sidecar import Sidecar, command, environment, wait_for, write_unlike
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -73,8 +73,9 @@ def spawn() -> Iterator[Spawn]:
 
 @pytest.fixture(scope="module")
 def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    """A sidecar that replays RECORDING."""
+    """A sidecar that replays RECORDING, and has judged it by every rule."""
     sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
+    wait_for(sidecar.judged)
     yield sidecar
     sidecar.kill()
 

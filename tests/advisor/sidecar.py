@@ -144,6 +144,13 @@ class Sidecar:
     def post(self, path: str, **options: Any) -> httpx.Response:
         return httpx.post(self.url + path, timeout=PATIENCE, **{**PLAIN, **options})
 
+    def judged(self) -> bool:
+        """Whether every rule was judged. A rule is blind while its model is fitted for the first time."""
+        response = self.get("/advise")
+        return response.status_code == httpx.codes.OK and "time" not in {
+            each["lacks"] for each in response.json()["blind"]
+        }
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)

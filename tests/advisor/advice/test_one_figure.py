@@ -53,7 +53,8 @@ def test_the_effect_starts_from_what_was_measured(case: tuple[Window, Advice]) -
         assert found.effect.now is not None
         if found.effect.quantity == PER_PASS:
             [scan] = [each for each in known.lists["scans"] if each.subject == found.subject]
-            assert found.effect.now == round(scan.pages_read_last_pass or 0.0)
+            # Lookups read what is read of its file beyond the table (MySQL 5.7: 9,708 pages a pass, 9,065 in it).
+            assert found.effect.now == round(min(scan.pages_read_last_pass or 0.0, scan.pages or 0.0))
         else:
             assert found.effect.now == pytest.approx(known.pool.pages_read_per_second, rel=0.1)
 

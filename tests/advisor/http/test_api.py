@@ -93,7 +93,9 @@ def test_other_methods_are_a_problem_that_lists_the_allowed_ones(replaying: Side
 def test_head_has_the_headers_of_get_and_no_body(replaying: Sidecar, path: str) -> None:
     got, head = replaying.get(path), httpx.head(f"{replaying.url}{path}")
     assert (head.status_code, head.content) == (got.status_code, b"")
-    moving = ("date", "etag", "last-modified")
+    moving = ["date", "etag", "last-modified"]
+    if path == "/advise":
+        moving.append("content-length")  # advice has an age, of 5.1 or 5.123 seconds
     assert {n: v for n, v in head.headers.items() if n not in moving} == {
         n: v for n, v in got.headers.items() if n not in moving
     }

@@ -59,7 +59,7 @@ def test_advice_names_the_table_the_sql_and_the_evidence() -> None:
         f"or          {found.alternatives[0].change.config}: pages read per pass: {found.effect.now:,} -> 0 ",
         "or          innodb_buffer_pool_size = 384 MiB: pages read per pass: ",
         "a63178a321b3b23c",
-        "mysql.innodb_index_stats, size of the clustered index",
+        "mysql.innodb_index_stats, size of the scanned index",
     ):
         assert line in shown
     assert re.search(r"shop\.orders \(\d+\.?\d* MiB\) was scanned \d+ times in \d+ s", shown)
@@ -182,7 +182,7 @@ def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
     assert shown.startswith("# innodb-advisor: mysql 9.7.")
     assert f"## warning: {found.summary}\n\n```sql\n{found.changes[0].apply[0]};\n-- roll back: SET GLOBAL" in shown
     pages = f"{found.evidence[0].value:,} pages"
-    assert f"| table pages | {pages} | mysql.innodb_index_stats, size of the clustered index |" in shown
+    assert f"| table pages | {pages} | mysql.innodb_index_stats, size of the scanned index |" in shown
 
 
 def test_markdown_says_silence_and_blindness() -> None:
