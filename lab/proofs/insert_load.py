@@ -140,6 +140,9 @@ def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation
     """Observe the server under a continuous load of ``rows`` at a time.
 
     The load runs during the collections, too: an idle server merges innodb_io_capacity pages a second.
+
+    Raises:
+        NotShown: No row was committed meanwhile: the machine is too busy.
     """
     with Load(server.connect) as load:
         load.repeat(lambda _: work(server, rows), pause=0)
@@ -148,6 +151,8 @@ def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation
         seen = snapshots(server, partial(time.sleep, 1.0), 5)
         after, span = _counted(server), time.monotonic() - began
         done, size = _last_row(server) - last, buffer_pages(server)
+    if not done:
+        raise NotShown(f"no row was committed in {span:.0f} s")
     pages, merges, operations, redo = [(now - was) / done for now, was in zip(after, before, strict=True)]
     return InsertObservation(seen, RowCost(pages, merges, operations, span * 1000.0 / done, redo), done / span, size)
 
