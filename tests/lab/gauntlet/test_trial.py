@@ -22,7 +22,7 @@ def test_a_workload_without_a_finding_says_what_was_expected() -> None:
         Expectation("A rule should fire.", one_of=("scan-exceeds-old-sublist",)),
         {"lookups": clients.look_up("items", 50, 5)},
         tables={"items": 50},
-        period=0.1,
+        period=0.5,
         warm_up=1,
         watched=3,
         filled=False,
