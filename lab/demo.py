@@ -48,7 +48,7 @@ def main() -> int:
         except (servers.Unavailable, servers.StartError) as error:
             say(f"MySQL 9.7 is unavailable here: {error}")
             return _replay()
-        with server, _load(server):
+        with server, load(server):
             return _watch(server)
     except KeyboardInterrupt:
         say("\nstopped; nothing is left behind")
@@ -63,18 +63,24 @@ def _server() -> servers.Server:
 
 
 @contextlib.contextmanager
-def _load(server: servers.Server) -> Iterator[None]:
-    """Create three tables; then look up one and scan another repeatedly, while the third fills the pool."""
+def load(server: servers.Server, scanned: int = SCANNED_PAGES, hot: int = HOT_PAGES) -> Iterator[None]:
+    """Create three tables; then look up one and scan another repeatedly, while the third fills the pool.
+
+    Args:
+        server: The server.
+        scanned: Leaf pages of the scanned table, and of the one that fills the pool.
+        hot: Leaf pages of the looked-up table.
+    """
     say("making three tables …")
     with server.connect() as connection:
-        for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
+        for table, pages in ((SCANNED, scanned), (HOT, hot), (OTHER, scanned)):
             make_table(connection, table, pages)
     server.restart()  # empties the pool: from now on it holds only the load's pages
     with server.connect() as connection:
         scan(connection, OTHER)
-    with Load(server.connect) as load:
-        load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 200), pause=0.05)
-        load.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_PAUSE)
+    with Load(server.connect) as work:
+        work.repeat(lambda connection: look_up(connection, HOT, hot, 200), pause=0.05)
+        work.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_PAUSE)
         say(f"load: point lookups on {SCHEMA}.{HOT}, and a full scan of {SCHEMA}.{SCANNED} every {SCAN_PAUSE:g} s")
         yield
 

@@ -28,6 +28,7 @@ from lab.experiments import report as experiments
 from lab.gauntlet import report as gauntlet
 from lab.observation import rules
 from lab.proofs import report as proofs
+from lab.steady import report as steady
 from tools import generated
 
 ROOT = Path(__file__).parent.parent
@@ -133,7 +134,7 @@ def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, METRICS, RECOMMENDATIONS, WRITING)}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
-    found[PROOFS] = _MADE_FROM_RECORDS + proofs.page() + gauntlet.section()
+    found[PROOFS] = _MADE_FROM_RECORDS + proofs.page() + gauntlet.section() + steady.section()
     if (measured := bench.document(FIGURES)) is not None:
         found[bench.PAGE] = measured
     found[PAGES / "README.md"] = _index()
