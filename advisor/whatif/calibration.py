@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from advisor.facts import Facts, ScanFacts
+from advisor.facts.base import over_pools
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import UNSEEN, Workload
 from advisor.observe.window import Window
@@ -33,6 +34,12 @@ _GETS_OF_LOOKUP = 3.0
 _SEARCHED = 100
 """Pages from the tail of each instance that a search for a page to evict looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD,
 buf0lru.cc). Only when all of them are dirty does the page cleaner write some, so that many may stay at the tail."""
+
+_ROLLBACK_SEGMENTS, _UNDO_TABLESPACES = 128, 2
+"""The defaults, where the settings do not exist any more."""
+_PAGES_OF_WRITE = 2
+"""Header of a rollback segment, and undo log. Each transaction takes the next segment (trx0trx.cc), so that all of
+them stay young. Seen on MySQL 9.7 under updates: 256 headers and 256 undo pages, most of them in the young sublist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +191,33 @@ def _pool(settings: Mapping[str, float], pages: int, instances: int, server: Ser
 
 
 def _reserved(window: Window, pool: Pool) -> int:
-    """Pages that a scanned table may not get: dirty ones at the tail, and those that the page cleaner keeps free.
+    """Pages of the pool that tables may not get: dirty ones at the tail, undo logs, and those kept free.
 
     Dirty pages at the tail cannot be evicted, so pages of the table are evicted before them (seen on MariaDB 10.5 with
     200 to 500 of 1,530 pages dirty: an old sublist of 774 pages did not hold a table of 737; one of 781 did). What the
     page cleaner keeps free is seen, up to innodb_lru_scan_depth in each instance; MariaDB's is in the model already.
     """
     dirty = sum(min(each.modified_pages, _SEARCHED) for each in window.latest[POOLS] or ())
+    taken = dirty + _undo_pages(window)
     depth = number(window.latest.setting("innodb_lru_scan_depth"))
     if pool.free_high or depth is None:
-        return dirty
+        return taken
     free = max(sum(each.free_pages for each in snapshot[POOLS] or ()) for snapshot in window.snapshots)
-    return dirty + min(free, int(depth) * pool.instances)
+    return taken + min(free, int(depth) * pool.instances)
+
+
+def _undo_pages(window: Window) -> int:
+    """Pages of rollback segments that the rows written while the pool is read anew may use, a transaction each."""
+    read = window.delta(over_pools("pages_read")) or 0.0
+    pages = sum(each.size_pages for each in window.latest[POOLS] or ())
+    written = min(1.0, pages / max(read, 1.0)) * sum(
+        window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted) or 0.0
+        for index in window.latest[TABLE_IO] or ()
+    )
+    segments = number(window.latest.setting("innodb_rollback_segments")) or _ROLLBACK_SEGMENTS
+    if window.latest.server.has("rollback_segments_per_tablespace"):
+        segments *= max(_UNDO_TABLESPACES, number(window.latest.setting("innodb_undo_tablespaces")) or 0.0)
+    return _PAGES_OF_WRITE * int(min(written, segments))
 
 
 def _before(known: Facts, pool: Pool, scanned_pages: float) -> int:

@@ -241,7 +241,7 @@ def _futures(model: LruModel, setting: str, value: float, *, doubted: bool) -> I
     yield model.reads(changes)
     yield model.reads(changes, strained=True)
     for rival in model.rivals if doubted else ():
-        yield model.reads(changes, rival=rival)
+        yield model.reads(changes, strained=True, rival=rival)
 
 
 def _all(reads: Reads) -> float:

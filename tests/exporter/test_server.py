@@ -166,6 +166,7 @@ def test_what_a_server_can_follows_from_its_version(version_text: str, able: set
         ("parallel_readers_instrumented", ["8.0.17", "9.7.4"], ["8.0.14", "8.0.16", "11.8.6-MariaDB"]),
         ("change_buffer_corruption", ["10.5.23-MariaDB", "10.11.18-MariaDB"], ["11.0.2-MariaDB", "8.0.36"]),
         ("count_star_in_table_io", ["11.0.1-MariaDB"], ["10.11.18-MariaDB", "9.7.4"]),
+        ("rollback_segments_per_tablespace", ["8.0.1", "9.7.4"], ["5.7.44", "11.8.6-MariaDB"]),
         ("free_list_kept", ["10.6.0-MariaDB", "11.8.6-MariaDB"], ["10.5.23-MariaDB", "9.7.4"]),
     ],
 )

@@ -9,13 +9,14 @@ import pytest
 from advisor.facts import facts
 from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
-from advisor.whatif.calibration import Calibration, calibrate
+from advisor.whatif.calibration import Calibration, calibrate, evidence
 from advisor.whatif.errors import Unanswerable
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.table_io import IndexIo
-from exporter.snapshot import Index, Outcome, Table
+from exporter.server import Server
+from exporter.snapshot import Index, Outcome, Snapshot, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
 
@@ -197,3 +198,37 @@ def test_a_hot_set_without_reads_is_no_larger_than_the_tables_that_are_asked() -
 
     assert unseen(window(items=50_000, archive=0)) == 1_200
     assert unseen(window(items=50_000, archive=1)) > 9_000
+
+
+@pytest.mark.parametrize(
+    ("of_server", "settings", "rows", "pages"),
+    [
+        (server("9.7.4"), {}, 10, 20),
+        (server("9.7.4"), {}, 5_000, 512),  # seen: 256 headers of rollback segments and 256 undo pages in the pool
+        (server("9.7.4"), {"innodb_rollback_segments": "16"}, 5_000, 64),
+        (server("9.7.4"), {"innodb_undo_tablespaces": "4"}, 5_000, 1_024),
+        (server("11.8.6-MariaDB"), {}, 5_000, 256),
+        (server("9.7.4"), {}, 0, 0),
+    ],
+)
+def test_undo_logs_take_pages_from_the_tables(
+    of_server: Server, settings: dict[str, str], rows: int, pages: int
+) -> None:
+    def at(n: int) -> Snapshot:
+        io = {Index("shop", "orders", "PRIMARY"): IndexIo(0, 0, n * rows, 0, 0.0, 0.0)}
+        known = variables(innodb_lru_scan_depth="0", **settings)
+        return scanned(10.0 * n, n, n * 11_400, of=of_server, table_io=io, variables=known)
+
+    window = Window((at(0), at(1)))
+    assert evidence(window, facts(window)).reserved == pages
+
+
+def test_only_undo_logs_written_while_the_pool_is_read_anew_take_pages() -> None:
+    """Those of four fifths of the rows were evicted where the reads fill the pool five times."""
+
+    def at(n: int) -> Snapshot:
+        io = {Index("shop", "orders", "PRIMARY"): IndexIo(0, 0, n * 100, 0, 0.0, 0.0)}
+        return scanned(10.0 * n, n, n * 16_382 * 5, table_io=io, variables=variables(innodb_lru_scan_depth="0"))
+
+    window = Window((at(0), at(1)))
+    assert evidence(window, facts(window)).reserved == 40
