@@ -11,7 +11,7 @@ from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.fit import ACCEPTED_ERROR
-from advisor.whatif.model import LruModel
+from advisor.whatif.model import GROWTH, LruModel
 from advisor.whatif.reads import Reads
 from advisor.whatif.settings import size_as_set
 
@@ -72,7 +72,11 @@ class Trial:
         """
         found = list(_futures(model, setting, value, doubted=doubted))
         worst, least = max(found, key=_all), min(found, key=_all)
-        return cls(model, setting, value, model.reads({}), worst if doubted else found[0], worst, least)
+        then = worst if doubted else found[0]
+        if doubted and value != model.calibration.settings[setting]:
+            # Strain lets only scanned tables grow: where all tables do, the pool is as much smaller.
+            worst = max(worst, *_futures(model, setting, value / GROWTH, doubted=True), key=_all)
+        return cls(model, setting, value, model.reads({}), then, worst, least)
 
     @property
     def left(self) -> tuple[float, float]:

@@ -264,7 +264,7 @@ def test_a_larger_pool_promises_the_pessimistic_end_of_what_explains_the_reads(p
         larger = Pool(pages=times * pool_pages)
         really = rates(truth, simulate(scenario(truth, larger)).passes).other
         assert found.best.all * 0.95 - 1 <= really <= found.then.all * 1.05 + 1
-        assert found.then.all == found.worst.all
+        assert found.then.all <= found.worst.all
         assert found.error >= (found.then.all - really) / found.now.all
 
 
