@@ -31,6 +31,10 @@ ALWAYS = [replace(each, every=0.0) for each in (*COLLECTORS, METRIC_KINDS)]
 COLLECTIONS = 4
 ATTEMPTS = 4
 """The server's own threads write now and then; the sidecar would write in every attempt."""
+ALONE, SETTLING = 4, 15
+"""Passes without the sidecar that must read alike, and how many there may be until they do."""
+FLAT = 0.02
+"""Share by which passes may differ."""
 
 HARD = {"tmp_table_size": "1024"}
 HARDER = HARD | {"big_tables": "ON"}
@@ -117,11 +121,18 @@ async def test_passes_read_as_many_pages_beside_the_sidecar(start_server: StartS
         workloads.scan(connection, "others")
         for _ in range(3):
             workloads.scan(connection, "scanned")
-        alone = [await _pages_read(connection) for _ in range(3)]
+        alone: list[int] = []
+        # The server writes pages for some seconds after its start, and each write moves the midpoint once.
+        while len(alone) < SETTLING and not _alike(alone[-ALONE:]):
+            alone.append(await _pages_read(connection))
         beside = [await _pages_read(connection, sampler) for _ in range(8)]
-    assert min(alone) > 3500
-    assert max(alone) - min(alone) <= 0.02 * max(alone)
-    assert max(abs(each - alone[-1]) for each in beside) <= 0.02 * alone[-1]
+    assert _alike(alone[-ALONE:])
+    assert min(alone[-ALONE:]) > 3000
+    assert max(abs(each - alone[-1]) for each in beside) <= FLAT * alone[-1]
+
+
+def _alike(passes: list[int]) -> bool:
+    return len(passes) == ALONE and max(passes) - min(passes) <= FLAT * max(passes)
 
 
 async def _pages_read(connection: "pymysql.Connection[Any]", sampler: Sampler | None = None) -> int:
