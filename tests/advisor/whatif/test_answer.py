@@ -119,10 +119,9 @@ def test_several_changes_go_together() -> None:
 
 
 def test_a_server_without_scans_has_an_answer_too() -> None:
-    found = asked("mysql-9.7/idle", innodb_old_blocks_pct=60)
+    found = asked("mysql-5.6/idle", innodb_old_blocks_pct=60)
     assert found.tables == ()
-    assert found.pages_read_per_second.now == found.pages_read_per_second.then
-    assert found.pages_read_per_second.now * found.watched_seconds < 20  # the sidecar's first look at the dictionary
+    assert found.pages_read_per_second.now == found.pages_read_per_second.then < 1
     assert found.error < 0.15
 
 

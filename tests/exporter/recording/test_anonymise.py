@@ -34,6 +34,7 @@ SERVERS_OWN = {
     "information_schema",
     "performance_schema",
     "",
+    "...",  # for a name that is too long for a digest
     "PRIMARY",
     "FTS_DOC_ID",
     "FTS_DOC_ID_INDEX",
@@ -79,6 +80,12 @@ class Translation:
             for (key, item), (other_key, other) in zip(plain.items(), anonymous.items(), strict=True):
                 self.name(key, other_key, where)
                 self.same(item, other, f"{where}[{key}]")
+        elif isinstance(plain, Table):
+            self.name(plain, anonymous, where)
+        elif isinstance(plain, frozenset):
+            assert len(plain) == len(anonymous), where
+            assert not plain & anonymous, where
+            assert {self.translated(table) for table in plain} - {None} <= anonymous, where
         elif is_dataclass(plain):
             assert type(plain) is type(anonymous), where
             for field in fields(plain):
@@ -99,6 +106,11 @@ class Translation:
             return
         for field in fields(plain):
             self.note(field.name, getattr(plain, field.name), getattr(anonymous, field.name), where)
+
+    def translated(self, table: Table) -> Table | None:
+        """The table under its pseudonyms; None for one that no section before had."""
+        schema, name = self.named.get(f"schema {table.schema}"), self.named.get(f"table {table.table}")
+        return None if schema is None or name is None else Table(schema, name)
 
     def note(self, kind: str, name: str, pseudonym: str, where: str) -> None:
         assert PSEUDONYM.fullmatch(pseudonym) or name == pseudonym, (where, name, pseudonym)
