@@ -22,8 +22,7 @@ from advisor.whatif.calibrations import Calibrations
 log = logging.getLogger(__name__)
 
 EVALUATION_SECONDS = 10.0
-"""Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so. Seen: 0.3, and 15 for
-the largest hot sets."""
+"""Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so."""
 _SHARE, _EARLY_SHARE, _LARGEST_SHARE = 0.0025, 0.01, 0.1
 """Part of a core that the evaluations of a part of the rules take: four times as much in the first RECENT_SECONDS, when
 each snapshot still changes advice; and more, up to a tenth, if a rest would be longer than LONGEST_REST."""

@@ -57,7 +57,7 @@ def labels(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> froz
 
 def _both(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     left, right = labels(tree["lhs"], known), labels(tree["rhs"], known)
-    if "numberLiteral" in (tree["lhs"]["type"], tree["rhs"]["type"]):
+    if tree["matching"] is None:  # one side is a scalar
         return left | right
     matching = tree["matching"]
     if matching["on"]:
