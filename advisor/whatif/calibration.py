@@ -15,6 +15,7 @@ from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
 from advisor.whatif.settings import SETTINGS_OF_MODEL
 from advisor.whatif.tables import kept_share, last_pass, read_by_scans, table_name, table_scans, tables_in_model
 from exporter.collectors.base import KEPT
+from exporter.collectors.file_sizes import FILE_SIZES
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
@@ -31,6 +32,9 @@ _GETS_OF_SCAN = 2.0, 3.0
 """Gets of a scan per page: the usual number and the largest (seen: 1.0 to 2.9)."""
 _GETS_OF_LOOKUP = 3.0
 """Root, branch and leaf."""
+_SPLIT = 2
+"""Factor that random insertions into full indexes grow them by, before a tenth of the rows has changed and statistics
+are made anew: each page is split once. The rest of a larger file is free."""
 _SEARCHED = 100
 """Pages from the tail of each instance that a search for a page to evict looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD,
 buf0lru.cc). Only when all of them are dirty does the page cleaner write some, so that many may stay at the tail."""
@@ -242,7 +246,10 @@ def _accesses(known: Facts, scanned: float, other: float) -> tuple[float, float]
 
 
 def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -> int | None:
-    """Pages that the other reads may fall on: of the tables whose files were read, or of all tables where unknown."""
+    """Pages that the other reads may fall on: of the tables whose files were read, or of all tables where unknown.
+
+    Statistics lag behind a table that is written, and its data file does not.
+    """
     sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return None
@@ -252,10 +259,29 @@ def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -
         if scan is None or read_by_scans(scan) < _EXPLAINED * (scan.pages_read or 0.0):
             table = Table(index.schema, index.table)
             pages[table] = pages.get(table, 0) + size.pages
+    pages = {table: _grown(window, table, count) for table, count in pages.items()}
     reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads) or 0.0 for table in pages}
     if sum(reads.values()) >= _EXPLAINED * other * window.seconds:
         return sum(pages[table] for table, count in reads.items() if count)
     return sum(pages.values()) + sizes.other_pages
+
+
+def _grown(window: Window, table: Table, pages: int) -> int:
+    """The most pages that a table of so many pages by its statistics may have by now."""
+    file = (window.latest[FILE_SIZES] or {}).get(table)
+    page_bytes = number(window.latest.setting("innodb_page_size"))
+    if file is None or page_bytes is None or not _written(window, table):
+        return pages
+    return max(pages, min(round(file / page_bytes), _SPLIT * pages))
+
+
+def _written(window: Window, table: Table) -> bool:
+    """Whether rows of the table were written over the window."""
+    return any(
+        window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted)
+        for index in window.latest[TABLE_IO] or ()
+        if (index.schema, index.table) == (table.schema, table.table)
+    )
 
 
 def _asked_pages(window: Window) -> int | None:

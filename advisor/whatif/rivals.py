@@ -17,6 +17,8 @@ from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured
 
 _FEWER = 0.75
 """Accesses may be fewer than estimated: an access to a large index takes four gets and not three."""
+_MORE = 1.5
+"""The same the other way round: an access to a small index takes two gets."""
 _HALVINGS = 6
 _STEEPEST = 1.5
 _YOUNG = 3.0
@@ -41,7 +43,7 @@ def rivals(fitted: Fit, pool: Pool, measured: Measured, check_time: Callable[[],
     search = _Search(fitted.workload, pool, measured, check_time)
     largest, accesses = max(measured.other_pages, hot.pages), max(measured.accesses[0], measured.other)
     found = (
-        search.even(replace(hot, per_second=accesses), largest),
+        search.even(replace(hot, per_second=_MORE * accesses), largest),
         search.long_tail(replace(hot, pages=largest, per_second=max(_FEWER * accesses, measured.other))),
     )
     return tuple(each for each in found if search.explains(each))

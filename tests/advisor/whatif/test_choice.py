@@ -205,7 +205,16 @@ def test_a_choice_for_the_server_counts_all_reads() -> None:
     assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
 
 
-def zipf(pages: int, pool_pages: int, skew: float, per_second: float = 4_000.0, updated: int = 0) -> Window:
+def zipf(
+    pages: int,
+    pool_pages: int,
+    skew: float,
+    per_second: float = 4_000.0,
+    updated: int = 0,
+    *,
+    gets: int = 3,
+    reserved: int = 0,
+) -> Window:
     """Lookups of a skew over a table, with the reads and pages made young that the model has of them.
 
     Args:
@@ -214,6 +223,8 @@ def zipf(pages: int, pool_pages: int, skew: float, per_second: float = 4_000.0, 
         skew: Of the lookups.
         per_second: Lookups.
         updated: Rows in ten seconds.
+        gets: Of a lookup.
+        reserved: Pages of the table beside those that are looked up.
     """
     background = Background(pages, skew, per_second, warm=True)
     workload = Workload((), pool_pages, (background,))
@@ -228,14 +239,16 @@ def zipf(pages: int, pool_pages: int, skew: float, per_second: float = 4_000.0, 
             database_pages=pool_pages,
             pages_read=read,
             made_young=round(10 * n * by_model.made_young),
-            gets=round(10 * n * per_second * 3),
+            gets=round(10 * n * per_second * gets),
         )
         return scanned(
             10.0 * n,
             0,
             0,
             pools=(pools,),
-            index_sizes=IndexSizes({Index("shop", "items", "PRIMARY"): IndexSize(pages, pages - 40, 8 * pages)}, 0),
+            index_sizes=IndexSizes(
+                {Index("shop", "items", "PRIMARY"): IndexSize(pages + reserved, pages - 40, 8 * pages)}, 0
+            ),
             table_scans={},
             table_files={items: FileReads(read, read * 16_384, 0.0)},
             table_io={Index("shop", "items", "PRIMARY"): IndexIo(0, 0, n * updated, 0, 0.0, 0.0)},
@@ -266,6 +279,14 @@ def test_a_larger_pool_promises_the_pessimistic_end_of_what_explains_the_reads(p
         assert found.best.all * 0.95 - 1 <= really <= found.then.all * 1.05 + 1
         assert found.then.all <= found.worst.all
         assert found.error >= (found.then.all - really) / found.now.all
+
+
+def test_the_error_reaches_to_lookups_of_two_gets_in_pages_that_the_pool_holds() -> None:
+    """On MySQL 9.7, lookups in 24 small tables of 3,120 pages, 3,864 with reserved ones, read 3 a round in 56 MiB."""
+    window = zipf(3_120, 2_048, 0.0, gets=2, reserved=744)
+    found = choice.Trial.of(LruModel(window, facts(window)), POOL, 3_584 * 16_384.0, doubted=True)
+    assert found.best.all < 1.0 < found.then.all
+    assert found.error >= found.then.all / found.now.all
 
 
 def test_a_pool_that_holds_the_tables_but_not_their_undo_logs_is_not_enough() -> None:
