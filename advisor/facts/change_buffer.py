@@ -113,6 +113,17 @@ class ChangeBufferFacts:
         ),
     ] = None
     write_reads_per_second: Annotated[float | None, Meaning("The middle of the two.", unit="pages/s")] = None
+    most_entry_reads_per_second: Annotated[
+        float | None,
+        Meaning(
+            "Pages of these indexes that inserts and updates read, at most: for new entries, and for the old ones of "
+            "updated rows.",
+            unit="pages/s",
+        ),
+    ] = None
+    entry_reads_per_second: Annotated[
+        float | None, Meaning("The middle of the least and the most of these.", unit="pages/s")
+    ] = None
     expected_operations_per_merge: Annotated[
         float | None,
         Meaning(
@@ -207,12 +218,15 @@ def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
     if len(known) < len(bounds):
         return found
     least, most = total(each.least for each in known), total(each.most for each in known)
+    least_in_all, most_in_all = total(each.least_in_all for each in known), total(each.most_in_all for each in known)
     return replace(
         found,
         index_changes_per_second=ratio(total(each.entries for each in known), window.seconds),
         least_write_reads_per_second=ratio(least, window.seconds),
         most_write_reads_per_second=ratio(most, window.seconds),
         write_reads_per_second=ratio((least + most) / 2.0, window.seconds),
+        most_entry_reads_per_second=ratio(most_in_all, window.seconds),
+        entry_reads_per_second=ratio((least_in_all + most_in_all) / 2.0, window.seconds),
     )
 
 

@@ -47,11 +47,14 @@ class WriteReads:
     Attributes:
         entries: Rows inserted and updated, times the non-unique secondary indexes.
         least, most: Pages of these indexes that new entries read.
+        least_in_all, most_in_all: The same with the old entries of updated rows, which the buffer may save too.
     """
 
     entries: float
     least: float
     most: float
+    least_in_all: float
+    most_in_all: float
 
 
 def write_reads(window: Window, table: Table) -> WriteReads | None:
@@ -74,7 +77,8 @@ def write_reads(window: Window, table: Table) -> WriteReads | None:
 
     written = min(read, in_time(spent))
     by_inserts = min(written, buffered * inserted)
-    most = by_inserts + min((written - by_inserts) / (_UPDATED - 1), buffered * updated)
+    new_of_updates = min((written - by_inserts) / (_UPDATED - 1), buffered * updated)
+    most, most_in_all = by_inserts + new_of_updates, by_inserts + (_UPDATED - 1) * new_of_updates
     numbered = table in (window.latest[AUTO_INCREMENTS] or ())
     own = inserted * (sum(1 for kind in of_table if kind & _UNIQUE) + (0 if numbered else 1))
     by_queries = total(
@@ -83,7 +87,13 @@ def write_reads(window: Window, table: Table) -> WriteReads | None:
     by_writes = max(0.0, read - by_queries - own - _DELETED * buffered * deleted)
     by_updates = min(by_writes, _UPDATED * buffered * updated)
     least = by_writes - by_updates + by_updates / _UPDATED
-    return WriteReads(entries=buffered * (inserted + updated), least=min(least, most), most=most)
+    return WriteReads(
+        entries=buffered * (inserted + updated),
+        least=min(least, most),
+        most=most,
+        least_in_all=min(by_writes, most_in_all),
+        most_in_all=most_in_all,
+    )
 
 
 def _fetched(window: Window, index: Index, rows: float, in_time: float, questions: float) -> float:

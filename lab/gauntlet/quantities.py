@@ -54,7 +54,7 @@ NOT_RATES = {
 MEASURED = {
     "pages read per pass",
     "pages read per second",
-    "secondary-index pages read per second for new entries",
+    "secondary-index pages read per second by inserts and updates",
     "pages read by the same work",
     "change buffer merges per second",
 }
@@ -79,7 +79,7 @@ def quantity(found: Recommendation, effect: Effect, rounds: int) -> Quantity | N
             table = f"{found.subject['schema']}/{found.subject['table']}"
             passes = next(float(evidence[name]) for name in PASSES if name in evidence)
             return Quantity(lambda round_: round_.tables.get(table, 0.0), passes / rounds)
-        case "pages read per second" | "secondary-index pages read per second for new entries":
+        case "pages read per second" | "secondary-index pages read per second by inserts and updates":
             return Quantity(read, seconds)
         case "pages read by the same work":
             return Quantity(read, 1.0 / rounds)

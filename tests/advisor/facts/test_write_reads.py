@@ -58,7 +58,7 @@ def least_and_most(read: int, rows: dict[Index, IndexIo], **others: Any) -> tupl
 
 def test_inserts_alone_made_all_reads() -> None:
     found = bounds(900, io(none=inserts(1_000, 2.0)))
-    assert found == WriteReads(entries=1_000.0, least=900.0, most=900.0)
+    assert found == WriteReads(entries=1_000.0, least=900.0, most=900.0, least_in_all=900.0, most_in_all=900.0)
 
 
 def test_an_entry_reads_one_page_at_most() -> None:
@@ -105,13 +105,19 @@ def test_few_statements_estimated_few_ranges() -> None:
 
 def test_deletes_have_no_new_entries() -> None:
     rows = io(PRIMARY=IndexIo(1_000, 0, 0, 1_000, 1.0, 3.0))
-    assert bounds(3_000, rows) == WriteReads(entries=0.0, least=0.0, most=0.0)
+    assert bounds(3_000, rows) == WriteReads(entries=0.0, least=0.0, most=0.0, least_in_all=0.0, most_in_all=0.0)
 
 
 def test_half_to_a_third_of_an_updates_reads_are_of_the_new_entry() -> None:
     rows = io(PRIMARY=IndexIo(1_000, 0, 1_000, 0, 1.0, 5.0))
     assert least_and_most(2_800, rows) == (600.0, 1_000.0)
     assert least_and_most(2_200, rows) == (400.0, 1_000.0)
+
+
+def test_old_entries_of_updated_rows_are_read_as_well() -> None:
+    found = bounds(2_800, io(PRIMARY=IndexIo(1_000, 0, 1_000, 0, 1.0, 5.0)))
+    assert found is not None
+    assert (found.least_in_all, found.most_in_all) == (1_800.0, 2_000.0)
 
 
 @pytest.mark.parametrize("section", ["indexes", "table_files", "table_io"])
