@@ -259,29 +259,27 @@ def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -
         if scan is None or read_by_scans(scan) < _EXPLAINED * (scan.pages_read or 0.0):
             table = Table(index.schema, index.table)
             pages[table] = pages.get(table, 0) + size.pages
-    pages = {table: _grown(window, table, count) for table, count in pages.items()}
+    pages |= _grown(window, pages)
     reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads) or 0.0 for table in pages}
     if sum(reads.values()) >= _EXPLAINED * other * window.seconds:
         return sum(pages[table] for table, count in reads.items() if count)
     return sum(pages.values()) + sizes.other_pages
 
 
-def _grown(window: Window, table: Table, pages: int) -> int:
-    """The most pages that a table of so many pages by its statistics may have by now."""
-    file = (window.latest[FILE_SIZES] or {}).get(table)
-    page_bytes = number(window.latest.setting("innodb_page_size"))
-    if file is None or page_bytes is None or not _written(window, table):
-        return pages
-    return max(pages, min(round(file / page_bytes), _SPLIT * pages))
-
-
-def _written(window: Window, table: Table) -> bool:
-    """Whether rows of the table were written over the window."""
-    return any(
-        window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted)
+def _grown(window: Window, pages: Mapping[Table, int]) -> dict[Table, int]:
+    """The most pages that each written table may have by now, where its file tells; ``pages`` by the statistics."""
+    files, page_bytes = window.latest[FILE_SIZES], number(window.latest.setting("innodb_page_size"))
+    if files is None or page_bytes is None:
+        return {}
+    written = {
+        Table(index.schema, index.table)
         for index in window.latest[TABLE_IO] or ()
-        if (index.schema, index.table) == (table.schema, table.table)
-    )
+        if window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted)
+    }
+    return {
+        table: max(pages[table], min(round(files[table] / page_bytes), _SPLIT * pages[table]))
+        for table in written & pages.keys() & files.keys()
+    }
 
 
 def _asked_pages(window: Window) -> int | None:
