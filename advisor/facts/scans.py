@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +16,9 @@ from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.rows import number
 from exporter.snapshot import Index, Table
 
+_AS_OFTEN = 0.5
+"""Share of the passes over an index: other indexes of its table with so many are one scan with it. One file holds them
+all, and nobody tells whose pages were read from it."""
 _ALONE = 0.75
 """Share of a table: a scan that reads no less of it reads for itself."""
 _MOST_SHARED = 10.0
@@ -23,16 +27,20 @@ _MOST_SHARED = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ScanFacts:
-    """A table of which an index was scanned as a whole in the window: of several, the one with most scanned pages."""
+    """A table of which indexes were scanned as a whole in the window.
+
+    Indexes that are scanned about as often as the one with the most scanned pages are one scan with it, as large as
+    all of them. Others do not count.
+    """
 
     schema: Annotated[str, Meaning("Schema of the table.")]
     table: Annotated[str, Meaning("Name of the table.")]
     what: Annotated[
-        str, Meaning("What was scanned, in words: the table's name, or a secondary index and the table's name.")
+        str, Meaning("What was scanned, in words: the table's name, or secondary indexes and the table's name.")
     ] = ""
-    pages: Annotated[float | None, Meaning("Size of the scanned index.", unit="pages")] = None
-    leaf_pages: Annotated[float | None, Meaning("Size of the scanned index's leaf level.", unit="pages")] = None
-    bytes: Annotated[float | None, Meaning("Size of the scanned index on disk.", unit="bytes")] = None
+    pages: Annotated[float | None, Meaning("Size of the scanned indexes.", unit="pages")] = None
+    leaf_pages: Annotated[float | None, Meaning("Size of the scanned indexes' leaf levels.", unit="pages")] = None
+    bytes: Annotated[float | None, Meaning("Size of the scanned indexes on disk.", unit="bytes")] = None
     passes: Annotated[
         float | None, Meaning("Scans in the window; a part of one counts as that part.", unit="scans")
     ] = None
@@ -97,7 +105,7 @@ class ScanFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Passes:
-    """Scans of an index.
+    """Scans of an index, or of several that are one scan.
 
     Attributes:
         full: Of the clustered index without a key.
@@ -123,9 +131,42 @@ class _Scanned:
     rows: int | None
     in_order: bool
 
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Indexes of a table that are one scan."""
+
+    parts: tuple[_Scanned, ...]
+
     @property
     def table(self) -> Table:
-        return Table(self.index.schema, self.index.table)
+        return _table(self.parts[0].index)
+
+    @property
+    def pages(self) -> float:
+        return float(sum(each.size.pages for each in self.parts))
+
+    @property
+    def what(self) -> str:
+        """The table's name for its clustered index, and the names of the others."""
+        secondary = " and ".join(each.index.index for each in self.parts if not each.index.clustered)
+        of_table = f"{self.table.schema}.{self.table.table}"
+        if not secondary:
+            return of_table
+        clustered = any(each.index.clustered for each in self.parts)
+        return f"{of_table} with its index {secondary}" if clustered else f"{secondary} of {of_table}"
+
+    def passes(self, window: Window) -> _Passes:
+        """Scans of all of them: those of each index count by its share of the pages."""
+        found = _Passes()
+        for each in self.parts:
+            passes, share = _passes(window, each) or _Passes(), each.size.pages / max(self.pages, 1.0)
+            found = _Passes(
+                found.full + share * passes.full,
+                found.ordered + share * passes.ordered,
+                found.counts + share * passes.counts,
+            )
+        return found
 
 
 def scans(window: Window) -> list[ScanFacts]:
@@ -134,35 +175,47 @@ def scans(window: Window) -> list[ScanFacts]:
     if sizes is None:
         return []
     in_order = read_in_order(window)
-    sized = {Table(index.schema, index.table): size for index, size in sizes.sizes.items() if index.clustered}
-    found: dict[Table, ScanFacts] = {}
+    rows = {_table(index): size.rows for index, size in sizes.sizes.items() if index.clustered}
+    indexes: dict[Table, list[_Scanned]] = {}
     for index, size in sizes.sizes.items():
-        table = Table(index.schema, index.table)
         if index.clustered or index in in_order:
-            rows = sized[table].rows if table in sized else None
-            scan = _scan(window, _Scanned(index, size, rows, index in in_order))
-            if scan is not None and (table not in found or _scanned_pages(scan) > _scanned_pages(found[table])):
-                found[table] = scan
+            scanned = _Scanned(index, size, rows.get(_table(index)), index in in_order)
+            indexes.setdefault(_table(index), []).append(scanned)
+    found = {table: scan for table, known in indexes.items() if (scan := _scan(window, known)) is not None}
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
         for table in window.latest[TABLE_SCANS] or {}:
-            if table not in sized and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
+            if table not in rows and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
                 found[table] = ScanFacts(table.schema, table.table)
-    return sorted(found.values(), key=lambda scan: -_scanned_pages(scan))
+    return sorted(found.values(), key=lambda scan: -_scanned_pages(scan.passes, scan.pages))
 
 
-def _scanned_pages(scan: ScanFacts) -> float:
-    return (scan.passes or 0.0) * (scan.pages or 0.0)
+def _table(index: Index) -> Table:
+    return Table(index.schema, index.table)
 
 
-def _scan(window: Window, scanned: _Scanned) -> ScanFacts | None:
-    """The scans of an index, as far as known; None without scans."""
-    index, table, size = scanned.index, scanned.table, scanned.size
-    what = f"{table.schema}.{table.table}" if index.clustered else f"{index.index} of {table.schema}.{table.table}"
-    passes = _passes(window, scanned)
-    if passes is None:
-        return ScanFacts(table.schema, table.table, what, pages=float(size.pages))
-    if not passes.all:
-        return None
+def _scanned_pages(passes: float | None, pages: float | None) -> float:
+    return (passes or 0.0) * (pages or 0.0)
+
+
+def _scan(window: Window, indexes: Sequence[_Scanned]) -> ScanFacts | None:
+    """The scans of a table's indexes, as far as known; None without scans."""
+    passes = [(each, _passes(window, each)) for each in indexes]
+    scanned = [(each, found.all) for each, found in passes if found is not None and found.all]
+    if not scanned:
+        unknown = [_Together((each,)) for each, found in passes if found is None]
+        return _not_known(unknown[0]) if unknown else None
+    _, often = max(scanned, key=lambda each: _scanned_pages(each[1], each[0].size.pages))
+    return _known(
+        window, _Together(tuple(each for each, of in scanned if _AS_OFTEN * often <= of <= often / _AS_OFTEN))
+    )
+
+
+def _not_known(scanned: _Together) -> ScanFacts:
+    return ScanFacts(scanned.table.schema, scanned.table.table, scanned.what, pages=scanned.pages)
+
+
+def _known(window: Window, scanned: _Together) -> ScanFacts:
+    table, passes = scanned.table, scanned.passes(window)
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     parallel = passes.counts if window.latest.server.parallel_read and threads != 1 else 0.0
@@ -174,22 +227,22 @@ def _scan(window: Window, scanned: _Scanned) -> ScanFacts | None:
     return ScanFacts(
         schema=table.schema,
         table=table.table,
-        what=what,
-        pages=float(size.pages),
-        leaf_pages=float(size.leaf_pages),
-        bytes=_bytes(window, table, size),
+        what=scanned.what,
+        pages=scanned.pages,
+        leaf_pages=float(sum(each.size.leaf_pages for each in scanned.parts)),
+        bytes=_bytes(window, scanned),
         passes=passes.all,
         serial_passes=passes.all - parallel,
         ordered_passes=passes.ordered,
         parallel_passes=parallel,
         counts=passes.counts,
-        count_seconds=ratio(window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds), passes.counts),
+        count_seconds=_count_seconds(window, table) if passes.counts else None,
         read_seconds=ratio(waited, passes.all),
         passes_per_hour=ratio(passes.all * 3600.0, window.seconds),
         pages_read=read,
         pages_read_per_pass=ratio(read, passes.all),
         pages_read_last_pass=last,
-        sharers=_sharers(last, float(size.pages)),
+        sharers=_sharers(last, scanned.pages),
         other_pages_read_per_pass=(
             None if read is None or all_read is None else max(0.0, all_read - read) / passes.all
         ),
@@ -208,12 +261,11 @@ def _sharers(pages_read: float | None, pages: float) -> float:
     return pages / pages_read
 
 
-def _last_pass(window: Window, scanned: _Scanned, passes: float) -> float | None:
+def _last_pass(window: Window, scanned: _Together, passes: float) -> float | None:
     """Pages read per pass over the shortest part at the window's end that holds a pass of each scan in a reading."""
 
     def passes_in(part: Window) -> float:
-        found = _passes(part, scanned)
-        return 0.0 if found is None else found.all
+        return scanned.passes(part).all
 
     def newest(least: float) -> Window:
         return window.tail(lambda part: passes_in(part) >= least)
@@ -222,7 +274,7 @@ def _last_pass(window: Window, scanned: _Scanned, passes: float) -> float | None
         return ratio(_pages_from_file(part, scanned.table), passes_in(part))
 
     # The half, because the scans may have read the table at first and found it cached later.
-    sharers = _sharers(per_pass(newest(passes / 2)), float(scanned.size.pages))
+    sharers = _sharers(per_pass(newest(passes / 2)), scanned.pages)
     return per_pass(newest(min(sharers, passes)))
 
 
@@ -234,7 +286,7 @@ def _passes(window: Window, scanned: _Scanned) -> _Passes | None:
     in_order = (ratio(ordered, scanned.rows) or 0.0) if ordered else 0.0
     if not scanned.index.clustered:
         return _Passes(ordered=in_order)
-    table = scanned.table
+    table = _table(scanned.index)
     fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
     counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
@@ -279,11 +331,15 @@ def _pages_from_file(window: Window, table: Table) -> float | None:
     return window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
 
 
-def _bytes(window: Window, table: Table, size: IndexSize) -> float | None:
-    """Bytes of an index on disk, by the size of its pages."""
-    if size.page_bytes is not None:
-        return float(size.pages * size.page_bytes)
-    files = (window.latest[TABLE_FILES] or {}).get(table)
+def _count_seconds(window: Window, table: Table) -> float | None:
+    seconds = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds)
+    return ratio(seconds, window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions))
+
+
+def _bytes(window: Window, scanned: _Together) -> float | None:
+    """Bytes of indexes on disk, by the size of their pages."""
+    files = (window.latest[TABLE_FILES] or {}).get(scanned.table)
     page_bytes = files.bytes / files.reads if files and files.reads else None
     page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
-    return None if page_bytes is None else size.pages * page_bytes
+    found = [each.size.pages * (each.size.page_bytes or page_bytes or 0.0) for each in scanned.parts]
+    return sum(found) if all(found) else None

@@ -37,6 +37,13 @@ def _indexed(server: Server) -> None:
         make_indexed_table(connection, WRITTEN, _INDEXED_ROWS)
 
 
+def _with_covering_indexes(server: Server) -> None:
+    """Indexes on whole columns: MariaDB 11.8 looks up the row of each entry of an index that has a column's prefix."""
+    _indexed(server)
+    keys = ", ".join(f"DROP INDEX {key}, ADD INDEX {key} ({key}, filler)" for key in ("k1", "k2"))
+    execute(server, f"ALTER TABLE {SCHEMA}.{WRITTEN} {keys}", f"ANALYZE TABLE {SCHEMA}.{WRITTEN}")
+
+
 def _with_small_indexes(server: Server) -> None:
     with server.connect() as connection:
         make_table(connection, WRITTEN, 2_600, indexes=2)
@@ -153,7 +160,11 @@ WORKLOADS = (
     Workload(
         "secondary-index-scan",
         f"Two secondary indexes of a table of {_INDEXED_ROWS:,} rows are scanned each round, beside 300 lookups.",
-        Expectation("Steady reading of whole indexes is no hot set that wants a larger pool.", never=(_POOL,)),
+        Expectation(
+            "Both indexes together exceed the old sublist, and fit the pool: they are scans, and no hot set.",
+            one_of=(_SCAN,),
+            never=(_POOL,),
+        ),
         {
             "scans": clients.together(
                 clients.query(f"SELECT SUM(k1) FROM {SCHEMA}.{WRITTEN} FORCE INDEX (k1) WHERE k1 >= 0"),
@@ -162,7 +173,7 @@ WORKLOADS = (
             **_LOOKUPS,
         },
         tables={HOT: HOT_PAGES},
-        prepare=_indexed,
+        prepare=_with_covering_indexes,
         options={"": {"innodb-buffer-pool-size": "24M"}},
         reported=True,
     ),

@@ -11,6 +11,7 @@ from advisor.facts import ScanFacts
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CUT, CountStatement
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.table_io import IndexIo
 from exporter.snapshot import Index, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, variables
 from tests.advisor.facts.capture_facts import facts_of, shown
@@ -216,3 +217,56 @@ def test_the_list_is_ordered_by_scanned_pages() -> None:
 
     found = facts.facts(Window((at(10, 0), at(20, 2)))).lists["scans"]
     assert [scan.table for scan in found] == ["c", "b", "a"]
+
+
+K1, K2 = Index("shop", "orders", "k1"), Index("shop", "orders", "k2")
+
+
+def by_index(passes: dict[Index, int], pages_read: int) -> ScanFacts:
+    """The scan of a table whose indexes were read in the order of their keys, by so many statements each."""
+    sizes = IndexSizes(
+        {
+            CLUSTERED: IndexSize(11_400, 11_350, ROWS),
+            K1: IndexSize(530, 520, None),
+            K2: IndexSize(510, 500, None, (), 8_192),
+        },
+        0,
+    )
+
+    def at(seconds: float, times: int) -> Any:
+        io = {index: IndexIo(times * many * ROWS, 0, 0, 0, 0.0, 0.0) for index, many in passes.items()}
+        return scanned(
+            seconds,
+            0,
+            times * pages_read,
+            index_sizes=sizes,
+            table_io=io,
+            table_statements={ORDERS: times * sum(passes.values())},
+        )
+
+    found = scan_of(*(at(10.0 * times, times) for times in range(3)))
+    assert found is not None
+    return found
+
+
+def test_indexes_that_are_scanned_as_often_are_one_scan() -> None:
+    scan = by_index({K1: 1, K2: 1}, pages_read=1_040)
+    assert scan.what == "k1 and k2 of shop.orders"
+    assert (scan.pages, scan.leaf_pages) == (1_040, 1_020)
+    assert scan.bytes == 530 * 16_384 + 510 * 8_192
+    assert scan.passes == scan.ordered_passes == pytest.approx(2.0, rel=0.001)
+    assert scan.pages_read_per_pass == pytest.approx(1_040, rel=0.001)
+    assert scan.pages_read_last_pass == pytest.approx(1_040, rel=0.001)
+    assert scan.sharers == 1.0
+
+
+def test_an_index_that_is_scanned_less_often_is_not_of_the_scan() -> None:
+    assert by_index({K1: 2, K2: 3}, 2_590).pages == 1_040
+    scan = by_index({K1: 1, K2: 3}, 2_060)
+    assert (scan.what, scan.pages) == ("k2 of shop.orders", 510)
+
+
+def test_the_rows_belong_to_the_scan_if_they_are_scanned_as_often() -> None:
+    scan = by_index({CLUSTERED: 1, K1: 1}, 11_930)
+    assert (scan.what, scan.pages) == ("shop.orders with its index k1", 11_930)
+    assert scan.pages_read_last_pass == pytest.approx(11_930, rel=0.001)
