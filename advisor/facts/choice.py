@@ -41,6 +41,14 @@ class Choice:
             unit="pages",
         ),
     ]
+    predicted_by_pct: Annotated[
+        float | None,
+        Meaning(
+            "Pages read per pass over the table with the best innodb_old_blocks_pct, which takes no memory; not known "
+            "in a choice of another setting than innodb_buffer_pool_size, or for the server.",
+            unit="pages",
+        ),
+    ]
     read_now: Annotated[float, Meaning("Pages read by everything today, as measured.", unit="pages/s")]
     read_predicted: Annotated[
         float,

@@ -9,7 +9,7 @@ from functools import partial
 import pymysql
 
 from advisor.advice import evaluation
-from advisor.contract.recommendation import Advice, Change, Effect, Recommendation
+from advisor.contract.recommendation import Action, Advice, Change, Effect, Recommendation
 from advisor.rules.check import Rule
 from exporter.server import Server as WatchedServer
 from lab.campaign.part import Data, NotShown, Part
@@ -175,6 +175,8 @@ def _followed(
 ) -> Iterator[Entry]:
     """Follow each finding and each alternative alone, measure, and take it back.
 
+    Findings that advise the same, as for two tables, are followed once.
+
     Args:
         workload: The workload.
         server: The server.
@@ -183,7 +185,7 @@ def _followed(
         before: The watched rounds.
         say: Takes a progress message.
     """
-    fresh = True
+    same: dict[tuple[object, ...], tuple[tuple[str, ...], str, list[Counters]]] = {}
     for found in advice.recommendations[:MOST_FOLLOWED]:
         ways: list[tuple[tuple[Change, ...], Effect | None]] = [(found.changes, found.effect)]
         ways += [((each.change,), each.effect) for each in found.alternatives]
@@ -193,26 +195,15 @@ def _followed(
                 action.apply for action in actions
             ):
                 continue  # words for people: nothing to execute
-            if not fresh:
-                say("the pool is brought back to its state before")
-                _fill(workload, server)
-                rounds.run(RESTORING)
-            say(f"{found.rule} is followed")
-            following, refused = Following(server), ""
-            rounds.disconnect()
-            after = list(before)
-            try:
-                following.follow(changes, actions)
-                _settle(rounds)
-                after = rounds.run(MEASURED)
-                if _measured(read, before, after).noise > LARGE * mean([each.read for each in before]):
-                    after += rounds.run(2 * MEASURED)
-            except NotShown as error:
-                refused = str(error)
-            rounds.disconnect()
-            with contextlib.suppress(NotShown):
-                following.take_back()
-            fresh = False
+            advised = (*((each.setting, each.to) for each in changes), *(each.apply for each in actions))
+            if advised not in same:
+                if same:
+                    say("the pool is brought back to its state before")
+                    _fill(workload, server)
+                    rounds.run(RESTORING)
+                say(f"{found.rule} is followed")
+                same[advised] = _after(server, rounds, changes, actions, before)
+            applied, refused, after = same[advised]
             yield Entry(
                 rule=found.rule,
                 severity=found.severity.value,
@@ -220,7 +211,7 @@ def _followed(
                 summary=found.summary,
                 subject=found.subject,
                 alternative=number > 0,
-                applied=tuple(following.applied),
+                applied=applied,
                 refused=refused,
                 promise=_promise(found, effect, before, after, len(before) * workload.cycle),
                 read=_measured(read, before, after),
@@ -228,6 +219,26 @@ def _followed(
                 busy=_measured(lambda each: each.busy, before, after),
                 tables=_tables(before, after),
             )
+
+
+def _after(
+    server: Server, rounds: Rounds, changes: tuple[Change, ...], actions: tuple[Action, ...], before: Sequence[Counters]
+) -> tuple[tuple[str, ...], str, list[Counters]]:
+    """Follow advice and take it back: what was executed, what was refused, and the rounds in between."""
+    following, refused, after = Following(server), "", list(before)
+    rounds.disconnect()
+    try:
+        following.follow(changes, actions)
+        _settle(rounds)
+        after = rounds.run(MEASURED)
+        if _measured(read, before, after).noise > LARGE * mean([each.read for each in before]):
+            after += rounds.run(2 * MEASURED)
+    except NotShown as error:
+        refused = str(error)
+    rounds.disconnect()
+    with contextlib.suppress(NotShown):
+        following.take_back()
+    return tuple(following.applied), refused, after
 
 
 def _measured(value: Callable[[Counters], float], before: Sequence[Counters], after: Sequence[Counters]) -> Measured:

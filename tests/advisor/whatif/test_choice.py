@@ -29,7 +29,7 @@ from exporter.collectors.table_io import IndexIo
 from exporter.snapshot import Index, Table
 from tests.advisor.building import ROWS, advised, captured, pool, scanned, variables
 
-PCT, TIME = "innodb_old_blocks_pct", "innodb_old_blocks_time"
+PCT, TIME, POOL_SIZE = "innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"
 
 
 def model_of(window: Window) -> tuple[LruModel, list[ScanFacts]]:
@@ -312,3 +312,53 @@ def test_a_prediction_is_made_once() -> None:
     assert choice.choose(model, PCT, scan) == choice.choose(model, PCT, scan)
     assert model.predict({PCT: 60.0}) is model.predict({PCT: 60.0})
     assert model.calibration is model.calibration
+
+
+def test_a_larger_pool_is_told_whether_a_percentage_is_enough() -> None:
+    known = chosen(captured("mysql-9.7/repeated-scan"), POOL_SIZE)
+    assert known.predicted_by_pct == 0
+    known = chosen(captured("mysql-9.7/scan-exceeds-pool"), POOL_SIZE)
+    assert known.now is not None
+    assert known.predicted_by_pct is not None
+    assert known.predicted_by_pct > 0.7 * known.now
+    assert chosen(captured("mysql-9.7/repeated-scan")).predicted_by_pct is None
+
+
+def in_turn(pages: int) -> set[tuple[str, str]]:
+    """The rules that advise on two tables of so many pages, scanned in turn in a pool of 16,382, and the tables."""
+    names, rows = ("orders", "invoices"), 8 * pages
+
+    def at(number: int) -> Any:
+        read = number * pages
+        return scanned(
+            10.0 * number,
+            0,
+            0,
+            pools=(
+                pool(size_pages=16_382, database_pages=16_300, old_pages=6_036, pages_read=2 * read, gets=4 * read),
+            ),
+            index_sizes=IndexSizes({Index("shop", n, "PRIMARY"): IndexSize(pages, pages, rows) for n in names}, 0),
+            table_scans={Table("shop", n): number * rows for n in names},
+            table_files={Table("shop", n): FileReads(read, read * 16_384, 0.0) for n in names},
+            variables=variables(innodb_buffer_pool_size=str(256 * 2**20), innodb_buffer_pool_chunk_size=str(2**20)),
+            machine=Machine(memory_available_bytes=2**32),
+        )
+
+    found = advised(Window(tuple(at(number) for number in range(6)))).recommendations
+    return {(each.rule, each.subject["table"]) for each in found if each.rule.startswith("scan-exceeds")}
+
+
+def test_two_tables_that_no_percentage_holds_at_once_want_a_larger_pool() -> None:
+    rule = "scan-exceeds-buffer-pool"
+    assert in_turn(9_000) == {(rule, "orders"), (rule, "invoices")}
+
+
+def test_no_alternative_is_offered_beside_a_larger_pool() -> None:
+    model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
+    assert {each.change.setting for each in choice.alternatives(model, PCT, scan)} >= {POOL_SIZE}
+    assert choice.alternatives(model, POOL_SIZE, scan) == ()
+
+
+def test_two_tables_that_a_percentage_holds_want_no_larger_pool() -> None:
+    rule = "scan-exceeds-old-sublist"
+    assert in_turn(6_500) == {(rule, "orders"), (rule, "invoices")}
