@@ -96,6 +96,14 @@ class ScanFacts:
             unit="pages",
         ),
     ] = None
+    pages_created_per_pass: Annotated[
+        float | None,
+        Meaning(
+            "Pages created for anything, per scan: undo logs and new rows. They take their place in the pool without a "
+            "read, and the LRU model does not know them.",
+            unit="pages",
+        ),
+    ] = None
 
     @property
     def subject(self) -> dict[str, str]:
@@ -246,6 +254,7 @@ def _known(window: Window, scanned: _Together) -> ScanFacts:
         other_pages_read_per_pass=(
             None if read is None or all_read is None else max(0.0, all_read - read) / passes.all
         ),
+        pages_created_per_pass=ratio(window.delta(over_pools("pages_created")), passes.all),
     )
 
 

@@ -79,8 +79,9 @@ WORKLOADS = (
         "batch-update",
         "A batch job updates a table of 2,400 pages, 300 pages a round, beside 500 lookups on 500 pages.",
         Expectation(
-            "The reads are not those of inserts.",
-            never=("change-buffering-would-help",),
+            "The reads are not those of inserts. Undo logs pass through the pool beside the table: 80 and 104 MiB were"
+            " in vain on MySQL 9.7, and the model does not know created pages, so that no size can be promised.",
+            never=("change-buffering-would-help", "scan-exceeds-buffer-pool", _POOL),
         ),
         {"job": clients.update_all("archive", 2_400, 300), "lookups": clients.look_up("items", 500, 500)},
         tables={"archive": 2_400, "items": 500},

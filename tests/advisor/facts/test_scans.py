@@ -270,3 +270,10 @@ def test_the_rows_belong_to_the_scan_if_they_are_scanned_as_often() -> None:
     scan = by_index({CLUSTERED: 1, K1: 1}, 11_930)
     assert (scan.what, scan.pages) == ("shop.orders with its index k1", 11_930)
     assert scan.pages_read_last_pass == pytest.approx(11_930, rel=0.001)
+
+
+def test_pages_that_are_created_beside_a_scan_are_counted() -> None:
+    first, last = (scanned(10.0 * n, n, 100 * n, pools=(pool(pages_created=900 * n),)) for n in (1, 4))
+    scan = scan_of(first, last)
+    assert scan is not None
+    assert scan.pages_created_per_pass == 900

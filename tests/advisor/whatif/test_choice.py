@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from advisor.contract.recommendation import Recommendation
+from advisor.contract.recommendation import Advice, Recommendation
 from advisor.facts import ScanFacts, facts
 from advisor.facts.choice import Choice
 from advisor.models.lru.scenario import Pool
@@ -324,33 +324,52 @@ def test_a_larger_pool_is_told_whether_a_percentage_is_enough() -> None:
     assert chosen(captured("mysql-9.7/repeated-scan")).predicted_by_pct is None
 
 
-def in_turn(pages: int) -> set[tuple[str, str]]:
-    """The rules that advise on two tables of so many pages, scanned in turn in a pool of 16,382, and the tables."""
+def in_turn(pages: int, passes: float = 5, created: int = 0) -> Advice:
+    """What the rules say of two tables of so many pages, scanned in turn in a pool of 16,382.
+
+    Args:
+        pages: Of each table.
+        passes: Over each table.
+        created: Pages created in a pass.
+    """
     names, rows = ("orders", "invoices"), 8 * pages
 
     def at(number: int) -> Any:
-        read = number * pages
+        done = number * passes / 5
+        read = round(done * pages)
         return scanned(
             10.0 * number,
             0,
             0,
             pools=(
-                pool(size_pages=16_382, database_pages=16_300, old_pages=6_036, pages_read=2 * read, gets=4 * read),
+                pool(
+                    size_pages=16_382,
+                    database_pages=16_300,
+                    old_pages=6_036,
+                    pages_read=2 * read,
+                    gets=4 * read,
+                    pages_created=round(done * created),
+                ),
             ),
             index_sizes=IndexSizes({Index("shop", n, "PRIMARY"): IndexSize(pages, pages, rows) for n in names}, 0),
-            table_scans={Table("shop", n): number * rows for n in names},
+            table_scans={Table("shop", n): round(done * rows) for n in names},
             table_files={Table("shop", n): FileReads(read, read * 16_384, 0.0) for n in names},
             variables=variables(innodb_buffer_pool_size=str(256 * 2**20), innodb_buffer_pool_chunk_size=str(2**20)),
             machine=Machine(memory_available_bytes=2**32),
         )
 
-    found = advised(Window(tuple(at(number) for number in range(6)))).recommendations
+    return advised(Window(tuple(at(number) for number in range(6))))
+
+
+def on_scans(said: Advice) -> set[tuple[str, str]]:
+    """The rules on scans that found something, and their tables."""
+    found = said.recommendations
     return {(each.rule, each.subject["table"]) for each in found if each.rule.startswith("scan-exceeds")}
 
 
 def test_two_tables_that_no_percentage_holds_at_once_want_a_larger_pool() -> None:
     rule = "scan-exceeds-buffer-pool"
-    assert in_turn(9_000) == {(rule, "orders"), (rule, "invoices")}
+    assert on_scans(in_turn(9_000)) == {(rule, "orders"), (rule, "invoices")}
 
 
 def test_no_alternative_is_offered_beside_a_larger_pool() -> None:
@@ -361,4 +380,18 @@ def test_no_alternative_is_offered_beside_a_larger_pool() -> None:
 
 def test_two_tables_that_a_percentage_holds_want_no_larger_pool() -> None:
     rule = "scan-exceeds-old-sublist"
-    assert in_turn(6_500) == {(rule, "orders"), (rule, "invoices")}
+    assert on_scans(in_turn(6_500)) == {(rule, "orders"), (rule, "invoices")}
+
+
+def test_two_passes_may_lack_the_end_of_a_batch() -> None:
+    assert len(on_scans(in_turn(9_000, passes=1.9992))) == 2
+    assert on_scans(in_turn(9_000, passes=1.4)) == set()
+
+
+def test_no_size_is_promised_where_undo_logs_fill_the_pool() -> None:
+    said = in_turn(9_000, created=9_000)
+    assert on_scans(said) == set()
+    assert {each.lacks for each in said.blind if each.rule == "scan-exceeds-buffer-pool"} == {
+        "created pages in the LRU model"
+    }
+    assert len(on_scans(in_turn(9_000, created=1_000))) == 2
