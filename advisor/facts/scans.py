@@ -77,7 +77,7 @@ class ScanFacts:
         float | None,
         Meaning(
             "Pages read from the table's data file per scan, over the newest part of the window that holds a whole "
-            "scan.",
+            "scan; at most the pages of the index, which a scan reads once. Effects start from it.",
             unit="pages",
         ),
     ] = None
@@ -280,7 +280,9 @@ def _last_pass(window: Window, scanned: _Together, passes: float) -> float | Non
         return window.tail(lambda part: passes_in(part) >= least)
 
     def per_pass(part: Window) -> float | None:
-        return ratio(_pages_from_file(part, scanned.table), passes_in(part))
+        # A scan reads a page once. More is read by lookups, or by a scan that ends after the part.
+        read = ratio(_pages_from_file(part, scanned.table), passes_in(part))
+        return None if read is None else min(read, float(scanned.size.pages))
 
     # The half, because the scans may have read the table at first and found it cached later.
     sharers = _sharers(per_pass(newest(passes / 2)), scanned.pages)

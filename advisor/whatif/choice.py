@@ -44,8 +44,8 @@ class Trial:
     Attributes:
         now: Reads as measured today.
         then: Reads to promise with the value.
-        worst: The most reads of those that may come instead: tables grow, and the pool cannot give all of its pages to
-            them; for a larger pool, the accesses are others than those fitted.
+        worst: The most reads of those that may come instead: tables grow, the pool cannot give all of its pages to
+            them, and the accesses are others than those fitted.
         best: The fewest.
     """
 
@@ -58,24 +58,24 @@ class Trial:
     best: Reads
 
     @classmethod
-    def of(cls, model: LruModel, setting: str, value: float, *, doubted: bool = False) -> Trial:
+    def of(cls, model: LruModel, setting: str, value: float, *, pessimistic: bool = False) -> Trial:
         """Try a value.
 
         Args:
             model: Of the window.
             setting: To try.
             value: Of the setting.
-            doubted: Whether other accesses than those fitted are tried, and the worst of them promised.
+            pessimistic: Whether to promise the most reads, and not those of the fitted accesses.
 
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
-        found = list(_futures(model, setting, value, doubted=doubted))
+        found = list(_futures(model, setting, value))
         worst, least = max(found, key=_all), min(found, key=_all)
-        then = worst if doubted else found[0]
-        if doubted and value != model.calibration.settings[setting]:
+        then = worst if pessimistic else found[0]
+        if pessimistic and value != model.calibration.settings[setting]:
             # Strain lets only scanned tables grow: where all tables do, the pool is as much smaller.
-            worst = max(worst, *_futures(model, setting, value / GROWTH, doubted=True), key=_all)
+            worst = max(worst, *_futures(model, setting, value / GROWTH), key=_all)
         return cls(model, setting, value, model.reads({}), then, worst, least)
 
     @property
@@ -117,8 +117,8 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
         Unanswerable: The model cannot be calibrated, or does not have this table.
     """
     table = None if scan is None else model.table(scan)
-    doubted = scan is None and setting == _POOL_SIZE
-    found = Trial.of(model, setting, best(model, setting, at_most, doubted=doubted), doubted=doubted)
+    pessimistic = scan is None and setting == _POOL_SIZE
+    found = Trial.of(model, setting, best(model, setting, at_most), pessimistic=pessimistic)
     by_model = model.predict({}).rates
     error = found.error if table is None else found.table_error(table)
     left_now, left_then = found.left
@@ -145,8 +145,8 @@ def _by_pct(model: LruModel, table: str) -> float:
     return float(round(Trial.of(model, _PCT, best(model, _PCT)).then.per_pass[table]))
 
 
-def best(model: LruModel, setting: str, at_most: float | None = None, *, doubted: bool = False) -> float:
-    """The value with the least change among those with the fewest reads; ``doubted`` as in `Trial.of`.
+def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
+    """The value with the least change among those with the fewest reads, whichever accesses explain today's.
 
     Raises:
         Unanswerable: The server has no such setting, or the model cannot be calibrated.
@@ -154,39 +154,43 @@ def best(model: LruModel, setting: str, at_most: float | None = None, *, doubted
     if setting not in model.calibration.settings:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     if setting == _POOL_SIZE:
-        return _size(model, math.inf if at_most is None else at_most, doubted=doubted)
+        return _size(model, math.inf if at_most is None else at_most)
     today = model.calibration.settings[setting]
-    tried = [value for value in _CANDIDATES[setting] if at_most is None or value <= at_most]
-    reads = {value: _reads(model, setting, value) for value in (today, *tried)}
+    reads = {today: _reads(model, setting, today)}
+    for value in _CANDIDATES[setting]:
+        if value != today and (at_most is None or value <= at_most):
+            reads[value] = _reads(model, setting, value, _enough(reads, today))
     found = _least(reads, today)
     if setting == _PCT and found != today:  # try the values between two candidates
         step = 1.0 if found < today else -1.0
         nearer = found + step
         while nearer != today and nearer not in reads:
-            reads[nearer] = _reads(model, setting, nearer)
+            reads[nearer] = _reads(model, setting, nearer, _enough(reads, today))
             nearer += step
         found = _least(reads, today)
     return found
 
 
-def _size(model: LruModel, at_most: float, *, doubted: bool) -> float:
+def _size(model: LruModel, at_most: float) -> float:
     """The smallest pool that saves nearly as many reads as the largest one."""
     window, today = model.window, model.calibration.settings[_POOL_SIZE]
     at_most = min(at_most, model.most_bytes or math.inf, _LARGER[-1] * today)
     sizes = {size_as_set(window, today * times) for times in _LARGER} | {size_as_set(window, at_most, up=False)}
-    tried = (today, *sorted(size for size in sizes if today < size <= at_most))
-    reads = {size: _reads(model, _POOL_SIZE, size, doubted=doubted) for size in tried}
-    saves = reads[today] - min(reads.values())
-    if saves <= EQUAL * reads[today]:
+    reads = {today: _reads(model, _POOL_SIZE, today)}
+    enough = reads[today]
+    for size in sorted((size for size in sizes if today < size <= at_most), reverse=True):
+        reads[size] = _reads(model, _POOL_SIZE, size, enough)
+        least = min(reads.values())
+        enough = least + ENOUGH * (reads[today] - least)
+    if reads[today] - min(reads.values()) <= EQUAL * reads[today]:
         return today
-    enough = min(reads.values()) + ENOUGH * saves
     found = min(size for size, read in reads.items() if read <= enough)
     less = max(size for size in reads if size < found)
     for _ in range(_HALVINGS):
         between = size_as_set(window, (less + found) / 2)
         if not less < between < found:
             break
-        if _reads(model, _POOL_SIZE, between, doubted=doubted) <= enough:
+        if _reads(model, _POOL_SIZE, between, enough) <= enough:
             found = between
         else:
             less = between
@@ -244,19 +248,22 @@ def _alternative(model: LruModel, setting: str, table: str) -> Iterator[Alternat
     )
 
 
-def _reads(model: LruModel, setting: str, value: float, *, doubted: bool = False) -> float:
-    """All pages read per second with a value, at worst."""
-    if not doubted:
-        return model.reads(_change(model, setting, value), strained=True).all
-    return max(each.all for each in _futures(model, setting, value, doubted=True))
+def _reads(model: LruModel, setting: str, value: float, most: float = math.inf) -> float:
+    """All pages read per second with a value, at worst; or any number above ``most``, where it is above."""
+    changes, found = _change(model, setting, value), 0.0
+    for rival in (None, *model.rivals):
+        found = max(found, model.reads(changes, strained=True, rival=rival).all)
+        if found > most:
+            break  # the value is out, whatever the other accesses would read
+    return found
 
 
-def _futures(model: LruModel, setting: str, value: float, *, doubted: bool) -> Iterator[Reads]:
+def _futures(model: LruModel, setting: str, value: float) -> Iterator[Reads]:
     """The reads to expect with a value, then what may come instead."""
     changes = _change(model, setting, value)
     yield model.reads(changes)
     yield model.reads(changes, strained=True)
-    for rival in model.rivals if doubted else ():
+    for rival in model.rivals:
         yield model.reads(changes, strained=True, rival=rival)
 
 
@@ -269,5 +276,10 @@ def _change(model: LruModel, setting: str, value: float) -> dict[str, float]:
 
 
 def _least(reads: dict[float, float], today: float) -> float:
-    enough = min(reads.values()) + EQUAL * reads[today]
+    enough = _enough(reads, today)
     return min((value for value, read in reads.items() if read <= enough), key=lambda value: abs(value - today))
+
+
+def _enough(reads: dict[float, float], today: float) -> float:
+    """The most reads that count as equal to the fewest."""
+    return min(reads.values()) + EQUAL * reads[today]

@@ -162,6 +162,15 @@ def in_turn(*works: Work, rounds: int = 1) -> Work:
     return work
 
 
+def once(first: Work, later: Work) -> Work:
+    """The first share in the first round, and the other one from then on."""
+
+    def work(connection: Connection[Any], chooser: random.Random, round_: int) -> None:
+        (later if round_ else first)(connection, chooser, round_)
+
+    return work
+
+
 def append_and_read_recent(table: str, rows: int, recent: int) -> Work:
     """A time series: rows at the end of the table, and the sum of the newest rows."""
     appended = insert(table, rows)

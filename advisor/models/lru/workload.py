@@ -53,14 +53,15 @@ class Background:
 
     Attributes:
         per_second: Mean rate of the accesses.
-        warm: Whether the young sublist holds the pages to begin with; else they have to enter it from the old one.
+        warm: Share of the pages, 0 to 1, that the young sublist holds to begin with, the popular ones first; the others
+            have to enter it from the old one.
         spread: Share of the time between two scans that the accesses are spread over; below 1 they are bursts.
     """
 
     pages: int
     skew: float
     per_second: float
-    warm: bool = False
+    warm: float = 0.0
     spread: float = 1.0
     name: str = HOT
 
@@ -171,7 +172,7 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
     if parts and workload.other_pages:  # below the minimum length pages enter at the head
         steps += [Scan(scan=OTHER, pages=min(workload.other_pages, MINIMUM_LENGTH + 64)), *parts]
     steps += [Scan(scan=hot.name, pages=hot.pages) for hot in warm if hot.name == UNSEEN]  # the pool holds all of it
-    steps += [_points(hot, _WARM_UP * hot.pages, _WARM_UP * hot.pages / hot.per_second) for hot in warm]
+    steps += [_warm_up(hot) for hot in warm]
     if workload.other_pages:
         steps.append(Scan(scan=OTHER, pages=workload.other_pages))
     if parts or warm or whole:  # the largest old sublist takes any table that fits the pool
@@ -230,6 +231,13 @@ def _accesses(workload: Workload, begin: float, end: float, seconds: float, seed
         accesses = round(hot.per_second * end) - round(hot.per_second * begin)
         if accesses:
             yield _points(hot, accesses, seconds * hot.spread / len(workload.backgrounds), seed)
+
+
+def _warm_up(hot: Background) -> Points:
+    """Accesses that reach the warm share of the pages: n to each on average miss e ** -n of them, if all are alike."""
+    each = min(-math.log1p(-hot.warm), _WARM_UP) if hot.warm < 1 else _WARM_UP
+    accesses = max(1, round(each * hot.pages))
+    return _points(hot, accesses, accesses / hot.per_second)
 
 
 def _points(hot: Background, accesses: int, seconds: float, seed: int = 1) -> Points:

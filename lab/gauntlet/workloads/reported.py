@@ -71,6 +71,25 @@ WORKLOADS = (
         reported=True,
     ),
     Workload(
+        "scan-beside-bursts",
+        "A table of 1,350 pages is scanned each round, then 3,000 lookups on 900 pages follow within a second. The pool"
+        " held a part of the 900 pages before another table filled it.",
+        Expectation(
+            "No page becomes young, so the lookups read the same part of their pages in each round. A larger old"
+            " sublist takes more of them away, and still has no room for the table.",
+            never=(_SCAN,),
+        ),
+        {
+            "work": clients.once(
+                clients.together(clients.look_up(HOT, 900, 6_000), clients.scan(OTHER)),
+                clients.together(clients.scan(SCANNED), clients.look_up(HOT, 900, 3_000)),
+            ),
+        },
+        tables={SCANNED: 1_350, HOT: 900, OTHER: 1_500},
+        filled=False,
+        reported=True,
+    ),
+    Workload(
         "lookups-beside-inserts",
         "900 lookups each round on 2,600 pages of a table into which 30 rows are inserted; its secondary indexes are"
         " small and cached.",
