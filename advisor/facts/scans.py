@@ -77,7 +77,7 @@ class ScanFacts:
         float | None,
         Meaning(
             "Pages read from the table's data file per scan, over the newest part of the window that holds a whole "
-            "scan; at most the pages of the index, which a scan reads once. Effects start from it.",
+            "scan; at most `pages`, which a scan reads once. Effects start from it.",
             unit="pages",
         ),
     ] = None
@@ -282,7 +282,7 @@ def _last_pass(window: Window, scanned: _Together, passes: float) -> float | Non
     def per_pass(part: Window) -> float | None:
         # A scan reads a page once. More is read by lookups, or by a scan that ends after the part.
         read = ratio(_pages_from_file(part, scanned.table), passes_in(part))
-        return None if read is None else min(read, float(scanned.size.pages))
+        return None if read is None else min(read, scanned.pages)
 
     # The half, because the scans may have read the table at first and found it cached later.
     sharers = _sharers(per_pass(newest(passes / 2)), scanned.pages)
