@@ -80,7 +80,7 @@ def test_the_scan_rule_is_silent_where_its_advice_would_not_help(sections: dict[
 
 
 def test_the_scan_rule_waits_for_two_passes() -> None:
-    assert SCAN_RULE not in verdicts(advised(scanning(0, 0.5, 1.9)))[0]
+    assert SCAN_RULE not in verdicts(advised(scanning(0, 0.5, 1.4)))[0]
 
 
 def test_an_hour_of_a_hundred_scanned_tables_is_evaluated_quickly() -> None:
