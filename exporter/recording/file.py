@@ -16,8 +16,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
@@ -158,15 +158,17 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The parsed lines between the first and the last, with their numbers; checks the first and the last."""
     number = 0
     try:
-        for number, line in enumerate(_parsed(path), 1):
-            if number == 1:
-                _check_head(path, line)
-            elif "end" in line:
-                if line["end"] != number - 1:
-                    raise RecordingError(f"{path}: lines are missing: {line['end']} written, {number - 1} found")
-                return
-            else:
-                yield number, line
+        # Closed here: an interruption while Python frees what is left of a generator would be lost.
+        with closing(_parsed(path)) as parsed:
+            for number, line in enumerate(parsed, 1):
+                if number == 1:
+                    _check_head(path, line)
+                elif "end" in line:
+                    if line["end"] != number - 1:
+                        raise RecordingError(f"{path}: lines are missing: {line['end']} written, {number - 1} found")
+                    return
+                else:
+                    yield number, line
     except gzip.BadGzipFile as error:
         raise RecordingError(f"{path} is named .gz but is not gzip-compressed, or is damaged") from error
     except OSError as error:
@@ -179,7 +181,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     raise RecordingError(f"{path}: truncated: it ends after line {number} without its end mark")
 
 
-def _parsed(path: Path) -> Iterator[dict[str, Any]]:
+def _parsed(path: Path) -> Generator[dict[str, Any], None, None]:
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rb") as file:
         for raw in cast("BinaryIO", file):

@@ -169,6 +169,22 @@ def test_a_truncated_recording_is_refused_wherever_it_ends(whole: bytes, path: P
         assert "truncated" in reason or "not a recording" in reason, (place, reason)
 
 
+def test_an_interruption_while_a_recording_is_closed_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "recording.jsonl.gz"
+    record(path)
+    close = gzip.GzipFile.close
+
+    def interrupted(file: gzip.GzipFile) -> None:
+        close(file)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gzip.GzipFile, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(replay(path))
+
+
 @one
 def test_a_truncated_gzip_stream_is_refused_wherever_it_ends(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl.gz"
