@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -115,7 +116,10 @@ def predicted(window: Window, pct: int) -> float:
 
 @pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])
 def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Start, name: str) -> None:
-    """Even without a change a pass sometimes reads 23 pages more or fewer than the one before."""
+    """Even without a change a pass sometimes reads 23 pages more or fewer than the one before: the median counts.
+
+    On a busy machine a page cleaner that comes late moves a single pass by some more (36 pages on MariaDB 10.11).
+    """
     load = Load(filled(start_server, name))
     load.rounds(3)
     window = load.watched(3)
@@ -126,11 +130,14 @@ def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Star
     assert expected[50] > 0.95 * PAGES
     assert expected[80] == 0
     load.set(innodb_old_blocks_pct=20)
-    *_, (read, _) = load.rounds(3)
-    assert read == pytest.approx(expected[20], abs=0.01 * PAGES)
+    assert settled(load) == pytest.approx(expected[20], abs=0.01 * PAGES)
     load.set(innodb_old_blocks_pct=80)
-    *_, (read, _) = load.rounds(3)
-    assert read == pytest.approx(0, abs=0.01 * PAGES)
+    assert settled(load) == pytest.approx(0, abs=0.01 * PAGES)
+
+
+def settled(load: Load) -> float:
+    """Pages read by the scan in a usual round after a change."""
+    return statistics.median(read for read, _ in load.rounds(5)[-3:])
 
 
 def following(model: Calibration, pct: int, rounds: int) -> list[float]:
