@@ -16,8 +16,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
@@ -156,11 +157,12 @@ def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The parsed lines between the first and the last, with their numbers; checks the first and the last."""
+    opener = gzip.open if path.suffix == ".gz" else open
     number = 0
     try:
-        # Closed here: an interruption while Python frees what is left of a generator would be lost.
-        with closing(_parsed(path)) as parsed:
-            for number, line in enumerate(parsed, 1):
+        # Closed here, and not by a generator of its own: an interruption while Python frees a generator would be lost.
+        with opener(path, "rb") as file:
+            for number, line in enumerate(map(partial(_parsed, path), cast("BinaryIO", file)), 1):
                 if number == 1:
                     _check_head(path, line)
                 elif "end" in line:
@@ -181,14 +183,11 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     raise RecordingError(f"{path}: truncated: it ends after line {number} without its end mark")
 
 
-def _parsed(path: Path) -> Generator[dict[str, Any], None, None]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as file:
-        for raw in cast("BinaryIO", file):
-            line = json.loads(raw)
-            if not isinstance(line, dict):
-                raise RecordingError(f"{path}: not a recording of innodb-advisor")
-            yield line
+def _parsed(path: Path, raw: bytes) -> dict[str, Any]:
+    line = json.loads(raw)
+    if not isinstance(line, dict):
+        raise RecordingError(f"{path}: not a recording of innodb-advisor")
+    return line
 
 
 def _check_head(path: Path, line: dict[str, Any]) -> None:
