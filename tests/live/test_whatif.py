@@ -118,7 +118,7 @@ def predicted(window: Window, pct: int) -> float:
 def test_a_scan_alone_reads_to_one_percent_what_was_predicted(start_server: Start, name: str) -> None:
     """Even without a change a pass sometimes reads 23 pages more or fewer than the one before: the median counts.
 
-    On a busy machine a page cleaner that comes late moves a single pass by some more (36 pages on MariaDB 10.11).
+    On a busy machine a single pass was 36 pages off (MariaDB 10.11).
     """
     load = Load(filled(start_server, name))
     load.rounds(3)
