@@ -1,0 +1,86 @@
+"""The answer: pages read a second for a row of pool sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TIMES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+"""The sizes that are always answered for, as multiples of today's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Pages read a second.
+
+    Attributes:
+        expected: By the accesses that explain the evidence best.
+        low, high: The fewest and the most, by all accesses that explain the evidence.
+    """
+
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A size of the pool, and the reads to expect.
+
+    Attributes:
+        times: Multiple of today's size.
+        bytes: innodb_buffer_pool_size.
+        reads: By everything: scans and all tables.
+        scans: Pages read a second by full scans, which are a part of these.
+        tables: Reads of each table's pages by anything but full scans, by ``schema.table``.
+    """
+
+    times: float
+    bytes: float
+    reads: Estimate
+    scans: float = 0.0
+    tables: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What was read while the pool filled: a measured point of the curve.
+
+    Attributes:
+        bytes: Of data in the pool at that time.
+        reads: Pages read a second, at the accesses a second of today.
+    """
+
+    bytes: float
+    reads: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The miss curve of a server.
+
+    Attributes:
+        at: Time of the newest collection, Unix seconds.
+        seconds: Length of the window that it rests on.
+        bytes: innodb_buffer_pool_size today.
+        page_bytes: Size of a page.
+        reads: Pages read a second today, as measured.
+        sizes: Ascending; today's is among them.
+        first_reads: Of the pages read a second today, those that are read for the first time: no pool saves them.
+        filled: Measured points from the last time that the pool filled, ascending.
+        notes: What the answer rests on, and what it cannot see, in sentences.
+    """
+
+    at: float
+    seconds: float
+    bytes: float
+    page_bytes: float
+    reads: float
+    sizes: tuple[Size, ...]
+    first_reads: float = 0.0
+    filled: tuple[Filled, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def at_times(self, times: float) -> Size | None:
+        """The answer for a multiple of today's size, where it is among them."""
+        return next((each for each in self.sizes if each.times == times), None)

@@ -1,0 +1,1 @@
+"""The miss curve against real servers: workloads, and pools really made of each size."""

@@ -1,0 +1,100 @@
+"""Loads of the miss curves: lookups whose pages follow a distribution, with or without a periodic scan beside them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+PAGES = 12_288
+"""Leaf pages of all tables that are looked up, 192 MiB."""
+REPORT = 3_072
+"""Leaf pages of the table that is scanned."""
+_HOT_AFTER = 80
+"""Lookups after which a drifting hot set moves on by a page."""
+
+Chooser = Callable[[random.Random, int, int], list[tuple[str, int]]]
+"""The tables and pages of so many lookups: random numbers, lookups before, and lookups."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Lookups by primary key, one a page.
+
+    Attributes:
+        name: In kebab case.
+        about: For the reader.
+        tables: Leaf pages by table.
+        choose: The pages of the next lookups.
+    """
+
+    name: str
+    about: str
+    tables: dict[str, int]
+    choose: Chooser
+
+
+def _ranked(table: str, pages: int) -> list[int]:
+    ranked = list(range(pages))
+    random.Random(f"{table} {pages}").shuffle(ranked)
+    return ranked
+
+
+_RANKED = _ranked("items", PAGES)
+
+
+def _zipf(skew: float) -> Chooser:
+    ranked = _ranked("items", PAGES)
+    weights = list(itertools.accumulate((rank + 1) ** -skew for rank in range(PAGES)))
+
+    def choose(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
+        return [("items", page) for page in chooser.choices(ranked, cum_weights=weights, k=times)]
+
+    return choose
+
+
+def _hot_spot(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
+    ranked, hot = _RANKED, PAGES // 5
+    return [
+        ("items", ranked[chooser.randrange(hot) if chooser.random() < 0.8 else chooser.randrange(hot, PAGES)])
+        for _ in range(times)
+    ]
+
+
+def _two_tables(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
+    hot, cold = PAGES // 4, PAGES - PAGES // 4
+    return [
+        ("hot", chooser.randrange(hot)) if chooser.random() < 0.7 else ("cold", chooser.randrange(cold))
+        for _ in range(times)
+    ]
+
+
+def _drifting(chooser: random.Random, before: int, times: int) -> list[tuple[str, int]]:
+    width = PAGES // 10
+    return [
+        (
+            "items",
+            ((before + number) // _HOT_AFTER + chooser.randrange(width)) % PAGES
+            if chooser.random() < 0.9
+            else chooser.randrange(PAGES),
+        )
+        for number in range(times)
+    ]
+
+
+_ITEMS = {"items": PAGES}
+LOADS: Sequence[Load] = (
+    Load("uniform", "all pages alike", _ITEMS, _zipf(0.0)),
+    Load("zipf-0.6", "Zipf's law, exponent 0.6", _ITEMS, _zipf(0.6)),
+    Load("zipf-0.9", "Zipf's law, exponent 0.9", _ITEMS, _zipf(0.9)),
+    Load("zipf-1.2", "Zipf's law, exponent 1.2", _ITEMS, _zipf(1.2)),
+    Load("hot-spot", "80 % of the lookups on 20 % of the pages", _ITEMS, _hot_spot),
+    Load(
+        "two-tables",
+        "70 % of the lookups on a quarter of the pages, which is a table of its own",
+        {"hot": PAGES // 4, "cold": PAGES - PAGES // 4},
+        _two_tables,
+    ),
+    Load("drifting", "90 % of the lookups on a tenth of the pages, which moves on", _ITEMS, _drifting),
+)
