@@ -1,0 +1,237 @@
+"""What a history tells of the accesses to each table, and of a pool that filled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from advisor.curve.explain import Measured, Table
+from advisor.facts import Facts, ScanFacts
+from advisor.facts.base import over_pools
+from advisor.models.steady import Burst, List
+from advisor.observe.window import Window
+from advisor.whatif.errors import Unanswerable
+from advisor.whatif.tables import last_pass, read_by_scans, table_name
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.pools import POOLS
+from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_io import NO_INDEX, TABLE_IO
+from exporter.rows import number
+from exporter.snapshot import Snapshot
+
+MOST_TABLES = 12
+"""Tables with a distribution of their own, those with the most reads; the others count as one."""
+OTHERS = "(other tables)"
+_LEAF_FANOUT = 1000
+"""Children of a branch page: a tree of more leaf pages has another level (keys of some bytes)."""
+_GETS_OF_SCAN = 2.0
+"""Gets per page of a scan (seen: 1.0 to 2.9)."""
+_ENOUGH = 400
+"""Pages read from one point of the filling to the next: chance moves it by a twentieth."""
+_KEPT = 1.2
+"""Times innodb_lru_scan_depth in each instance, for collections between two rounds of the page cleaner."""
+_FREE = 0.02
+"""Share of the pool: with fewer free pages it is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was watched.
+
+    Attributes:
+        seconds: Length of the window.
+        pages: Pages of data in the pool, on average.
+        size: Pages of the pool.
+        page_bytes: Size of a page.
+        measured: For the fit.
+        reads: Pages read a second, by everything.
+        unexplained: Of these, reads of no known table: undo logs, the data dictionary.
+        held: Pages of scanned tables that stay in the pool, by table.
+        filling: Pages of data and pages read an access, while the pool filled.
+        filled: Whether the pool is full.
+        read_again: Share of the reads that had been read before for certain; None where not known.
+    """
+
+    seconds: float
+    pages: float
+    size: float
+    page_bytes: float
+    measured: Measured
+    reads: float
+    unexplained: float
+    held: Mapping[str, float] = field(default_factory=dict)
+    filling: tuple[tuple[float, float], ...] = ()
+    filled: bool = True
+    read_again: float | None = None
+
+
+def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evidence:
+    """The evidence of a window, and of the history before it.
+
+    Raises:
+        Unanswerable: A section is not known, or the window is too short.
+    """
+    if len(window.snapshots) < 2:
+        raise Unanswerable("window", "only one collection since the server or its settings changed: wait for the next")
+    for section in ("pools", "index_sizes", "table_files", "table_io", "table_scans", "count_statements"):
+        if window.latest.sections.get(section) is None:
+            outcome = window.latest.outcomes.get(section)
+            why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
+            raise Unanswerable(section, f"what is read of each table is not known{why}")
+    reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
+    made_young = (window.delta(over_pools("made_young")) or 0.0) / window.seconds
+    scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and scan.passes}
+    accesses = _accesses(window, sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values()))
+    tables = _tables(window, scans, accesses / window.seconds)
+    pools = [snapshot[POOLS] for snapshot in window.snapshots]
+    lists = [(sum(p.database_pages for p in each), sum(p.old_pages for p in each)) for each in pools if each]
+    pages = sum(data for data, _ in lists) / len(lists)
+    old = sum(old for _, old in lists) / len(lists)
+    bursts, held = _scanned(window, scans)
+    latest = window.latest[POOLS] or ()
+    kept = min(sum(held.values()), (pages - old) / 2)
+    milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
+    free = sum(each.free_pages for each in latest) / sum(each.size_pages for each in latest)
+    explained = sum(table.reads for table in tables.values()) + sum(scan.pages / scan.period for scan in bursts)
+    return Evidence(
+        seconds=window.seconds,
+        pages=pages,
+        size=float(sum(each.size_pages for each in latest)),
+        page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
+        measured=Measured(List(pages - old - kept, old, milliseconds / 1000), tables, made_young, bursts),
+        reads=reads,
+        unexplained=max(0.0, reads - explained),
+        held=held,
+        filling=tuple(_filling(history, _levels(window))),
+        filled=free <= _FREE or free * sum(p.size_pages for p in latest) <= _kept_free(window.latest),
+        read_again=known.pool.read_again,
+    )
+
+
+def _kept_free(snapshot: Snapshot) -> float:
+    """The most free pages that the page cleaner keeps."""
+    depth = float(number(snapshot.setting("innodb_lru_scan_depth")) or 0.0)
+    pools = snapshot[POOLS] or ()
+    return _KEPT * depth * len(pools)
+
+
+def _accesses(window: Window, scanned: float) -> float:
+    """Accesses to leaf pages by lookups over the window, from the page gets that scans do not explain.
+
+    A lookup gets a page of each level of the index. MySQL counts one more get where the page is read; MariaDB doesn't
+    (seen on 9.7 and 11.8).
+    """
+    gets = window.delta(over_pools("gets"))
+    if gets is None:
+        raise Unanswerable("pools", "the page gets were reset")
+    reads = 0.0 if window.latest.server.mariadb else window.delta(over_pools("pages_read")) or 0.0
+    return max(0.0, (gets - reads - _GETS_OF_SCAN * scanned) / _levels(window))
+
+
+def _levels(window: Window) -> float:
+    """Levels of the indexes that rows are fetched by, on average over the rows."""
+    sizes, rows, levels = window.latest[INDEX_SIZES], 0.0, 0.0
+    for index in window.latest[TABLE_IO] or ():
+        size = sizes.sizes.get(index) if sizes else None
+        fetched = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched)
+        if size is not None and fetched and index.index != NO_INDEX:
+            leaves = max(size.leaf_pages, 1)
+            rows += fetched
+            levels += fetched * (1 + math.ceil(math.log(leaves, _LEAF_FANOUT)))
+    return levels / rows if rows else 3.0
+
+
+def _tables(window: Window, scans: Mapping[str, ScanFacts], accesses: float) -> dict[str, Table]:
+    """The tables that are looked up: size, accesses and reads a second.
+
+    Accesses are shared out by rows: read by an index, inserted, updated or deleted.
+    """
+    sizes = window.latest[INDEX_SIZES]
+    pages: dict[str, float] = {}
+    for index, size in (sizes.sizes if sizes else {}).items():
+        name = f"{index.schema}.{index.table}"
+        pages[name] = pages.get(name, 0.0) + size.leaf_pages
+    rows: dict[str, float] = {}
+    for index in window.latest[TABLE_IO] or ():
+        name = f"{index.schema}.{index.table}"
+        fetched = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched) or 0.0
+        written = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted) or 0.0
+        if pages.get(name) and (count := written + (fetched if index.index != NO_INDEX else 0.0)):
+            rows[name] = rows.get(name, 0.0) + count
+    reads: dict[str, float] = {}
+    for table in window.latest[TABLE_FILES] or ():
+        name = f"{table.schema}.{table.table}"
+        read = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.reads) or 0.0
+        scan = scans.get(name)
+        reads[name] = max(0.0, read - (read_by_scans(scan) if scan else 0.0)) / window.seconds
+    whole = sum(rows.values())
+    found = {
+        name: Table(pages[name], max(accesses * count / whole, reads.get(name, 0.0), 1e-3), reads.get(name, 0.0))
+        for name, count in rows.items()
+    }
+    return _fewer(found)
+
+
+def _fewer(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """The tables with the most reads and accesses, and the others as one."""
+    ranked = sorted(tables, key=lambda name: (tables[name].reads, tables[name].accesses), reverse=True)
+    found = {name: tables[name] for name in ranked[:MOST_TABLES]}
+    rest = [tables[name] for name in ranked[MOST_TABLES:]]
+    if rest:
+        found[OTHERS] = Table(
+            sum(each.pages for each in rest), sum(each.accesses for each in rest), sum(each.reads for each in rest)
+        )
+    return found
+
+
+def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> tuple[tuple[Burst, ...], dict[str, float]]:
+    """The scans that read pages, and the pages of scanned tables that stay in the pool."""
+    bursts, held = [], {}
+    for name, scan in scans.items():
+        read, passes = last_pass(scan), (scan.passes or 1.0) / max(scan.sharers or 1.0, 1.0)
+        if read:
+            bursts.append(Burst(read, window.seconds / passes))
+        held[name] = max(0.0, (scan.pages or 0.0) - read)
+    return tuple(bursts), held
+
+
+def _filling(history: Sequence[Snapshot], levels: float) -> list[tuple[float, float]]:
+    """Pages of tables, and pages of tables read an access, while the pool filled for the last time."""
+    found: list[tuple[float, float]] = []
+    begin: tuple[float, float] | None = None  # pages of tables and accesses, where the next point begins
+    for snapshot in history:
+        pools = snapshot[POOLS]
+        if pools is None or snapshot[TABLE_FILES] is None:
+            continue
+        pages = _read_so_far(snapshot)
+        asked = (
+            sum(p.gets for p in pools) - (0 if snapshot.server.mariadb else sum(p.pages_read for p in pools))
+        ) / levels
+        if begin is not None and (pages < begin[0] or asked < begin[1]):
+            found, begin = [], None  # a restart: the pool is empty again
+        if not _fills(snapshot, pages):
+            begin = None
+        elif begin is None:
+            begin = pages, asked
+        elif pages - begin[0] >= _ENOUGH and asked > begin[1]:
+            read = min(1.0, (pages - begin[0]) / (asked - begin[1]))
+            found.append(((begin[0] + pages) / 2, read))
+            begin = pages, asked
+    return found[1:]  # the first one holds what the server did while it started
+
+
+def _fills(snapshot: Snapshot, pages: float) -> bool:
+    """Whether the pool has free pages, and every page of a table that was read is still there."""
+    pools = snapshot[POOLS] or ()
+    free = sum(each.free_pages for each in pools)
+    least = max(_FREE * sum(each.size_pages for each in pools), _kept_free(snapshot))
+    return free > least and pages <= sum(each.database_pages for each in pools)
+
+
+def _read_so_far(snapshot: Snapshot) -> float:
+    """Pages of tables that were read since the start: while nothing was evicted, the pages of tables in the pool.
+
+    The pool holds pages of the data dictionary too, some 900 on MySQL 9.7, which are no part of the curve.
+    """
+    return float(sum(file.reads for file in (snapshot[TABLE_FILES] or {}).values()))

@@ -1,0 +1,305 @@
+"""The steady state of InnoDB's midpoint list under independent accesses, in closed form.
+
+Each page is asked for at random moments, at a rate of its own. In a large list the time that a page takes from the head
+of a sublist to its end, if nothing asks for it, is then nearly the same for all pages: Che's approximation (Che, Tung,
+Wang: Hierarchical Web Caching Systems, 2002; Fricker, Robert, Roberts: A versatile and accurate approximation for LRU
+cache performance, 2012). The midpoint list has two such times. They are found from the lengths of its sublists.
+
+What a page does (buf0lru.cc, buf0buf.ic): it is read to the head of the old sublist. An access there makes it young
+unless innodb_old_blocks_time has not passed since it was read. In the young sublist an access moves it to the head,
+unless less than a quarter of that sublist was evicted since it came there. From the end of the young sublist it goes
+back into the old one, and from the end of that it is evicted.
+
+Rates are per second, lengths are pages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_LARGEST = 700.0
+"""exp of more overflows."""
+_QUARTER = 0.25
+"""Of the young sublist, in evictions: buf_page_peek_if_young."""
+_PHASES = 6
+"""Moments between two scans at which a page may be read: the time that it stays depends on the next scan."""
+_STEP = 1.35
+"""From one rank to the next at which a group of pages ends."""
+_EXACT = 8
+"""Ranks of a group: their weights are summed one by one up to here, and integrated beyond."""
+_ITERATIONS, _ACCURACY, _TINY = 60, 1e-5, 1e-4
+_NEARLY = 0.02
+"""Accuracy that will do where a scan nearly fills the old sublist, so that lengths jump with the times."""
+_LONGEST_STEP = 2.0
+"""Most that a step changes the logarithm of a time by."""
+
+
+class Pages(NamedTuple):
+    """Pages that are asked for equally often: ``rate`` times a second each."""
+
+    pages: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """A full scan beside the lookups, whose pages pass through the old sublist.
+
+    Attributes:
+        pages: That a scan reads.
+        period: Seconds from a scan to the next.
+    """
+
+    pages: float
+    period: float
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """The list.
+
+    Attributes:
+        young, old: Lengths of the sublists.
+        old_seconds: innodb_old_blocks_time.
+    """
+
+    young: float
+    old: float
+    old_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The steady state.
+
+    Attributes:
+        read, made_young: Pages a second in all.
+        old_seconds, young_seconds: How long a page stays in a sublist if nothing asks for it.
+        reads: Pages read a second of each group.
+    """
+
+    read: float
+    made_young: float
+    old_seconds: float
+    young_seconds: float
+    reads: tuple[float, ...]
+
+
+def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
+    """Accesses by Zipf's law: the page of rank r is asked for with weight ``r ** -skew``.
+
+    Args:
+        pages: That are asked for.
+        skew: 0 for all alike.
+        per_second: Accesses to all of them.
+    """
+    if not skew or pages <= 1:
+        return [Pages(pages, per_second / pages)]
+    found, begin, reach = [], 0.0, 1.0
+    while begin < pages:
+        reach = max(reach * _STEP, begin + 1)
+        end = min(math.floor(reach), pages) if reach < pages else pages
+        found.append((end - begin, _weight(begin, end, skew)))
+        begin = end
+    whole = math.fsum(weight for _, weight in found)
+    return [Pages(n, per_second * weight / whole / n) for n, weight in found]
+
+
+def _weight(begin: float, end: float, skew: float) -> float:
+    """The sum of ``r ** -skew`` over the ranks after ``begin`` up to ``end``."""
+    if end - begin <= _EXACT and end == int(end):
+        return math.fsum(rank**-skew for rank in range(int(begin) + 1, int(end) + 1))
+    a, b = begin + 0.5, end + 0.5
+    return math.log(b / a) if abs(skew - 1) < 1e-9 else (b ** (1 - skew) - a ** (1 - skew)) / (1 - skew)
+
+
+def filled(pages: Sequence[Pages], data: float) -> float:
+    """Pages read a second at the moment when a pool that fills has so many pages of data; nothing is evicted yet."""
+    whole = math.fsum(each.pages for each in pages)
+    if data >= whole:
+        return 0.0
+    low, high = 0.0, 1.0
+
+    def held(seconds: float) -> float:
+        return math.fsum(-n * math.expm1(-min(rate * seconds, _LARGEST)) for n, rate in pages)
+
+    while held(high) < data:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if held(middle) < data else (low, middle)
+    return math.fsum(n * rate * math.exp(-min(rate * high, _LARGEST)) for n, rate in pages)
+
+
+def settle(pages: Sequence[Pages], held: List, scans: Sequence[Burst] = (), near: State | None = None) -> State | None:
+    """The steady state under these accesses, beside scans that find none of their pages in the pool.
+
+    None where pages leave the old sublist before innodb_old_blocks_time has passed: none becomes young then, and what
+    the young sublist holds is history.
+
+    Args:
+        pages: What is asked for, in groups.
+        held: The list.
+        scans: Beside it.
+        near: The state of a similar list, where the search begins.
+    """
+    whole = math.fsum(each.pages for each in pages)
+    asked = math.fsum(each.pages * each.rate for each in pages)
+    size = held.young + held.old
+    if whole <= size - math.fsum(min(scan.pages, held.old) for scan in scans):
+        return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
+    if near is not None and near.read:
+        at = (math.log(near.old_seconds), math.log(near.young_seconds), math.log(near.read))
+    else:
+        at = _start(whole, asked, size)
+    search = _Search(pages, held, scans)
+    return search.run(at) or (search.run(_start(whole, asked, size)) if near is not None else None)
+
+
+def _start(whole: float, asked: float, size: float) -> _Point:
+    seconds = math.log(whole / asked)
+    return (seconds, seconds, math.log(asked * max(1 - size / whole, 0.01)))
+
+
+_Point = tuple[float, float, float]
+"""Logarithms of the two times, and of the pages read a second by lookups."""
+
+
+class _Search:
+    """Newton's method for the lengths of the two sublists and the reads, from which the times follow."""
+
+    def __init__(self, pages: Sequence[Pages], held: List, scans: Sequence[Burst]) -> None:
+        self._pages, self._held, self._scans = pages, held, scans
+        self._by_scans = math.fsum(scan.pages / scan.period for scan in scans)
+
+    def run(self, at: _Point) -> State | None:
+        found = self._evaluate(at)
+        for _ in range(_ITERATIONS):
+            error = max(map(abs, found[0]))
+            if error < _ACCURACY:
+                return found[1]
+            step = self._step(at, found[0])
+            length = min(1.0, _LONGEST_STEP / max(map(abs, step)))
+            tried = _moved(at, step, length)
+            better = self._evaluate(tried)
+            while length > 1e-3 and _squares(better[0]) >= _squares(found[0]):
+                length /= 2
+                tried = _moved(at, step, length)
+                better = self._evaluate(tried)
+            if length <= 1e-3:  # one coordinate at a time, as its own length asks for
+                tried = _moved(at, (-found[0][0], -found[0][1], found[0][2]), 0.5)
+                better = self._evaluate(tried)
+            at, found = tried, better
+        return found[1] if max(map(abs, found[0])) < _NEARLY else None
+
+    def _step(self, at: _Point, error: _Point) -> _Point:
+        columns = []
+        for axis in range(3):
+            beside = list(at)
+            beside[axis] += _TINY
+            there = self._evaluate((beside[0], beside[1], beside[2]))[0]
+            columns.append([(after - before) / _TINY for after, before in zip(there, error, strict=True)])
+        (a, d, g), (b, e, h), (c, f, i) = columns
+        x, y, z = (-each for each in error)
+        whole = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+        if abs(whole) < 1e-12:
+            return (-error[0], -error[1], error[2])
+        return (
+            (x * (e * i - f * h) - b * (y * i - f * z) + c * (y * h - e * z)) / whole,
+            (a * (y * i - f * z) - x * (d * i - f * g) + c * (d * z - y * g)) / whole,
+            (a * (e * z - y * h) - b * (d * z - y * g) + x * (d * h - e * g)) / whole,
+        )
+
+    def _evaluate(self, at: _Point) -> tuple[_Point, State]:
+        """How far sublists and reads are off, as logarithms, and the state."""
+        old_seconds, young_seconds, guess = (math.exp(min(each, _LARGEST)) for each in at)
+        held = self._held
+        stays = self._stays(old_seconds, guess)
+        wait = math.fsum(min(held.old_seconds, stay) for stay in stays) / len(stays)
+        quarter = _QUARTER * held.young / (guess + self._by_scans)
+        settled, moved = min(quarter, young_seconds), max(young_seconds - quarter, 0.0)
+        old = self._scanned(old_seconds, guess)
+        young = made_young = 0.0
+        reads = []
+        for number, rate in self._pages:
+            if not rate:
+                reads.append(0.0)
+                continue
+            unasked = _unasked(rate, stays, held.old_seconds)
+            again = _unasked(rate, stays, 0.0)
+            stayed = math.exp(-min(rate * moved, _LARGEST))
+            asked = 1.0 - unasked
+            # A round from one read to the next: once old, and for each return from the young sublist once more; as
+            # often as this happens on average, times the chance that it ends.
+            leaves = stayed * again
+            in_old = leaves * (wait + asked / rate) + asked * stayed * (1.0 - again) / rate
+            in_young = asked * (settled + (1.0 - stayed) / rate)
+            round_ = leaves / rate + in_old + in_young
+            if round_ <= 0.0:  # asked for so often that it is never read
+                young += number
+                reads.append(0.0)
+                continue
+            old += number * in_old / round_
+            young += number * in_young / round_
+            reads.append(number * leaves / round_)
+            made_young += number * asked * stayed / round_
+        read = math.fsum(reads)
+        error = (
+            math.log(max(old, 1e-9) / held.old),
+            math.log(max(young, 1e-9) / held.young),
+            math.log(max(read, 1e-300)) - at[2],
+        )
+        return error, State(read, made_young, old_seconds, young_seconds, tuple(reads))
+
+    def _stays(self, old_seconds: float, read: float) -> list[float]:
+        """How long pages stay in the old sublist if nothing asks for them; scans shorten it for some.
+
+        A page leaves once as many pages came after it as lookups alone bring in ``old_seconds``.
+        """
+        if not self._scans:
+            return [old_seconds]
+        stays = []
+        for phase in range(_PHASES):
+            to_come = sorted(
+                (scan.period * (phase + 0.5) / _PHASES + turn * scan.period, scan.pages)
+                for scan in self._scans
+                for turn in range(1 + int(min(old_seconds / scan.period, _PHASES)))
+            )
+            left, now = old_seconds * read, 0.0
+            for moment, pages in to_come:
+                if left <= (moment - now) * read:
+                    break
+                left -= (moment - now) * read
+                now = moment
+                left -= pages
+                if left <= 0:
+                    break
+            stays.append(now + max(left, 0.0) / read)
+        return stays
+
+    def _scanned(self, old_seconds: float, read: float) -> float:
+        """Pages of scans in the old sublist, on average over time."""
+        whole, most = 0.0, old_seconds * read
+        for scan in self._scans:
+            held = min(scan.pages, most)
+            # The last page of a scan stays longest: from there on each stays a page's time shorter.
+            longest, shortest = min(most / read, scan.period), min((most - held) / read, scan.period)
+            level = max(0.0, held - (longest - shortest) * read)
+            whole += (level * longest + (held - level) * (longest + shortest) / 2) / scan.period
+        return whole
+
+
+def _unasked(rate: float, stays: Sequence[float], after: float) -> float:
+    """The chance that nothing asks for a page between ``after`` and the end of its stay."""
+    return math.fsum(math.exp(-min(rate * max(stay - after, 0.0), _LARGEST)) for stay in stays) / len(stays)
+
+
+def _moved(at: _Point, step: _Point, length: float) -> _Point:
+    return (at[0] + length * step[0], at[1] + length * step[1], at[2] + length * step[2])
+
+
+def _squares(error: _Point) -> float:
+    return error[0] ** 2 + error[1] ** 2 + error[2] ** 2
