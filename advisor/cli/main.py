@@ -17,6 +17,7 @@ _COMMANDS = LazyCommands(
     {
         "advise": "advisor.cli.advise.advise",
         "check": "advisor.cli.check.check",
+        "curve": "advisor.cli.curve.curve",
         "lru": "advisor.cli.lru.lru",
         "record": "advisor.cli.record.record",
         "rules": "advisor.cli.rules.rules",

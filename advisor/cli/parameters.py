@@ -10,6 +10,8 @@ import click
 from advisor.files.sizes import size
 from advisor.observe.limits import LONGEST_GAP
 
+_LEAST_MULTIPLE, _MOST_MULTIPLE, _MOST_MULTIPLES = 0.01, 100.0, 20
+"""Multiples of a size, and how many of them: each takes the model a while."""
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -52,6 +54,25 @@ class Size(click.ParamType[int]):
             return size(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class Multiples(click.ParamType[tuple[float, ...]]):
+    """``0.5,1,2``: multiples of today's size, ascending; 1 is always among them."""
+
+    name = "multiples"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        """Parse; click reports a failure."""
+        if isinstance(value, tuple):
+            return value
+        written = [re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]{1,4})?", part.strip()) for part in str(value).split(",")]
+        found = {float(part[0]) for part in written if part}
+        if None in written or not all(_LEAST_MULTIPLE <= each <= _MOST_MULTIPLE for each in found):
+            why = f"numbers from {_LEAST_MULTIPLE:g} to {_MOST_MULTIPLE:g} such as 0.5,1,2"
+            self.fail(f"{value!r} is not a list of {why}", param, ctx)
+        if len(found) > _MOST_MULTIPLES:
+            self.fail(f"{len(found)} sizes are too many: {_MOST_MULTIPLES} at most", param, ctx)
+        return tuple(sorted(found | {1.0}))
 
 
 class Address(click.ParamType[tuple[str, int]]):

@@ -1,0 +1,70 @@
+"""`curve`: the reads to expect with other sizes of the buffer pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
+from advisor.cli.exits import Unusable
+from advisor.cli.options import SourceOptions
+from advisor.curve.answer import MissCurve, answer
+from advisor.curve.estimate import curve as estimated
+from advisor.whatif.errors import Unanswerable
+from exporter.connection.errors import ServerError
+
+
+def curve(
+    *,
+    where: SourceOptions,
+    times: tuple[float, ...],
+    watch: float,
+    interval: float | None,
+    style: str,
+    output: Path | None,
+) -> None:
+    """Print the curve.
+
+    Raises:
+        Unusable: There is no answer, or the file cannot be written.
+        ServerError, RecordingError: There is nothing to look at.
+    """
+    if output is not None and not output.parent.is_dir():
+        raise Unusable(f"cannot write {output}: there is no directory {output.parent}")
+    source = observed_source(where, watch, interval)
+    latest = source.latest
+    if latest is None:
+        raise source.problem or ServerError("nothing was collected")
+    try:
+        found = answer(estimated(tuple(source.history), float("inf"), times), str(latest.server))
+    except Unanswerable as error:
+        refuse_missing_privileges(latest)
+        raise Unusable(f"there is no miss curve: {error}") from error
+    if output is not None:
+        _write(output, _written(found, style))
+    elif style == "text":
+        from advisor.render import curve_text, terminal  # noqa: PLC0415 - only text needs rich
+
+        curve_text.print_curve(terminal.console(), found)
+    else:
+        click.echo(_written(found, style), nl=False)
+
+
+def _written(found: MissCurve, style: str) -> str:
+    if style == "json":
+        return found.model_dump_json(indent=2) + "\n"
+    if style == "svg":
+        from advisor.render import curve_svg  # noqa: PLC0415 - as above
+
+        return curve_svg.svg(found)
+    from advisor.render import curve_text  # noqa: PLC0415 - as above
+
+    return curve_text.plain(found)
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        output.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise Unusable(f"cannot write {output}: {error.strerror}") from error

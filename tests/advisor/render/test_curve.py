@@ -1,0 +1,221 @@
+"""The miss curve for people and programs: the same numbers as text, as JSON and as a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from rich.console import Console
+
+from advisor.curve.answer import MissCurve, answer
+from advisor.curve.curve import Curve, Estimate, Size
+from advisor.render import curve_svg, curve_text
+from tests.advisor.curves import MIB, POOL, curve, estimate, size
+
+SVG = "{http://www.w3.org/2000/svg}"
+ODD = "a<b>&\"'</text><script>alert(1)</script>\x01\udc80\ufffe|[bold]"
+SIZES = ("0.25 ×", "0.5 ×", "0.75 ×", "today", "1.5 ×", "2 ×", "4 ×")
+
+
+def shown(found: Curve | None = None) -> MissCurve:
+    return answer(found or curve(), "mysql 9.7.4")
+
+
+def printed(found: MissCurve, width: int, encoding: str = "utf-8") -> str:
+    """What a terminal of this width and character set shows."""
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding, errors="strict")
+    curve_text.print_curve(Console(file=out, width=width, highlight=False), found)
+    out.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def picture(found: MissCurve) -> ET.Element:
+    return ET.fromstring(curve_svg.svg(found))  # noqa: S314 - made here
+
+
+def pixels(root: ET.Element, tag: str, kind: str) -> list[tuple[float, float]]:
+    """The points of the first line or area of this class; a second one is the legend's."""
+    found, *_ = [each for each in root.iter(f"{SVG}{tag}") if each.get("class") == kind]
+    return [(float(x), float(y)) for x, y in (point.split(",") for point in found.get("points", "").split())]
+
+
+def dots(root: ET.Element, kind: str) -> list[tuple[float, float]]:
+    circles = [each for each in root.iter(f"{SVG}circle") if each.get("class") == kind]
+    return [(float(each.get("cx", "nan")), float(each.get("cy", "nan"))) for each in circles]
+
+
+def texts(root: ET.Element) -> list[str]:
+    return [each.text or "" for each in root.iter(f"{SVG}text")]
+
+
+def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read_first() -> None:
+    found = shown(curve([size(0.5, 1234.5678, 0.1, scans=3.14159, few=1.0, many=5.0)], reads=400.004))
+    assert json.loads(found.model_dump_json()) == {
+        "server": "mysql 9.7.4",
+        "at": 1_700_003_600.0,
+        "watched_seconds": 3600.0,
+        "pool_bytes": POOL,
+        "page_bytes": 16384,
+        "pages_read_per_second": 400,
+        "first_pages_read_per_second": 0,
+        "sizes": [
+            {
+                "times": 0.5,
+                "bytes": POOL // 2,
+                "pages_read_per_second": {"expected": 1235, "low": 1111, "high": 1358},
+                "scan_pages_read_per_second": 3.14,
+                "tables": [
+                    {
+                        "subject": {"schema": "shop", "table": "many"},
+                        "pages_read_per_second": {"expected": 5, "low": 4.5, "high": 5.5},
+                    },
+                    {
+                        "subject": {"schema": "shop", "table": "few"},
+                        "pages_read_per_second": {"expected": 1, "low": 0.9, "high": 1.1},
+                    },
+                ],
+            }
+        ],
+        "filled": [],
+        "notes": ["rests on a test"],
+    }
+    assert MissCurve.model_validate_json(found.model_dump_json()) == found
+
+
+def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
+    named = Size(1.0, POOL, estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
+    assert [table.subject for table in shown(curve([named])).sizes[0].tables] == [
+        {"schema": "shop", "table": "a.b"},
+        {"schema": "", "table": "else"},
+    ]
+
+
+def test_text_has_a_row_with_a_bar_for_each_size_and_the_tables() -> None:
+    text = curve_text.plain(shown(curve(filled={20.0 * MIB: 1200.0, 40.0 * MIB: 700.0}, first_reads=12.5)))
+    lines = text.splitlines()
+    assert lines[:2] == [
+        "mysql 9.7.4, watched 60 min",
+        "innodb_buffer_pool_size = 64 MiB: 400 pages read a second, 12.5 of them for the first time",
+    ]
+    rows = [line for line in lines if re.match(r" *\d+ MiB ", line)]
+    assert [re.split(r" {2,}", row.strip())[1] for row in rows] == [*SIZES]
+    assert re.fullmatch(r" 32 MiB +0\.5 × +800 +640 to 960 +12\.5 MiB  █{16}░{3}│░{4}", rows[1])
+    lengths = [len(re.sub("[^█░│]", "", row)) for row in rows]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] == 48
+    assert re.search(r"^shop\.items +1,200 +600 +400 +300 +200 +150 +75$", text, re.MULTILINE)
+    assert "measured while the pool filled: 1,200 pages a second at 20 MiB, 700 at 40 MiB\n" in text
+    assert text.endswith("\nrests on a test\n")
+    assert "by scans" not in text
+    assert "by scans" in curve_text.plain(shown(curve([size(1.0, 9.0, scans=3.0)])))
+
+
+@pytest.mark.parametrize("width", [30, 40, 50, 60, 80, 120, 200])
+def test_a_narrow_terminal_gets_fewer_columns_and_no_line_is_too_long(width: int) -> None:
+    text = printed(shown(), width)
+    assert max(map(len, text.splitlines())) <= width
+    sizes, _, tables = text.partition("by table")
+    if width >= 40:
+        for expected in ("1,600", "533.3", "1,280 to 1,920"):
+            assert expected in sizes
+        assert re.search("today.*\n(.*\n)*shop.items.* 300", tables)
+    assert ("bytes/s" in sizes) == (width >= 60)
+    assert ("│░" in sizes) == (width >= 50)
+    assert ("0.25 ×" in tables) == (width >= 80)
+
+
+def test_a_terminal_without_block_characters_gets_others() -> None:
+    text = printed(shown(), 80, "latin-1")
+    assert re.search(r"16 MiB +0\.25 × .* #+-+\|-+ *\n", text)
+    assert "# at least, | expected, - at most" in text
+
+
+def test_only_the_tables_with_the_most_reads_are_shown_and_the_rest_summed() -> None:
+    many = {f"t{number:02}": 100.0 - number for number in range(30)}
+    found = shown(curve([size(1.0, 3000.0, **many)]))
+    text = curve_text.plain(found)
+    assert re.search(r"^shop\.t09 +91$", text, re.MULTILINE)
+    assert "shop.t10" not in text
+    assert re.search(rf"^20 others +{sum(100 - number for number in range(10, 30)):,}$", text, re.MULTILINE)
+    assert [each for each in texts(picture(found)) if each.startswith("shop.")] == [
+        f"shop.t0{number}, without full scans" for number in range(5)
+    ]
+    assert len(found.sizes[0].tables) == 30
+
+
+def test_a_picture_has_the_curve_with_its_band_and_todays_point() -> None:
+    root = picture(shown(curve(filled={20.0 * MIB: 1200.0}, first_reads=10.0)))
+    line = pixels(root, "polyline", "expected")
+    assert dots(root, "size") == line
+    assert len(line) == len(SIZES)
+    assert [x for x, _ in line] == sorted(x for x, _ in line)
+    assert [y for _, y in line] == sorted(y for _, y in line)  # fewer reads are further down
+    band = pixels(root, "polygon", "band")
+    high, low = band[: len(SIZES)], band[: len(SIZES) - 1 : -1]
+    for (x, y), (x_high, y_high), (x_low, y_low) in zip(line, high, low, strict=True):
+        assert x == x_high == x_low
+        assert y_high < y < y_low
+    assert dots(root, "measured")[0] == line[SIZES.index("today")]
+    [(x, y)] = dots(root, "filled")[:-1]  # the last is the legend's
+    assert line[0][0] < x < line[1][0]
+    assert line[0][1] < y < line[1][1]
+    assert set(SIZES) <= set(texts(root))
+    assert {"16 MiB", "256 MiB", "0", "2k", "shop.items, without full scans"} <= set(texts(root))
+    description = root.findtext(f"{SVG}desc") or ""
+    assert "today: 400 (320 to 480)" in description
+
+
+def test_a_picture_loads_nothing_and_follows_the_readers_colours() -> None:
+    text = curve_svg.svg(shown())
+    assert "prefers-color-scheme: dark" in text
+    assert not re.search(r"href|url\(|@import|<script|<image|<foreignObject", text)
+    assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
+
+
+def test_odd_names_stay_text_in_every_form() -> None:
+    named = Size(1.0, POOL, estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
+    found = answer(curve([named, size(2.0, 1.0)]), f"mysql {ODD}")
+    root = picture(found)
+    assert not [*root.iter(f"{SVG}script")]
+    assert any("</text><script>" in each for each in texts(root))
+    assert not re.search("[\x00-\x08\ud800-\udfff\ufffe]", curve_svg.svg(found))
+    assert "|[bold]" in curve_text.plain(found)
+    assert found.sizes[0].tables[0].subject["schema"] == ODD.partition(".")[0]
+
+
+@pytest.mark.parametrize("reads", [0.0, 0.004, 1e-3, 7.0, 1e6, 123_456_789.0, 9e15])
+def test_no_reads_and_very_many_reads_are_drawn(reads: float) -> None:
+    found = shown(curve(reads=reads))
+    root = picture(found)
+    assert all(58.0 <= y <= 398.0 for _, y in pixels(root, "polygon", "band"))
+    labels = [each.text or "" for each in root.iter(f"{SVG}text") if each.get("class") == "quiet end"]
+    assert 2 <= len([each for each in labels if "×" not in each]) <= 12
+    assert max(map(len, labels)) <= 12
+    text = curve_text.plain(found)
+    assert "nan" not in text
+    if reads == 0.0:
+        assert "0 to 0" in text
+        assert not re.search("[█░]", text.partition("\n\n█")[0])
+
+
+def test_a_single_size_and_an_exact_one_are_drawn() -> None:
+    exact = Size(1.0, POOL, Estimate(5.0, 5.0, 5.0))
+    found = shown(curve([exact], reads=5.0))
+    [(x, _)] = pixels(picture(found), "polyline", "expected")
+    assert 78.0 < x < 700.0
+    assert "█" * 48 in curve_text.plain(found)
+    assert "░░" not in curve_text.plain(found)
+
+
+def test_labels_of_sizes_that_are_close_together_do_not_overlap() -> None:
+    root = picture(shown(curve([size(times / 100, 100.0) for times in range(50, 201, 5)])))
+    at = sorted(
+        float(each.get("x", "nan")) for each in root.iter(f"{SVG}text") if (each.text or "").endswith(("×", "today"))
+    )
+    assert len(at) > 5
+    assert all(after - before >= 47.9 for before, after in zip(at, at[1:], strict=False))
+    assert "today" in texts(root)
