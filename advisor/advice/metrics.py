@@ -8,6 +8,7 @@ from prometheus_client.core import Metric
 
 from advisor.advice.service import Service
 from advisor.contract.recommendation import Advice, Recommendation, Trend
+from advisor.curve import metrics as curve_metrics
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble
@@ -112,7 +113,8 @@ class Exposition:
         snapshot = await self._service.glance()
         advice = await self._service.advice_by_now()
         own = [family for some in self._own for family in some()]
-        return [*self._exposed(snapshot), *families(advice, self._service.book), *own]
+        curve = curve_metrics.families(self._service.curve_by_now())
+        return [*self._exposed(snapshot), *families(advice, self._service.book), *curve, *own]
 
 
 def families(advice: Advice | None, book: Rulebook) -> Iterator[Metric]:

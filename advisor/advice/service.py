@@ -1,4 +1,4 @@
-"""The service: it watches a server, gives advice, remembers it, and answers what-if questions."""
+"""The service: it watches a server, gives advice, remembers it, and answers questions about other settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from advisor.advice.assessment import Assessment
+from advisor.advice.curves import Curves, Estimate
 from advisor.advice.judgement import judge
 from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
 from advisor.advice.turns import Turns
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
+from advisor.curve import estimate
+from advisor.curve.answer import MissCurve, answer
+from advisor.curve.curve import Curve
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook
@@ -63,6 +67,7 @@ class Service:
         longest: float = LONGEST_WINDOW,
         judge: Judge = judge,
         model: Callable[[Window, Mapping[str, SettingValue], Calibrations], WhatIf] = what_if,
+        curve: Estimate = estimate.curve,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,
         clock: Callable[[], float] = time.monotonic,
@@ -76,6 +81,7 @@ class Service:
             longest: Seconds that advice looks back at most.
             judge: Judges a window by rules.
             model: Answers what-if questions.
+            curve: Works miss curves out.
             collection_seconds: How long a request waits for a collection.
             evaluation_seconds: Limit for an evaluation, in seconds of a core.
             clock: Seconds, monotonic.
@@ -86,6 +92,7 @@ class Service:
         self._now = now
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
+        self._curves = Curves(longest, self._turns, self._questions, self._calibrations, estimate=curve, clock=clock)
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
             Rounds,
@@ -109,10 +116,14 @@ class Service:
         finally:
             for each in (self._whole, *self._others.values()):
                 each.call_off()
+            self._curves.call_off()
 
     async def _keep_judging(self) -> None:
         while True:
             self._begin(None)
+            seen = self._window(None)
+            if seen is not None:
+                self._curves.keep(seen, self.source.history)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def collect(self) -> None:
@@ -196,6 +207,29 @@ class Service:
                 raise self.unseen
             with self._turns.first():
                 return await asyncio.to_thread(self._model, seen, changes, self._calibrations)
+
+    async def curve(self, longest: float | None = None) -> MissCurve:
+        """The miss curve: a new one, or the last one while it is fresh.
+
+        Args:
+            longest: Seconds to look back at most.
+
+        Raises:
+            Unanswerable: There is none.
+            Unseen: Nothing is known of the server.
+        """
+        await self.collect()
+        whole, seen = self._window(None), self._window(longest)
+        if whole is None or seen is None:
+            raise self.unseen
+        self._curves.look(whole)
+        found = await self._curves.asked(seen, self.source.history, self._longest if longest is None else longest)
+        return answer(found, str(seen.latest.server))
+
+    def curve_by_now(self) -> Curve | None:
+        """The last miss curve, for a scrape, which works none out; None while the server is away."""
+        seen = self._window(None)
+        return None if seen is None else self._curves.kept(seen)
 
     async def reload(self) -> None:
         """Load the rules again. Raises FileError; then the old ones stay in force."""

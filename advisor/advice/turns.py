@@ -50,13 +50,16 @@ class Turn:
         """What it evaluates is outdated: its model ends at the next simulation."""
         self._over = True
 
-    def pause(self) -> None:
+    def pause(self, *, wait: bool = True) -> None:
         """Between two simulations.
+
+        Args:
+            wait: False where somebody waits for it.
 
         Raises:
             Unanswerable: It was called off.
         """
-        if self._turns is not None:
+        if wait and self._turns is not None:
             self._turns.wait()
         if self._over:
             raise Unanswerable("time", "the server, its settings or the rules changed meanwhile")

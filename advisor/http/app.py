@@ -1,4 +1,4 @@
-"""The HTTP application: advice, rules and what-if, /metrics and the probes, the page that shows the advice, /docs."""
+"""The HTTP application: advice, rules, what-if, the miss curve, /metrics and the probes, the page, /docs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, health, metrics, pages, problems, reload, rule, rules, whatif
+from advisor.http import advice, curve, health, metrics, pages, problems, reload, rule, rules, whatif
 from advisor.http.compression import Compression
 from advisor.http.head import Head
 from exporter import __version__
@@ -62,6 +62,7 @@ def create(
     app.include_router(reload.router)
     app.include_router(metrics.router)
     app.include_router(whatif.router)
+    app.include_router(curve.router)
     app.include_router(health.router)
     app.include_router(pages.router)
     return app

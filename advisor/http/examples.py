@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from advisor.contract.recommendation import Advice
-from advisor.render import markdown
+from advisor.curve.answer import MissCurve
+from advisor.render import curve_svg, markdown
 from advisor.rules import page
 from advisor.rules.check import Rule
 
@@ -43,6 +44,16 @@ def finding() -> dict[str, Any]:
         "application/json": {"examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}}},
         "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_finding"]},
         "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown_finding(shown)},
+    }
+
+
+def curve() -> dict[str, Any]:
+    """Content of /curve by media type."""
+    shown = MissCurve.model_validate(_READ["curve"])
+    return {
+        "application/json": {"example": _READ["curve"]},
+        "image/svg+xml": {"schema": {"type": "string"}, "example": curve_svg.svg(shown)},
+        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_curve"]},
     }
 
 

@@ -63,6 +63,7 @@ class Guard:
         self._logins = Limit(Rate(10, 1), Rate(30, 3), clock)
         self._costly = {
             "/whatif": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/curve": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
         }
@@ -166,6 +167,8 @@ def _costs(scope: Scope) -> str:
     """The key of a request's limit; empty for /metrics, the probes, and advice that is remembered."""
     method, path = scope["method"], scope["path"]
     if method == "POST":
+        return str(path)
+    if path == "/curve":
         return str(path)
     window = (path == "/advise" or path.startswith("/advise/")) and "window" in QueryParams(scope["query_string"])
     return "/advise" if window else ""

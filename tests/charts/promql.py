@@ -7,6 +7,7 @@ from typing import Any
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
+from advisor.curve import metrics as curve_metrics
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
 
@@ -14,7 +15,7 @@ TARGET = frozenset({"job", "instance"})
 """What Prometheus adds to every series that it scrapes."""
 EXPOSED: Mapping[str, frozenset[str]] = {
     spec.name: frozenset(spec.labels) | TARGET
-    for each in (metrics, history_metrics, advisor_metrics, alerting_metrics)
+    for each in (metrics, history_metrics, advisor_metrics, curve_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 """The labels of each metric that the sidecar exposes."""

@@ -14,6 +14,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
+from advisor.curve import metrics as curve_metrics
 from exporter.recording import history_metrics
 from exporter.sampling import metrics as snapshot_metrics
 from lab.programs import promtool
@@ -29,7 +30,7 @@ from tools.docs import links
 MODELS = registry.models()
 KINDS = {
     spec.name: spec.kind
-    for each in (snapshot_metrics, history_metrics, advisor_metrics, alerting_metrics)
+    for each in (snapshot_metrics, history_metrics, advisor_metrics, curve_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"}, 60.0, 15.0)

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from advisor.cli.actions import curve as action
 from advisor.cli.curve import curve as command
 from advisor.cli.main import main
+from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import TIMES, Curve
 from advisor.render import curve_svg, curve_text
@@ -63,6 +64,16 @@ def test_the_whole_recording_is_asked_for_the_usual_sizes(estimated: Estimated) 
     found = MissCurve.model_validate_json(done.stdout)
     assert found == answer(curve([size(each, 400.0 / each, items=300.0 / each) for each in TIMES]), SERVER)
     assert list(json.loads(done.stdout)) == list(MissCurve.model_fields)
+
+
+def test_the_model_answers_for_a_real_recording() -> None:
+    name = "mysql-9.7/secondary-scan"
+    done = run("--recording", capture(name), "--times", "0.5,2", "--format", "json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    window = captured(name)
+    expected = estimate.curve(window.snapshots, float("inf"), (0.5, 1.0, 2.0))
+    assert MissCurve.model_validate_json(done.stdout) == answer(expected, str(window.latest.server))
+    assert [each.times for each in expected.sizes] == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -71,13 +71,25 @@ def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert {name for name, _ in operations(schema)} == {
-        *("GET /metrics", "GET /advise", "GET /advise/{fingerprint}", "POST /whatif", "GET /snapshot"),
+        *("GET /metrics", "GET /advise", "GET /advise/{fingerprint}", "POST /whatif", "GET /curve", "GET /snapshot"),
         *("GET /rules", "GET /rules/{rule_id}", "POST /-/reload", "GET /healthz", "GET /readyz"),
     }
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
     ids = [operation["operationId"] for _, operation in operations(schema)]
     assert sorted(ids) == [
-        *("advise", "finding", "healthz", "metrics", "readyz", "reload", "rule", "rules", "snapshot", "whatif"),
+        *(
+            "advise",
+            "curve",
+            "finding",
+            "healthz",
+            "metrics",
+            "readyz",
+            "reload",
+            "rule",
+            "rules",
+            "snapshot",
+            "whatif",
+        ),
     ]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from xml.etree import ElementTree as ET
@@ -217,5 +218,5 @@ def test_labels_of_sizes_that_are_close_together_do_not_overlap() -> None:
         float(each.get("x", "nan")) for each in root.iter(f"{SVG}text") if (each.text or "").endswith(("×", "today"))
     )
     assert len(at) > 5
-    assert all(after - before >= 47.9 for before, after in zip(at, at[1:], strict=False))
+    assert all(after - before >= 47.9 for before, after in itertools.pairwise(at))
     assert "today" in texts(root)

@@ -1,0 +1,195 @@
+"""Miss curves that are kept: worked out in a thread, one at a time, when somebody asks and when they are due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from advisor import memory
+from advisor.advice.turns import Turn, Turns
+from advisor.curve import estimate
+from advisor.curve.curve import TIMES, Curve
+from advisor.observe.window import Window
+from advisor.whatif.calibrations import Calibrations
+from advisor.whatif.errors import Unanswerable
+from exporter.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+CURVE_SECONDS = 10.0
+"""Limit for a curve, in seconds of a core."""
+ENOUGH_SECONDS = 300.0
+"""Length of the window from which on a curve is worked out without being asked for."""
+REST_SECONDS = 3600.0
+"""Least time between two curves that nobody asked for, once the window has its whole length."""
+_SHARE = 1.0 / 3600.0
+"""Part of a core that they take at most: a curve that takes longer than a second rests longer than an hour."""
+_WHOLE = 0.95
+"""Share of the longest window from which on it has its whole length: its snapshots are some seconds apart."""
+FRESH_SECONDS = 300.0
+"""A curve of this age is the answer to a request, too."""
+_FAILED_SECONDS = 10.0
+"""So is a failure of this age: what was lacking may be there now."""
+_WINDOWS = 3
+"""Windows of other lengths whose curves are kept."""
+
+
+Estimate = Callable[
+    [Sequence[Snapshot], float, Sequence[float], Callable[[], None], Calibrations | None],
+    Curve,
+]
+"""``advisor.curve.estimate.curve``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A curve, or why there is none.
+
+    Attributes:
+        found: The curve or the reason.
+        at: Time of the newest snapshot, Unix seconds.
+        seconds: Length of the window.
+        made: By the monotonic clock.
+    """
+
+    found: Curve | Unanswerable
+    at: float
+    seconds: float
+    made: float
+
+    @property
+    def curve(self) -> Curve:
+        if isinstance(self.found, Unanswerable):
+            raise Unanswerable(self.found.lacks, str(self.found))
+        return self.found
+
+
+class Curves:
+    """The last miss curves of a server.
+
+    A restart or a change of settings ends the window: then what is kept is forgotten.
+    """
+
+    def __init__(
+        self,
+        longest: float,
+        turns: Turns,
+        questions: asyncio.Lock,
+        calibrations: Calibrations | None = None,
+        *,
+        estimate: Estimate = estimate.curve,
+        seconds: float = CURVE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        core: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """Nothing is kept yet.
+
+        Args:
+            longest: Seconds of the window at most.
+            turns: What a curve that nobody asked for yields to.
+            questions: Held by the model that somebody waits for.
+            calibrations: The scans' of earlier windows.
+            estimate: Works a curve out.
+            seconds: Limit for a curve, in seconds of a core.
+            clock: Seconds, monotonic.
+            core: Seconds of the core that a thread took.
+        """
+        self._longest, self._turns, self._questions, self._calibrations = longest, turns, questions, calibrations
+        self._estimate, self._seconds, self._clock, self._core = estimate, seconds, clock, core
+        self._kept: dict[float, _Answer] = {}  # by length of the window
+        self._busy = asyncio.Lock()
+        self._turn = Turn(turns)
+        self._task: asyncio.Task[None] | None = None
+        self._rests_until = 0.0
+        self._seen: float | None = None  # time of the newest snapshot
+
+    def kept(self, window: Window) -> Curve | None:
+        """The last curve of the whole window; None where there is none of this server and these settings."""
+        self.look(window)
+        answer = self._kept.get(self._longest)
+        return answer.found if answer and isinstance(answer.found, Curve) else None
+
+    def keep(self, window: Window, history: Sequence[Snapshot]) -> None:
+        """Begin to work the curve out, if that is due."""
+        self.look(window)
+        if (self._task is None or self._task.done()) and self._is_due(window):
+            self._task = asyncio.create_task(self._unasked(window, tuple(history)))
+
+    async def asked(self, window: Window, history: Sequence[Snapshot], longest: float) -> Curve:
+        """The curve of a window of this length, at most ``FRESH_SECONDS`` old.
+
+        Raises:
+            Unanswerable: There is none.
+        """
+        async with self._busy:
+            answer = self._kept.get(longest)
+            if answer is None or not self._is_fresh(answer, window):
+                async with self._questions:
+                    with self._turns.first():
+                        answer = await self._work(window, tuple(history), longest, asked=True)
+            return answer.curve
+
+    def call_off(self) -> None:
+        """Forget what is kept, and end what is under way."""
+        self._turn.call_off()
+        self._turn = Turn(self._turns)
+        self._kept.clear()
+        self._rests_until = 0.0
+
+    def look(self, window: Window) -> None:
+        """Forget what is kept if it is of another server, or of other settings, than this whole window."""
+        if self._seen is not None and not window.snapshots[0].at <= self._seen <= window.latest.at:
+            self.call_off()
+        self._seen = window.latest.at
+
+    def _is_due(self, window: Window) -> bool:
+        """The window is long enough, and the last curve is old, or of a window half as long."""
+        before = self._kept.get(self._longest)
+        if before is None:
+            return window.seconds >= min(ENOUGH_SECONDS, _WHOLE * self._longest) and self._clock() >= self._rests_until
+        grown = before.seconds < min(2 * before.seconds, _WHOLE * self._longest) <= window.seconds
+        return grown or self._clock() >= self._rests_until
+
+    def _is_fresh(self, answer: _Answer, window: Window) -> bool:
+        longest = FRESH_SECONDS if isinstance(answer.found, Curve) else _FAILED_SECONDS
+        return answer.at == window.latest.at or self._clock() - answer.made < longest
+
+    async def _unasked(self, window: Window, history: Sequence[Snapshot]) -> None:
+        self._rests_until = self._clock() + REST_SECONDS  # also if it fails
+        try:
+            async with self._busy:
+                await self._work(window, history, self._longest, asked=False)
+        except Exception:  # the next one may go well
+            log.exception("no miss curve")
+        await asyncio.to_thread(memory.trim)
+
+    async def _work(self, window: Window, history: Sequence[Snapshot], longest: float, *, asked: bool) -> _Answer:
+        turn = self._turn
+
+        def work() -> tuple[Curve | Unanswerable, float]:
+            began = self._core()
+
+            def check_time() -> None:
+                turn.pause(wait=not asked)
+                if self._core() - began > self._seconds:
+                    raise Unanswerable("time", f"it takes more than {self._seconds:g} s of a core")
+
+            found: Curve | Unanswerable
+            try:
+                found = self._estimate(history, longest, TIMES, check_time, self._calibrations)
+            except Unanswerable as error:
+                found = Unanswerable(error.lacks, str(error))  # without its frames, which would be kept with it
+            return found, self._core() - began
+
+        found, spent = await asyncio.to_thread(work)
+        answer = _Answer(found, window.latest.at, window.seconds, self._clock())
+        if turn is self._turn:
+            self._kept[longest] = answer
+            for old in [each for each in self._kept if each != self._longest][:-_WINDOWS]:
+                del self._kept[old]
+            if longest == self._longest:
+                self._rests_until = self._clock() + max(REST_SECONDS, spent / _SHARE)
+        return answer

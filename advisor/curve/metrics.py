@@ -1,0 +1,68 @@
+"""The miss curve as metric families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import Metric
+
+from advisor.curve.answer import table_subject
+from advisor.curve.curve import Curve, Estimate
+from exporter.exposition import assemble
+from exporter.metrics import Sample, Spec
+
+TABLES = 10
+"""Tables with series of their own, those with the most reads: each has one for every size and bound."""
+_READS, _OF_TABLE = "innodb_advisor_curve_pages_read_per_second", "innodb_advisor_curve_table_pages_read_per_second"
+_AT = "innodb_advisor_curve_timestamp_seconds"
+SPECS = {
+    spec.name: spec
+    for spec in (
+        Spec(
+            _READS,
+            "gauge",
+            "Pages read per second to expect if the buffer pool were so many times as large. bound is expected, low or"
+            " high. See /curve.",
+            ("times", "bound"),
+        ),
+        Spec(
+            _OF_TABLE,
+            "gauge",
+            f"The same of a table, without full scans, for the {TABLES} tables with the most reads.",
+            ("schema", "table", "times", "bound"),
+        ),
+        Spec(_AT, "gauge", "Time of the newest collection that the miss curve rests on.", (), "seconds"),
+    )
+}
+
+
+def families(curve: Curve | None) -> Iterator[Metric]:
+    """The metric families of the last curve; none without one."""
+    if curve is not None:
+        yield from assemble(SPECS, _samples(curve))
+
+
+def _samples(curve: Curve) -> Iterator[Sample]:
+    yield _AT, (), curve.at
+    shown = _most_read(curve)
+    for size in curve.sizes:
+        times = f"{size.times:g}"
+        for bound, reads in _bounds(size.reads):
+            yield _READS, (times, bound), reads
+        for name in shown:
+            if name in size.tables:
+                subject = table_subject(name)
+                for bound, reads in _bounds(size.tables[name]):
+                    yield _OF_TABLE, (subject["schema"], subject["table"], times, bound), reads
+
+
+def _bounds(reads: Estimate) -> tuple[tuple[str, float], ...]:
+    return ("expected", reads.expected), ("low", reads.low), ("high", reads.high)
+
+
+def _most_read(curve: Curve) -> list[str]:
+    most: dict[str, float] = {}
+    for size in curve.sizes:
+        for name, reads in size.tables.items():
+            most[name] = max(reads.expected, most.get(name, 0.0))
+    return sorted(most, key=lambda name: (-most[name], name))[:TABLES]

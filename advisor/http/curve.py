@@ -1,0 +1,65 @@
+"""/curve: the reads to expect with buffer pools of other sizes, as JSON, as a picture or as plain text."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from advisor.curve.answer import MissCurve
+from advisor.http import examples
+from advisor.http.dependencies import TheLookBack, TheService
+from advisor.http.negotiation import negotiated
+from advisor.http.problems import documented
+from advisor.render import curve_svg
+from advisor.whatif.errors import Unanswerable
+
+JSON, SVG, PLAIN = "application/json", "image/svg+xml", "text/plain"
+_FORMS = (JSON, SVG, PLAIN)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+"""A picture has its style in itself, and needs nothing else."""
+
+router = APIRouter(tags=["advice"])
+
+
+@router.get(
+    "/curve",
+    summary="Reads with other sizes of the buffer pool",
+    description="For a row of sizes the pages read a second to expect, with the fewest and the most that explain what"
+    " was watched, in all and by table. The last answer for some minutes, else worked out anew. JSON, an SVG picture or"
+    " plain text, as the Accept header asks.",
+    response_model=MissCurve,
+    response_description="The miss curve.",
+    responses={
+        200: {"content": examples.curve()},
+        **documented(
+            {
+                406: f"there are {', '.join(_FORMS)}",
+                422: "window must be greater than 0",
+                503: "there is no miss curve: the accesses to tables are not known: performance_schema is OFF",
+            }
+        ),
+    },
+)
+async def curve(request: Request, wanted: TheLookBack, service: TheService) -> Response:
+    """The curve."""
+    form = negotiated(request, _FORMS)
+    try:
+        found = await service.curve(wanted.window)
+    except Unanswerable as error:
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"there is no miss curve: {error}") from error
+    headers = {"Vary": "Accept"} | ({"Content-Security-Policy": _POLICY} if form == SVG else {})
+    # Names in a recording need not be valid text.
+    return Response(_written(found, form).encode("utf-8", "replace"), media_type=form, headers=headers)
+
+
+def _written(found: MissCurve, form: str) -> str:
+    match form:
+        case "image/svg+xml":
+            return curve_svg.svg(found)
+        case "text/plain":
+            from advisor.render import curve_text  # noqa: PLC0415 - rich is only needed for plain text
+
+            return curve_text.plain(found)
+        case _:
+            return found.model_dump_json()

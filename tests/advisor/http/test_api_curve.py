@@ -1,0 +1,234 @@
+"""GET /curve: its forms, the window, its limits, why there is none; and the curve's metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from xml.etree import ElementTree as ET
+
+import httpx
+import pytest
+from prometheus_client.core import Metric
+
+from advisor.advice.metrics import Exposition
+from advisor.advice.service import Service
+from advisor.curve import estimate, metrics
+from advisor.curve.answer import MissCurve, answer
+from advisor.curve.curve import TIMES, Curve
+from advisor.http import app as application
+from advisor.http import examples
+from advisor.http.guard import Guard
+from advisor.http.metrics import render
+from advisor.observe.source import Replay
+from advisor.render import curve_svg, curve_text
+from advisor.rules.rulebook import Rulebook
+from advisor.whatif.calibrations import Calibrations
+from advisor.whatif.errors import Unanswerable
+from exporter.snapshot import Snapshot
+from tests.advisor.building import RULES_FOLDER, capture, captured
+from tests.advisor.curves import curve, size
+from tests.advisor.sidecar import Sidecar, problem, values
+from tests.unavailable import promtool_says
+
+SCAN = "mysql-9.7/secondary-scan"
+SERVER = str(captured(SCAN).latest.server)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+
+Serve = Callable[..., Sidecar]
+
+
+def estimated(
+    history: Sequence[Snapshot], longest: float, _: Sequence[float], __: Callable[[], None], ___: Calibrations | None
+) -> Curve:
+    return curve(at=history[-1].at, seconds=longest, filled={2.0**25: 600.0})
+
+
+def unanswerable(*_: object) -> Curve:
+    raise Unanswerable("reads", "nothing explains what was measured")
+
+
+BOOK = Rulebook(RULES_FOLDER)
+
+
+def service(estimate: Callable[..., Curve] = estimated, recording: str = SCAN) -> Service:
+    return Service(Replay(capture(recording)), BOOK, judge=lambda *_: iter(()), curve=estimate)
+
+
+@pytest.fixture
+def watched() -> Service:
+    return service()
+
+
+@pytest.fixture
+def client(watched: Service) -> httpx.AsyncClient:
+    return asking(watched)
+
+
+def asking(watched: Service) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(Guard(application.create(watched)), client=("192.0.2.1", 1))
+    return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
+
+
+def expected(seconds: float = 3600.0) -> MissCurve:
+    at = captured(SCAN).latest.at
+    return answer(curve(at=at, seconds=seconds, filled={2.0**25: 600.0}), SERVER)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "form", "written"),
+    [
+        (None, "application/json", MissCurve.model_dump_json),
+        ("application/json", "application/json", MissCurve.model_dump_json),
+        ("text/html,application/xhtml+xml,image/avif,*/*;q=0.8", "application/json", MissCurve.model_dump_json),
+        ("image/svg+xml", "image/svg+xml", curve_svg.svg),
+        ("image/avif,image/webp,image/svg+xml,image/*,*/*;q=0.8", "image/svg+xml", curve_svg.svg),
+        ("text/plain", "text/plain", curve_text.plain),
+    ],
+)
+async def test_the_answer_has_the_form_that_is_asked_for(
+    client: httpx.AsyncClient, accepted: str | None, form: str, written: Callable[[MissCurve], str]
+) -> None:
+    response = await client.get("/curve", headers={"Accept": accepted} if accepted else None)
+    assert response.status_code == 200
+    assert response.headers["content-type"].partition(";")[0] == form
+    assert "Accept" in response.headers["vary"].split(", ")
+    assert response.text == written(expected())
+    assert (response.headers["content-security-policy"] == POLICY) == (form == "image/svg+xml")
+
+
+async def test_head_has_the_headers_of_get_and_no_body(client: httpx.AsyncClient) -> None:
+    got, head = await client.get("/curve"), await client.head("/curve")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers == got.headers
+
+
+async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/curve?window=5")).json()["watched_seconds"] == 5.0
+    for query in ("window=0", "window=3601", "window=x", "times=2"):
+        assert problem(await client.get(f"/curve?{query}"))[0] == 422
+    assert problem(await client.get("/curve", headers={"Accept": "image/png"})) == (
+        406,
+        "there are application/json, image/svg+xml, text/plain",
+    )
+
+
+async def test_why_there_is_none_is_a_problem() -> None:
+    response = await asking(service(unanswerable)).get("/curve", headers={"Accept": "image/svg+xml"})
+    assert problem(response) == (503, "there is no miss curve: nothing explains what was measured")
+
+
+async def test_it_is_limited_for_each_client(client: httpx.AsyncClient) -> None:
+    answers = [await client.get("/curve") for _ in range(30)]
+    assert {each.status_code for each in answers} == {200, 429}
+    assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_a_real_recording_has_a_curve_and_one_without_its_sources_says_why() -> None:
+    watched = service(estimate.curve)
+    found = MissCurve.model_validate_json((await asking(watched).get("/curve")).content)
+    assert found == answer(estimate.curve(captured(SCAN).snapshots, 3600.0), SERVER)
+    assert [each.times for each in found.sizes] == list(TIMES)
+    ET.fromstring(curve_svg.svg(found))  # noqa: S314 - made here
+    status, detail = problem(await asking(service(estimate.curve, "mariadb-11.8/idle")).get("/curve"))
+    assert status == 503
+    assert detail.startswith("there is no miss curve: what is read of each table is not known: performance_schema is")
+
+
+class Away(Replay):
+    """A server that cannot be reached."""
+
+    @property
+    def latest(self) -> Snapshot | None:
+        return None
+
+
+async def test_without_a_server_there_is_none() -> None:
+    away = Service(Away(capture(SCAN)), BOOK, curve=estimated)
+    assert problem(await asking(away).get("/curve")) == (503, "nothing has been collected yet")
+    assert away.curve_by_now() is None
+
+
+def test_the_examples_are_of_one_curve() -> None:
+    found = MissCurve.model_validate(examples.curve()["application/json"]["example"])
+    assert examples.curve()["text/plain"]["example"] == curve_text.plain(found)
+    assert [each.times for each in found.sizes] == sorted(each.times for each in found.sizes)
+
+
+# Metrics
+
+
+def series(families: Iterator[Metric]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    text, _ = render(list(families), "text/plain")
+    assert promtool_says(text.decode()) == ""
+    return values(text.decode())
+
+
+def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
+    found = series(metrics.families(curve([size(0.5, 800.0, 0.1, items=600.0), size(1.0, 400.0, 0.0, items=9.0)])))
+    wanted = {
+        ("innodb_advisor_curve_timestamp_seconds", frozenset()): 1_700_003_600.0,
+        **{
+            (
+                "innodb_advisor_curve_pages_read_per_second",
+                frozenset({("times", times), ("bound", bound)}),
+            ): value
+            for times, bound, value in (
+                *(("0.5", "expected", 800.0), ("0.5", "low", 720.0), ("0.5", "high", 880.0)),
+                *(("1", "expected", 400.0), ("1", "low", 400.0), ("1", "high", 400.0)),
+            )
+        },
+        **{
+            (
+                "innodb_advisor_curve_table_pages_read_per_second",
+                frozenset({("schema", "shop"), ("table", "items"), ("times", times), ("bound", bound)}),
+            ): value
+            for times, bound, value in (
+                *(("0.5", "expected", 600.0), ("0.5", "low", 540.0), ("0.5", "high", 660.0)),
+                *(("1", "expected", 9.0), ("1", "low", 9.0), ("1", "high", 9.0)),
+            )
+        },
+    }
+    assert found == pytest.approx(wanted)
+
+
+def test_only_so_many_tables_have_series_those_with_the_most_reads() -> None:
+    many = {f"t{number:03}": 1000.0 - number for number in range(500)}
+    found = series(metrics.families(curve([size(times, 9.0, **many) for times in TIMES])))
+    tables = {dict(labels)["table"] for name, labels in found if "table" in name}
+    assert tables == {f"t{number:03}" for number in range(metrics.TABLES)}
+    assert len(found) == 1 + 3 * len(TIMES) * (1 + metrics.TABLES)
+
+
+def test_any_name_is_a_label() -> None:
+    odd = 'a"b\\\n{}é'
+    found = series(metrics.families(curve([size(1.0, 9.0, **{odd: 5.0})])))
+    assert odd in {dict(labels).get("table") for _, labels in found}
+
+
+async def test_a_scrape_has_the_kept_curve_and_works_none_out(watched: Service) -> None:
+    async def scraped() -> set[str]:
+        return {family.name for family in await Exposition(watched).families()}
+
+    assert not await scraped() & set(metrics.SPECS)
+    await watched.curve(5.0)
+    assert not await scraped() & set(metrics.SPECS)
+    await watched.curve()
+    assert await scraped() >= set(metrics.SPECS)
+
+
+async def test_the_service_keeps_the_curve_by_itself() -> None:
+    source = Replay(capture(SCAN))
+    whole = captured(SCAN).seconds
+    watched = Service(source, BOOK, judge=lambda *_: iter(()), curve=estimated, longest=whole)
+    running = asyncio.create_task(watched.run())
+    try:
+        for _ in range(600):
+            found = watched.curve_by_now()
+            if found is not None:
+                break
+            await asyncio.sleep(0.05)
+        assert found is not None
+        assert found.at == source.history[-1].at
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
