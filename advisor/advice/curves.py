@@ -82,6 +82,7 @@ class Curves:
         *,
         estimate: Estimate = estimate.curve,
         seconds: float = CURVE_SECONDS,
+        remember: Callable[[Window, Curve | None], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         core: Callable[[], float] = time.thread_time,
     ) -> None:
@@ -94,11 +95,13 @@ class Curves:
             calibrations: The scans' of earlier windows.
             estimate: Works a curve out.
             seconds: Limit for a curve, in seconds of a core.
+            remember: As in ``Service``.
             clock: Seconds, monotonic.
             core: Seconds of the core that a thread took.
         """
         self._longest, self._turns, self._questions, self._calibrations = longest, turns, questions, calibrations
         self._estimate, self._seconds, self._clock, self._core = estimate, seconds, clock, core
+        self._remember = remember
         self._kept: dict[float, _Answer] = {}  # by length of the window
         self._busy = asyncio.Lock()
         self._turn = Turn(turns)
@@ -192,4 +195,6 @@ class Curves:
                 del self._kept[old]
             if longest == self._longest:
                 self._rests_until = self._clock() + max(REST_SECONDS, spent / _SHARE)
+                if self._remember is not None:
+                    await asyncio.to_thread(self._remember, window, found if isinstance(found, Curve) else None)
         return answer

@@ -10,6 +10,7 @@ from advisor.advice.conflicts import resolve
 from advisor.advice.interpreter import evaluate
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation
+from advisor.curve.memory import Remembered
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.suppression import Suppression
@@ -23,6 +24,7 @@ def advise(
     suppressions: Sequence[Suppression] = (),
     findings: frozenset[str] = frozenset(),
     seconds: float = math.inf,
+    remembered: Remembered | None = None,
 ) -> Advice:
     """What the rules say: recommendations, the most severe first, and the rules that could not run.
 
@@ -33,8 +35,10 @@ def advise(
         suppressions: Findings that are not wanted.
         findings: Fingerprints of the findings of the last advice: they clear later than they came.
         seconds: CPU time for all rules together, beside the limit of each rule.
+        remembered: The memory of days; None where none is kept.
     """
-    return advice(evaluate(rules, window, beside=beside, findings=findings, seconds=seconds), window, suppressions)
+    trace = evaluate(rules, window, beside=beside, findings=findings, seconds=seconds, remembered=remembered)
+    return advice(trace, window, suppressions)
 
 
 _STANDS = 0.1

@@ -14,6 +14,7 @@ from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
+from advisor.curve.memory import Remembered, spare
 from advisor.facts import choice
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
@@ -33,6 +34,7 @@ def evaluate(
     findings: frozenset[str] = frozenset(),
     seconds: float = math.inf,
     every_reason: bool = False,
+    remembered: Remembered | None = None,
 ) -> Iterator[Evaluation]:
     """The trace: what came of each rule on each of its items, and why.
 
@@ -43,8 +45,11 @@ def evaluate(
         findings: As in ``advise``.
         seconds: As in ``advise``.
         every_reason: Whether the trace of a silent rule has every condition that says no, and not only the first.
+        remembered: As in ``advise``.
     """
-    evaluator = Evaluator((*rules, *beside), window, findings, seconds, every_reason=every_reason)
+    evaluator = Evaluator(
+        (*rules, *beside), window, findings, seconds, every_reason=every_reason, remembered=remembered
+    )
     for rule in rules:
         yield from evaluator.evaluations(rule)
 
@@ -62,6 +67,7 @@ class Evaluator:
         every_reason: bool = False,
         calibrations: Calibrations | None = None,
         pause: Callable[[], None] = lambda: None,
+        remembered: Remembered | None = None,
     ) -> None:
         """Nothing is evaluated yet.
 
@@ -74,11 +80,12 @@ class Evaluator:
             calibrations: The model's of earlier windows: what was calibrated for evidence that still stands is not
                 calibrated again.
             pause: Called between two simulations of the model. It may block for a while, or raise Unanswerable.
+            remembered: As in ``advise``.
         """
         self._window, self._findings, self._every_reason = window, findings, every_reason
         self._until = time.thread_time() + seconds
         self._needed_by = _needed_by(known, window)
-        self._facts = facts.facts(window, self._needed_by)
+        self._facts = facts.facts(window, self._needed_by, spare(remembered or Remembered(), window))
         self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
         self._model.pause = pause
         self._slices: list[tuple[Window, facts.Facts]] | None = None
@@ -142,7 +149,9 @@ class Evaluator:
     def _parts(self) -> list[tuple[Window, facts.Facts]]:
         """The slices of the window, and their facts."""
         if self._slices is None:
-            self._slices = [(part, facts.facts(part, self._needed_by)) for part in slices(self._window)]
+            self._slices = [
+                (part, facts.facts(part, self._needed_by, self._facts.spare)) for part in slices(self._window)
+            ]
         return self._slices
 
     def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Refusal, ...]]:
@@ -154,7 +163,9 @@ class Evaluator:
                     return None, tuple(refusals)
                 if rule.file.blind is not None and rule.blind is not None and rule.blind(values) is True:
                     reason = " ".join(fill(rule.file.blind.reason, values).split())
-                    return Blind(rule=rule.id, lacks=rule.file.blind.lacks, reason=f"{reason}{_of(item)}"), ()
+                    lacks, cure = rule.file.blind.lacks, rule.file.blind.cure
+                    cured = None if cure is None else fill(cure, values)
+                    return Blind(rule=rule.id, lacks=lacks, reason=f"{reason}{_of(item)}", cure=cured), ()
                 found = recommendation(rule, self._model, values, item)
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from advisor.advice.interpreter import Evaluator
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Blind, Recommendation, Trend, fingerprint
+from advisor.curve.memory import Remembered
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
@@ -64,6 +65,7 @@ class Options:
         calibrations: As in ``Evaluator``.
         seconds: CPU time for all rules together, beside the limit of each rule.
         pause: As in ``Evaluator``.
+        remembered: As in ``advise``.
     """
 
     recent: bool = True
@@ -72,6 +74,7 @@ class Options:
     calibrations: Calibrations | None = None
     seconds: float = math.inf
     pause: Callable[[], None] = lambda: None
+    remembered: Remembered | None = None
 
 
 def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
@@ -94,6 +97,7 @@ class _Judge:
             seconds=options.seconds,
             calibrations=options.calibrations,
             pause=options.pause,
+            remembered=options.remembered,
         )
         self._whole = made(known, window)
         self._recent: Evaluator | None = None

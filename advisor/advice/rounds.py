@@ -13,6 +13,7 @@ from advisor import memory
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.turns import Turn, Turns
+from advisor.curve.memory import Remembered
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
@@ -90,6 +91,7 @@ class Rounds:
         turns: Turns,
         calibrations: Calibrations | None = None,
         urgent: bool = False,
+        remembered: Callable[[], Remembered] = Remembered,
         clock: Callable[[], float] = time.monotonic,
         core: Callable[[], float] = time.thread_time,
         now: Callable[[], float] = time.time,
@@ -103,6 +105,7 @@ class Rounds:
             turns: What its models yield to.
             calibrations: As in ``Evaluator``.
             urgent: Whether somebody waits for them, so that others yield.
+            remembered: The memory of days as it is now.
             clock: Seconds, monotonic.
             core: Seconds of the core that a thread took.
             now: Unix seconds.
@@ -110,6 +113,7 @@ class Rounds:
         self.failure: Exception | None = None
         self._recent, self._judge, self._seconds = recent, judge, seconds
         self._turns, self._calibrations, self._urgent = turns, calibrations, urgent
+        self._remembered = remembered
         self._clock, self._core, self._now = clock, core, now
         self._parts = (_Part(models=False), _Part(models=True))
         self._judgements: dict[str, Judgement] = {}
@@ -188,7 +192,15 @@ class Rounds:
     async def _run(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> None:
         rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is part.models]
         beside = [rule for rule in rule_set.rules if (rule.file.choose is not None) is not part.models]
-        options = Options(self._recent, beside, dict(self._judgements), self._calibrations, self._seconds, turn.pause)
+        options = Options(
+            self._recent,
+            beside,
+            dict(self._judgements),
+            self._calibrations,
+            self._seconds,
+            turn.pause,
+            self._remembered(),
+        )
         loop = asyncio.get_running_loop()
 
         def take(judgement: Judgement) -> None:

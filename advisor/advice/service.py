@@ -19,6 +19,7 @@ from advisor.contract.settings import SettingValue
 from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
+from advisor.curve.memory import Remembered
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook
@@ -70,6 +71,8 @@ class Service:
         curve: Estimate = estimate.curve,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,
+        remembered: Callable[[], Remembered] = Remembered,
+        remember: Callable[[Window, Curve | None], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -84,6 +87,8 @@ class Service:
             curve: Works miss curves out.
             collection_seconds: How long a request waits for a collection.
             evaluation_seconds: Limit for an evaluation, in seconds of a core.
+            remembered: The memory of days as it is now.
+            remember: Takes the window of each hour, and its miss curve where there is one.
             clock: Seconds, monotonic.
             now: Unix seconds.
         """
@@ -92,7 +97,15 @@ class Service:
         self._now = now
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
-        self._curves = Curves(longest, self._turns, self._questions, self._calibrations, estimate=curve, clock=clock)
+        self._curves = Curves(
+            longest,
+            self._turns,
+            self._questions,
+            self._calibrations,
+            estimate=curve,
+            remember=remember,
+            clock=clock,
+        )
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
             Rounds,
@@ -100,6 +113,7 @@ class Service:
             seconds=evaluation_seconds,
             turns=self._turns,
             calibrations=self._calibrations,
+            remembered=remembered,
             clock=clock,
             now=now,
         )

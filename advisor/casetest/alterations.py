@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from advisor.contract.settings import SETTINGS
+from advisor.curve.memory import Hour, Memory, Reads, Remembered, settings_digest, started
+from advisor.files.sizes import size
+from advisor.observe.limits import MAY_READ
+from advisor.observe.window import Window
 from advisor.rules.file import VersionText
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.variables import VARIABLES
@@ -56,6 +61,57 @@ MachineAlteration: type[BaseModel] = create_model(  # type: ignore[call-overload
 """Any fields of exporter.collectors.machine.Machine."""
 
 
+_Bytes = Annotated[int, BeforeValidator(size)]
+_HOUR = 3600.0
+_RESIZED = 24
+"""Hours before the newest snapshot at which a pool of another size ended."""
+
+
+class MemoryAlteration(_Model):
+    """A memory of days, which no recording has: hours that are all alike, up to the newest snapshot.
+
+    Attributes:
+        days: How far it goes back.
+        reads: Pages read a second by size of the pool, at most; with today's size as measured.
+        nightly: The same for one hour of each day, 03:00 UTC.
+        earlier: Size of the pool until a day before the newest snapshot; by default today's.
+        may_read: As --may-read.
+    """
+
+    days: float = Field(gt=0, allow_inf_nan=False)
+    reads: dict[_Bytes, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+    nightly: dict[_Bytes, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
+    earlier: _Bytes | None = None
+    may_read: float = Field(MAY_READ, ge=0, allow_inf_nan=False)
+
+    def remembered(self, window: Window) -> Remembered:
+        """The memory at the end of a window."""
+        latest, count = window.latest, round(self.days * 24)
+        memory = Memory()
+        # Hours begin on the hour, as days are counted by them.
+        end = latest.at // _HOUR * _HOUR
+        for ago in reversed(range(count)):
+            memory = memory.with_hour(self._hour(window, end - ago * _HOUR, before=ago >= _RESIZED))
+        return Remembered(memory, self.may_read)
+
+    def _hour(self, window: Window, at: float, *, before: bool) -> Hour:
+        begin = at - _HOUR
+        today = float(window.latest.setting("innodb_buffer_pool_size") or 0)
+        pool = float(self.earlier) if self.earlier and before else today
+        reads = self.nightly if self.nightly and begin // _HOUR % 24 == 3 else self.reads
+        booted = started(window.latest) or 0.0
+        return Hour(
+            at=at,
+            seconds=_HOUR,
+            started=booted if booted <= begin else -math.inf,
+            pool_bytes=pool,
+            settings=settings_digest(window.latest),
+            settled=True,
+            reads=max((each for size, each in reads.items() if size >= pool), default=0.0),
+            sizes=tuple(Reads(float(size), each, each) for size, each in sorted(reads.items()) if size < pool),
+        )
+
+
 class Alteration(_Model):
     """What every snapshot of a recording has instead of the recorded values.
 
@@ -65,6 +121,7 @@ class Alteration(_Model):
         status: Counters of SHOW GLOBAL STATUS, by name in lower case.
         innodb_metrics: Counters of INNODB_METRICS, by name.
         machine: Fields of exporter.collectors.machine.Machine.
+        memory: A memory of days beside the recording.
     """
 
     version: VersionText | None = None
@@ -72,6 +129,7 @@ class Alteration(_Model):
     status: dict[str, Counter] = Field(default_factory=dict)
     innodb_metrics: dict[str, Counter] = Field(default_factory=dict)
     machine: MachineAlteration | None = None
+    memory: MemoryAlteration | None = None
 
     @property
     def summary(self) -> str:
@@ -81,6 +139,7 @@ class Alteration(_Model):
         parts += [*self.status, *self.innodb_metrics]
         given = self.machine.model_fields_set if self.machine else ()
         parts += [f"machine.{name}" for name in MachineAlteration.model_fields if name in given]
+        parts += [f"a memory of {self.memory.days:g} days"] if self.memory else []
         return ", ".join(parts)
 
     def unknown(self, recorded: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:

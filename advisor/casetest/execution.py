@@ -9,6 +9,7 @@ from advisor.advice import evaluation
 from advisor.advice.interpreter import evaluate
 from advisor.advice.trace import Evaluation
 from advisor.casetest import recordings
+from advisor.casetest.alterations import Alteration
 from advisor.casetest.cases import Case
 from advisor.casetest.comparison import Difference, differences
 from advisor.observe.window import Window
@@ -26,7 +27,7 @@ def run(rule: Rule, case: Case) -> list[Difference]:
         FileError: The recording cannot be used.
     """
     seen = window(case)
-    return differences(case, evaluation.advice(trace(rule, seen), seen))
+    return differences(case, evaluation.advice(trace(rule, seen, case.alteration), seen))
 
 
 def window(case: Case) -> Window:
@@ -39,9 +40,18 @@ def window(case: Case) -> Window:
     return Window.of(case.alteration.apply(snapshots) if case.alteration else snapshots, float("inf"))
 
 
-def trace(rule: Rule, seen: Window) -> tuple[Evaluation, ...]:
+def trace(rule: Rule, seen: Window, alteration: Alteration | None = None) -> tuple[Evaluation, ...]:
     """The rule's evaluations, with a budget that makes no case depend on how busy the machine is."""
-    return tuple(evaluate([rule.with_budget(BUDGET_SECONDS)], seen, beside=_other_rules(rule), every_reason=True))
+    memory = None if alteration is None else alteration.memory
+    return tuple(
+        evaluate(
+            [rule.with_budget(BUDGET_SECONDS)],
+            seen,
+            beside=_other_rules(rule),
+            every_reason=True,
+            remembered=None if memory is None else memory.remembered(seen),
+        )
+    )
 
 
 def _other_rules(rule: Rule) -> tuple[Rule, ...]:

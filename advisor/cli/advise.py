@@ -6,7 +6,7 @@ import click
 
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
-from advisor.cli.options import setup_options, watch_options, where_options
+from advisor.cli.options import setup_options, state_option, watch_options, where_options
 
 _SEVERITIES = ("info", "warning", "critical")
 
@@ -22,6 +22,7 @@ _SEVERITIES = ("info", "warning", "critical")
 @where_options
 @setup_options
 @watch_options
+@state_option("Read what `serve` remembers of the last days from this directory")
 @click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option(
     "--fail-on",

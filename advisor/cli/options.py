@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from advisor.cli.parameters import Duration, Interval, Size
+from advisor.cli.parameters import Duration, Interval, Rate, Size
+from advisor.observe.limits import MAY_READ
 from exporter.connection.target import Target, resolve
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
@@ -76,6 +77,7 @@ class SetupOptions:
         rules: A directory of rules.
         suppress: Rules and fingerprints.
         cores, memory, storage: The server's machine; memory in bytes.
+        may_read: Pages a second that a smaller buffer pool may read more.
     """
 
     config: Path | None
@@ -84,6 +86,7 @@ class SetupOptions:
     cores: float | None = None
     memory: int | None = None
     storage: Literal["ssd", "hdd"] | None = None
+    may_read: float = MAY_READ
 
 
 def option_group(name: str, collect: Callable[..., object], *options: Decorator[Any]) -> Decorator[Any]:
@@ -178,7 +181,26 @@ setup_options = option_group(
         type=click.Choice(["ssd", "hdd"]),
         help="Storage of the server's data directory.",
     ),
+    click.option(
+        "--may-read",
+        type=Rate(),
+        default=f"{MAY_READ:g}/s",
+        show_default=True,
+        metavar="PAGES/s",
+        help="Pages that may be read more, in any hour, where buffer-pool-larger-than-needed advises a smaller pool.",
+    ),
 )
+
+
+def state_option(help_text: str) -> Callable[[Command], Command]:
+    """--state-dir."""
+    return click.option(
+        "--state-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar=STATE_VARIABLE,
+        metavar="DIR",
+        help=f"{help_text}; also ${STATE_VARIABLE}.",
+    )
 
 
 def watch_options(command: Command) -> Command:

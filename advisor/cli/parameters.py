@@ -75,6 +75,21 @@ class Multiples(click.ParamType[tuple[float, ...]]):
         return tuple(sorted(found | {1.0}))
 
 
+class Rate(click.ParamType[float]):
+    """``50/s``, ``50``, ``3000/m``, ``0``: so many a second, as a float."""
+
+    name = "rate"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(?:/([smh]))?", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is not a rate such as 50/s", param, ctx)
+        return float(found[1]) / _UNITS[found[2] or "s"]
+
+
 class Address(click.ParamType[tuple[str, int]]):
     """``host:port``; ``[::1]:9747`` for IPv6, ``:9747`` for every address."""
 

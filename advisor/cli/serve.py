@@ -9,7 +9,7 @@ import click
 from advisor.cli.alerting_options import alerting_options
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
-from advisor.cli.options import STATE_VARIABLE, setup_options, where_options
+from advisor.cli.options import setup_options, state_option, where_options
 from advisor.cli.parameters import Address, Duration, Interval
 
 
@@ -61,13 +61,7 @@ from advisor.cli.parameters import Address, Duration, Interval
     help="Also count each index's old and young pages, every ten minutes. This briefly slows down a busy server.",
 )
 @click.option("--collect-lru-pages-anyway", is_flag=True, help="The same, even for a buffer pool above 10 GiB.")
-@click.option(
-    "--state-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar=STATE_VARIABLE,
-    metavar="DIR",
-    help=f"Keep the history in this directory across restarts of the sidecar; also ${STATE_VARIABLE}.",
-)
+@state_option("Keep the history, and the miss curve of each hour of the last 35 days, in this directory")
 @click.option(
     "--compat",
     type=click.Choice(["mysqld-exporter"]),

@@ -23,6 +23,7 @@ from advisor.facts.parallel_reads import ParallelReadFacts, parallel_reads
 from advisor.facts.pool import PoolFacts, pool
 from advisor.facts.scans import ScanFacts, scans
 from advisor.facts.server import ServerFacts, server
+from advisor.facts.spare import SpareFacts
 from advisor.facts.statistics import StatisticsFacts, statistics
 from advisor.facts.window import WindowFacts
 from advisor.observe.window import Window
@@ -54,6 +55,7 @@ class Facts:
     io: IoFacts
     parallel: ParallelFacts
     ddl: DdlFacts
+    spare: SpareFacts
     lists: dict[str, Sequence[Any]] = field(default_factory=dict)
 
 
@@ -76,12 +78,15 @@ def setting_vocabulary() -> dict[str, type]:
     return {f"setting.{name}": float if setting.kind == "number" else str for name, setting in SETTINGS.items()}
 
 
-def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) -> Facts:
+def facts(
+    window: Window, needed_by: Mapping[str, Sequence[str]] | None = None, spare: SpareFacts | None = None
+) -> Facts:
     """The facts of a window.
 
     Args:
         window: What has been watched.
         needed_by: By section of a snapshot, the rules that need it.
+        spare: From the memory of days, where one is kept.
     """
     latest, scanned, here = window.latest, scans(window), machine(window)
     return Facts(
@@ -94,6 +99,7 @@ def facts(window: Window, needed_by: Mapping[str, Sequence[str]] | None = None) 
         io=io(window),
         parallel=parallel(window),
         ddl=ddl(window),
+        spare=spare or SpareFacts(),
         lists={
             "scans": scanned,
             "counted": counts(window),

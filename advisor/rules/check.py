@@ -185,6 +185,8 @@ class _Checker:
         if blind is None:
             return None
         self._check_template(("blind", "reason"), blind.reason)
+        if blind.cure is not None:
+            self._check_template(("blind", "cure"), blind.cure)
         return self._expression(("blind", "if"), blind.only_if, (bool,))
 
     def _evidence(self, number: int, item: EvidenceItem) -> tuple[EvidenceItem, Expression]:

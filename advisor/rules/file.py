@@ -137,11 +137,12 @@ class Lasting(_Shape):
 
 
 class Undecided(_Shape):
-    """What the sources leave open although ``when`` holds: the rule is then blind, with this reason."""
+    """What the sources leave open although ``when`` holds: the rule is then blind, with this reason and cure."""
 
     only_if: Cel = Field(alias="if")
     lacks: Text
     reason: Text
+    cure: Text | None = None
 
 
 class RuleFile(_Shape):

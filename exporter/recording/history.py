@@ -8,9 +8,7 @@ touched. Only one sidecar at a time may store a server's history in a folder.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
 import threading
 import time
 from collections import deque
@@ -23,6 +21,7 @@ from typing import Any, Self
 
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import Collector, Integration
+from exporter.recording import folder as folders
 from exporter.recording.file import Recorder, RecordingError, Replayer
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
@@ -93,7 +92,7 @@ class State:
         """
         self.report = Report()
         self._folder = folder
-        self._key = hashlib.sha256(address.encode()).hexdigest()[:12]
+        self._key = folders.key(address)
         self._seconds, self._period, self._largest, self._clock = seconds, period, largest, clock
         self._files: deque[_File] = deque()
         self._damaged: list[Path] = []
@@ -186,21 +185,20 @@ class State:
 
     def _put(self, events: Sequence[Event], at: float) -> None:
         path = self._folder / f"{self._key}-{self._number:0{_DIGITS}d}{_SUFFIX}"
-        part = path.with_name(f".part-{path.name}")
+        part: Path | None = None
         self._number += 1
         try:
-            os.close(os.open(part, os.O_CREAT | os.O_WRONLY, 0o600))
+            part = folders.part_of(path)
             with Recorder(part, compression=1) as recorder:
                 for event in events:
                     event(recorder)
-            _sync(part)
-            part.replace(path)
-            _sync(self._folder)
+            folders.put(part, path)
             self._files.append(_File(path, path.stat().st_size, at))
             self._prune(at)
         except (OSError, ValueError) as error:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
+            if part is not None:
+                with suppress(OSError):
+                    part.unlink(missing_ok=True)
             self._failed(error)
             return
         if self._failing:
@@ -261,15 +259,6 @@ class State:
             path.unlink()
         self._prune(self._clock())
         self.report = replace(self.report, bytes=self._bytes)
-
-
-def _sync(path: Path) -> None:
-    """Make a file's content, or a folder's names, survive a crash of the machine."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:

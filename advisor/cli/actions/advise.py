@@ -5,25 +5,36 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from pathlib import Path
 
 import click
 
 from advisor.advice.service import Service
 from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
 from advisor.cli.actions.setup import load_setup
-from advisor.cli.exits import FINDINGS
+from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.contract.recommendation import Advice, Severity
+from advisor.curve import memory_file
+from advisor.curve.memory import Memory, Remembered
 from advisor.render import markdown
 
 
 def advise(
-    *, where: SourceOptions, setup: SetupOptions, watch: float, interval: float | None, style: str, fail_on: str | None
+    *,
+    where: SourceOptions,
+    setup: SetupOptions,
+    watch: float,
+    interval: float | None,
+    state_dir: Path | None,
+    style: str,
+    fail_on: str | None,
 ) -> None:
     """Print the advice; exit with 1 where --fail-on applies."""
     loaded = load_setup(setup)
+    remembered = Remembered(_memory(state_dir, where), setup.may_read)
     source = observed_source(where, watch, interval, loaded.machine)
-    service = Service(source, loaded.book, longest=math.inf, evaluation_seconds=math.inf)
+    service = Service(source, loaded.book, longest=math.inf, evaluation_seconds=math.inf, remembered=lambda: remembered)
     assessment = asyncio.run(service.assessment())
     if assessment is None:
         raise source.problem or service.unseen
@@ -32,6 +43,24 @@ def advise(
     found = assessment.advice.recommendations
     if fail_on and any(each.severity.rank >= Severity(fail_on).rank for each in found):
         sys.exit(FINDINGS)
+
+
+def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
+    """What `serve` remembers of the server, where there is a folder for it.
+
+    Raises:
+        click.UsageError: It is no server.
+        Unusable: The file cannot be used.
+    """
+    if folder is None:
+        return None
+    if where.recording:
+        raise click.UsageError("--state-dir needs a server, not a recording")
+    path = memory_file.path_of(folder, where.server().address)
+    try:
+        return memory_file.read(path)
+    except memory_file.UnusableMemory as unusable:
+        raise Unusable(f"{path}: {unusable}") from None
 
 
 def _print(advice: Advice, style: str) -> None:

@@ -23,6 +23,8 @@ from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
+from advisor.curve.memory import Remembered
+from advisor.curve.memory_file import MemoryFile
 from advisor.files.yaml_file import FileError
 from advisor.http import app as application
 from advisor.http import server as http
@@ -74,7 +76,7 @@ def serve(
     )
     loaded = load_setup(setup)
     web = None if web_config is None else WebSettings(web_config)
-    with _state(state_dir, where) as state:
+    with _state(state_dir, where) as state, _memory(state_dir, where) as days:
         source = _source(
             where,
             loaded.machine,
@@ -87,7 +89,12 @@ def serve(
         with _listener(*listen) as listener:
             port = listener.getsockname()[1]
             scheme = "https" if web and web.listening else "http"
-            service = Service(source, loaded.book)
+            service = Service(
+                source,
+                loaded.book,
+                remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
+                remember=days.remember if days else None,
+            )
             notifier = alerting.notifier(where, scheme, port)
             own: list[Callable[[], Iterable[Metric]]] = []
             own += [lambda: history_metrics.families(state.report)] if state else []
@@ -125,6 +132,19 @@ def _state(folder: Path | None, where: SourceOptions) -> Iterator[State | None]:
         raise click.UsageError("--state-dir needs a server, not a recording")
     with State(folder, where.server().address) as state:
         yield state
+
+
+@contextlib.contextmanager
+def _memory(folder: Path | None, where: SourceOptions) -> Iterator[MemoryFile | None]:
+    """The memory of days, where there is a folder for it."""
+    if folder is None:
+        yield None
+        return
+    days = MemoryFile(folder, where.server().address)
+    try:
+        yield days
+    finally:
+        days.close()
 
 
 def _source(
