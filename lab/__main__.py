@@ -10,16 +10,20 @@ from lab.campaign import records
 from lab.campaign.campaign import Campaign
 from lab.campaign.part import Part, PartResult
 from lab.campaign.progress import Reporter
+from lab.curves import campaign as curves
 from lab.experiments import EXPERIMENTS
 from lab.proofs import SHORT, parts, short_form
 from lab.servers import NAMES, interrupt_on_signals
 from tools import docs
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+CHOICES = (*EXPERIMENTS, curves.GROUP)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--experiment", "experiments", multiple=True, type=click.Choice(list(EXPERIMENTS)), help="Only this one.")
+@click.option(
+    "--experiment", "experiments", multiple=True, type=click.Choice([*EXPERIMENTS, curves.GROUP]), help="Only this one."
+)
 @click.option("--proof", "rules", multiple=True, metavar="RULE", help="Only this rule's proofs.")
 @click.option("--proofs", "proofs_only", is_flag=True, help="All proofs, no experiments.")
 @click.option("--server", "servers", multiple=True, type=click.Choice(NAMES), help="Only on this server; no record.")
@@ -35,17 +39,20 @@ def main(  # noqa: PLR0917 - one argument an option
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
-    """Reproduce the published experiments and prove the rules, on real servers.
+    """Reproduce the published experiments, prove the rules and measure miss curves, on real servers.
 
-    Runs all parts, or the chosen ones. The records go to lab/records; docs/experiments.md, docs/proofs.md and their
-    pictures are generated from them. Ctrl-C stops the servers and keeps the finished parts; the same command continues
-    from there.
+    Runs all parts, or the chosen ones. The records go to lab/records; docs/experiments.md, docs/proofs.md,
+    docs/miss-curve.md and their pictures are generated from them. Ctrl-C stops the servers and keeps the finished
+    parts; the same command continues from there.
+
+    What was measured for the curves stays in the cache until the measuring code changes: each run predicts anew from
+    it. With --server, two runs can measure side by side; a run without it collects both.
 
     A part that needs idle cores is skipped, with a message, while they are busy.
 
     Exit status: 0 all results hold, 1 a result does not hold, 2 a server is unavailable here, 130 interrupted.
     """
-    groups = _groups(experiments, rules, proofs_only=proofs_only or (short and not rules))
+    groups = _groups(experiments, rules, proofs_only=proofs_only or (short and not (rules or experiments)))
     wanted = {str(part) for part in short_form()} if short else None
     flat = [
         part
@@ -53,37 +60,43 @@ def main(  # noqa: PLR0917 - one argument an option
         for part in group
         if (wanted is None or str(part) in wanted) and (not servers or part.server in servers)
     ]
+    curve_parts = [
+        part
+        for part in curves.parts(short=short)
+        if (curves.GROUP in experiments or not (experiments or rules or proofs_only))
+        and (not servers or part.server in servers)
+    ]
+    everything = [*flat, *curve_parts]
     if listing:
-        for part in flat:
+        for part in everything:
             click.echo(f"{part.takes:5.0f} s  {part}")
-        click.echo(f"{len(flat)} parts, about {sum(part.takes for part in flat) / 60:.0f} minutes")
+        click.echo(f"{len(everything)} parts, about {sum(part.takes for part in everything) / 60:.0f} minutes")
         return
     interrupt_on_signals()
-    reporter = Reporter(sum(part.takes for part in flat))
+    reporter = Reporter(sum(part.takes for part in everything))
     campaign = Campaign(flat, reporter)
     if fresh:
         campaign.forget()
     try:
         done = campaign.run()
         complete = _complete(groups, done)
-        kept = [] if short or servers else list(complete)
-        for name in kept:
-            records.save(name, complete[name])
+        measured = curves.run(curve_parts, reporter, short=short, fresh=fresh)
+        if not (short or servers):
+            _record(complete, measured, reporter)
         broken = _broken(complete)
-        if kept:
-            docs.write()
-            reporter.note(f"{len(kept)} records in lab/records; docs/experiments.md and docs/proofs.md are up to date")
     except KeyboardInterrupt:
         reporter.note("\ninterrupted; no server is left behind. The same command continues with the remaining parts.")
         sys.exit(INTERRUPTED)
     if len(done) == len(flat):
         campaign.forget()
-    for name, why in (campaign.unavailable | campaign.failed | broken).items():
+    unavailable = {**campaign.unavailable, **measured.unavailable}
+    failed = {**campaign.failed, **measured.failed, **broken, **dict.fromkeys(measured.broken, "a bound")}
+    for name, why in (unavailable | failed).items():
         reporter.note(f"FAILED {name}: {why}")
     for name, why in campaign.not_now.items():
         reporter.note(f"not now {name}: {why}")
-    reporter.note(f"{len(done)} of {len(flat)} parts done, {len(campaign.failed) + len(broken)} failed")
-    sys.exit(FAILED if campaign.failed or broken else UNAVAILABLE if campaign.unavailable else 0)
+    reporter.note(f"{len(done) + len(measured.done)} of {len(everything)} parts done, {len(failed)} failed")
+    sys.exit(FAILED if failed else UNAVAILABLE if unavailable else 0)
 
 
 def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only: bool) -> dict[str, list[Part]]:
@@ -109,6 +122,17 @@ def _complete(groups: dict[str, list[Part]], done: list[PartResult]) -> dict[str
         for name, group in groups.items()
         if all(str(part) in by_part for part in group)
     }
+
+
+def _record(complete: dict[str, list[PartResult]], measured: curves.Outcome, reporter: Reporter) -> None:
+    """Write the records of complete groups, and the pages."""
+    for name, results in complete.items():
+        records.save(name, results)
+    if measured.complete:
+        measured.record()
+    if complete or measured.complete:
+        docs.write()
+        reporter.note(f"{len(complete) + measured.complete} records in lab/records; the pages are up to date")
 
 
 def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:

@@ -1,26 +1,24 @@
-"""Loads of the miss curves: lookups whose pages follow a distribution, with or without a periodic scan beside them."""
+"""Distributions of lookups over pages: which page is asked for next."""
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 PAGES = 12_288
-"""Leaf pages of all tables that are looked up, 192 MiB."""
-REPORT = 3_072
-"""Leaf pages of the table that is scanned."""
+"""Leaf pages of all tables that are looked up: 192 MiB."""
 _HOT_AFTER = 80
 """Lookups after which a drifting hot set moves on by a page."""
 
 Chooser = Callable[[random.Random, int, int], list[tuple[str, int]]]
-"""The tables and pages of so many lookups: random numbers, lookups before, and lookups."""
+"""The tables and pages of the next lookups, from random numbers, the lookups before, and the number of lookups."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Lookups by primary key, one a page.
+    """Lookups by primary key, one page each.
 
     Attributes:
         name: In kebab case.
@@ -31,11 +29,12 @@ class Load:
 
     name: str
     about: str
-    tables: dict[str, int]
+    tables: Mapping[str, int]
     choose: Chooser
 
 
 def _ranked(table: str, pages: int) -> list[int]:
+    """The pages of a table from the most popular to the least: anywhere in the table."""
     ranked = list(range(pages))
     random.Random(f"{table} {pages}").shuffle(ranked)
     return ranked
@@ -45,19 +44,18 @@ _RANKED = _ranked("items", PAGES)
 
 
 def _zipf(skew: float) -> Chooser:
-    ranked = _ranked("items", PAGES)
     weights = list(itertools.accumulate((rank + 1) ** -skew for rank in range(PAGES)))
 
     def choose(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
-        return [("items", page) for page in chooser.choices(ranked, cum_weights=weights, k=times)]
+        return [("items", page) for page in chooser.choices(_RANKED, cum_weights=weights, k=times)]
 
     return choose
 
 
 def _hot_spot(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
-    ranked, hot = _RANKED, PAGES // 5
+    hot = PAGES // 5
     return [
-        ("items", ranked[chooser.randrange(hot) if chooser.random() < 0.8 else chooser.randrange(hot, PAGES)])
+        ("items", _RANKED[chooser.randrange(hot) if chooser.random() < 0.8 else chooser.randrange(hot, PAGES)])
         for _ in range(times)
     ]
 
