@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from advisor.curve.curve import TIMES, Curve, Estimate, Filled, Size
 from advisor.curve.evidence import Evidence, evidence
-from advisor.curve.explain import Explanation, explanations
+from advisor.curve.explain import POINTS, UNLIKE, Explanation, Foretold, explanations
 from advisor.facts import facts
-from advisor.models.steady import Burst, List, filled
+from advisor.models.steady import List
 from advisor.observe.window import Window
-from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.errors import Unanswerable
-from advisor.whatif.model import LruModel
 from advisor.whatif.reads import expected
-from advisor.whatif.settings import size_as_set
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
-UNLIKE = 0.15
-"""Accesses explain the pages made young if these are no further off, as a logarithm."""
 _FURTHER = 0.3
 """Where none do: those are taken that are further off by no more than this."""
 _MODEL, _LEAST = 0.05, 0.01
 """Error of the model, as a share of the reads, and least error, as a share of today's reads (docs/miss-curve.md)."""
 _FILLING_ERROR = 0.05
 """Points of the filling tell explanations apart that differ by more, on average and as a logarithm."""
-_POINTS = 4
-"""Fewer points of the filling tell nothing."""
 _SMALLEST = 0.02
 """Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps free."""
+_FILLING_UNLIKE = 0.2
+"""If all are further off, the filling tells nothing."""
 _SIMPLEST = 3.0
 """Weight of accesses by Zipf's law to all pages of each table, where these explain the evidence too."""
 
 
+_Reads = tuple[Foretold, ...]
+"""For each size."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Reads a second of each table, for each size, by accesses that explain the evidence.
+    """What is read with each size, by accesses that explain the evidence.
 
     Attributes:
         weight: In what is expected; 0 where it counts for the bounds alone.
     """
 
-    reads: tuple[Mapping[str, float], ...]
+    reads: _Reads
     weight: float
 
 
@@ -54,7 +52,6 @@ def curve(
     longest: float,
     times: Sequence[float] = TIMES,
     check_time: Callable[[], None] = lambda: None,
-    calibrations: Calibrations | None = None,
 ) -> Curve:
     """The reads to expect with pools of other sizes.
 
@@ -64,7 +61,6 @@ def curve(
         longest: Seconds of the window at most.
         times: The sizes, as multiples of today's.
         check_time: Called between two steps; an exception from it ends the work.
-        calibrations: Those of earlier windows, for the model of the scans.
 
     Raises:
         Unanswerable: A section is not known, or nothing explains what was measured.
@@ -76,9 +72,8 @@ def curve(
     if today is None:
         raise Unanswerable("variables", "the size of the pool is not known")
     sizes = sorted({1.0, *times})
-    model = LruModel(window, known, calibrations)
-    lists = [_list(found, model, window, today, times_) for times_ in sizes]
-    explained = explanations(found.measured, check_time)
+    lists = [_list(found, times_) for times_ in sizes]
+    explained = explanations(found.measured, 1.0 - (found.read_again or 0.0), check_time)
     if not explained:
         raise Unanswerable("curve", "no distribution of accesses explains the reads of each table")
     answers = _answers(explained, found, lists)
@@ -88,126 +83,104 @@ def curve(
         bytes=float(today),
         page_bytes=found.page_bytes,
         reads=found.reads,
-        sizes=tuple(_sizes(found, today, sizes, lists, answers)),
+        sizes=tuple(_sizes(found, today, sizes, answers)),
         filled=tuple(_filled(found)),
         notes=tuple(_notes(found, explained)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    """What scans leave of a pool of some size.
-
-    Attributes:
-        held: The list that is left to lookups.
-        scans: That read pages.
-        read: Pages read a second by scans.
-    """
-
-    held: List
-    scans: tuple[Burst, ...]
-    read: float
-
-
-def _list(found: Evidence, model: LruModel, window: Window, today: float, times: float) -> _Pool:
-    """The pool of so many times today's size: the model of the scans says what they read and hold."""
+def _list(found: Evidence, times: float) -> List:
+    """The LRU list of a pool of so many times today's size."""
     now = found.measured.held
-    bursts, held, read = (
-        found.measured.scans,
-        found.held,
-        sum(scan.pages / scan.period for scan in found.measured.scans),
-    )
-    if times != 1.0 and found.held:
-        reads = model.reads({"innodb_buffer_pool_size": size_as_set(window, today * times)})
-        scans = model.calibration.scans
-        rates = model.calibration.fit.workload.scans_per_second
-        bursts = tuple(Burst(pages, 1.0 / rates[name]) for name, pages in reads.per_pass.items() if pages)
-        held = {name: max(0.0, (scans[name].pages or 0.0) - pages) for name, pages in reads.per_pass.items()}
-        read = reads.scans
-    pages = max(found.size * times - (found.size - found.pages), _SMALLEST * found.pages)
-    old = now.old * pages / found.pages
-    return _Pool(List(max(pages - old - sum(held.values()), pages / 4), old, now.old_seconds), bursts, read)
+    pages = max(found.size * times - found.kept_free, _SMALLEST * found.pages)
+    if not found.measured.full:
+        pages = min(pages, found.pages)
+    share = pages / found.pages
+    return List(now.young * share, now.old * share, now.old_seconds)
 
 
-def _answers(explained: Sequence[Explanation], found: Evidence, pools: Sequence[_Pool]) -> list[_Answer]:
-    """The reads of each table by all accesses that explain the evidence, and between those that do nearly."""
-    kinds: dict[str, list[tuple[Explanation, tuple[Mapping[str, float], ...]]]] = {}
+def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[List]) -> list[_Answer]:
+    """The reads by all accesses that explain the evidence, and between those that do nearly."""
+    kinds: dict[str, list[tuple[float, _Answer]]] = {}
+    second: list[tuple[float, _Answer]] = []
     for each in _as_it_filled(explained, found):
-        then = [some for pool in pools if (some := _reads(each, found, pool)) is not None]
-        if len(then) == len(pools):
-            kinds.setdefault(each.kind, []).append((each, tuple(then)))
+        then = [_foretold(each, found, held) for held in lists]
+        if all(then):
+            weight = _SIMPLEST if each.simplest else 0.0
+            first = _Answer(tuple(some[0] for some in then), weight)
+            kinds.setdefault(each.kind, []).append((each.unlike, first))
+            second.append((each.unlike, _Answer(tuple(some[-1] for some in then), 0.0)))
     if not kinds:
         raise Unanswerable("curve", "a pool of another size has no steady state with these accesses")
-    best = min(abs(each.unlike) for several in kinds.values() for each, _ in several)
+    best = min(abs(unlike) for several in kinds.values() for unlike, _ in several)
     most = UNLIKE if best <= UNLIKE else best + _FURTHER
-    answers = []
-    for several in kinds.values():
-        for each, reads in several:
-            if abs(each.unlike) <= most:
-                answers.append(_Answer(reads, _SIMPLEST if each.simplest else float(abs(each.unlike) == best)))
-        for (one, its), (other, others) in pairwise(several):
-            for level in (-most, 0.0, most):
-                if (one.unlike - level) * (other.unlike - level) < 0:
-                    part = (level - one.unlike) / (other.unlike - one.unlike)
-                    answers.append(_Answer(_between(its, others, part), float(level == 0.0)))
-    return answers
+    between = [
+        _between(one, other, level)
+        for several in kinds.values()
+        for one, other in pairwise(several)
+        for level in (-most, 0.0, most)
+        if (one[0] - level) * (other[0] - level) < 0
+    ]
+    return [each for some in (*kinds.values(), second) for unlike, each in some if abs(unlike) <= most] + between
 
 
 def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence[Explanation]:
     """Those that agree best with what was read while the pool filled, where that was watched."""
-    if len(found.filling) < _POINTS:
+    if len(found.measured.filling) < POINTS:
         return explained
-    off = [_off(each, found) for each in explained]
+    off = [found.measured.off(each) for each in explained]
+    if min(off) > _FILLING_UNLIKE:
+        return explained  # something else went on
     return [each for each, error in zip(explained, off, strict=True) if error <= min(off) + _FILLING_ERROR]
 
 
-def _off(each: Explanation, found: Evidence) -> float:
-    """How far the points of the filling are off, as the root of the mean square of logarithms."""
-    groups = [group for some in each.groups.values() for group in some]
-    accesses = sum(table.accesses for table in found.measured.tables.values())
-    squares = [
-        math.log(max(filled(groups, pages) / accesses, _LEAST) / max(read, _LEAST)) ** 2
-        for pages, read in found.filling
-    ]
-    return math.sqrt(sum(squares) / len(squares))
-
-
-def _reads(each: Explanation, found: Evidence, pool: _Pool) -> Mapping[str, float] | None:
-    then = each.reads(pool.held, pool.scans)
-    if then is None:
-        return None
+def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:
+    """What is read with a list, relative to what is measured today; the likelier first."""
+    today = found.measured.held
+    grown = held.young + held.old - today.young - today.old
     now = each.now
-    return {name: expected(table.reads, now[name], then[name]) for name, table in found.measured.tables.items()}
+    return [
+        replace(
+            then,
+            tables={
+                name: expected(table.reads, now[name], then.tables[name])
+                for name, table in found.measured.tables.items()
+            },
+        )
+        for then in each.foretell(held, found.measured.scans, grown=grown)
+    ]
 
 
-def _between(
-    one: Sequence[Mapping[str, float]], other: Sequence[Mapping[str, float]], part: float
-) -> tuple[Mapping[str, float], ...]:
-    return tuple(
-        {name: reads + part * (others[name] - reads) for name, reads in some.items()}
-        for some, others in zip(one, other, strict=True)
+def _between(one: tuple[float, _Answer], other: tuple[float, _Answer], level: float) -> _Answer:
+    """The answer between two, where what is made young is ``level`` off."""
+    part = (level - one[0]) / (other[0] - one[0])
+    reads = tuple(
+        Foretold(
+            {name: reads + part * (others.tables[name] - reads) for name, reads in some.tables.items()},
+            some.scans + part * (others.scans - some.scans),
+        )
+        for some, others in zip(one[1].reads, other[1].reads, strict=True)
     )
+    return _Answer(reads, 0.0 if level else 1.0)
 
 
-def _sizes(
-    found: Evidence, today: float, times: Sequence[float], pools: Sequence[_Pool], answers: Sequence[_Answer]
-) -> Iterator[Size]:
+def _sizes(found: Evidence, today: float, times: Sequence[float], answers: Sequence[_Answer]) -> Iterator[Size]:
     tables = found.measured.tables
-    for number_, (each, pool) in enumerate(zip(times, pools, strict=True)):
+    for number_, each in enumerate(times):
         if each == 1.0:
             exact = {name: Estimate(table.reads, table.reads, table.reads) for name, table in tables.items()}
-            yield Size(each, today, Estimate(found.reads, found.reads, found.reads), pool.read, exact)
+            scans = sum(scan.read / scan.period for scan in found.measured.scans)
+            yield Size(each, today, Estimate(found.reads, found.reads, found.reads), scans, exact)
             continue
-        rest = pool.read + found.unexplained
         reads = [(answer.reads[number_], answer.weight) for answer in answers]
-        all_ = _estimate([(sum(some.values()) + rest, weight) for some, weight in reads], found.reads)
+        whole = [(sum(some.tables.values()) + some.scans + found.unexplained, weight) for some, weight in reads]
         yield Size(
             each,
             today * each,
-            all_,
-            pool.read,
+            _estimate(whole, found.reads),
+            _estimate([(some.scans, weight) for some, weight in reads], 0.0).expected,
             {
-                name: _estimate([(some[name], weight) for some, weight in reads], table.reads)
+                name: _estimate([(some.tables[name], weight) for some, weight in reads], table.reads)
                 for name, table in tables.items()
             },
         )
@@ -222,7 +195,7 @@ def _estimate(reads: Sequence[tuple[float, float]], today: float) -> Estimate:
 
 def _filled(found: Evidence) -> Iterator[Filled]:
     accesses = sum(table.accesses for table in found.measured.tables.values())
-    for pages, read in found.filling:
+    for pages, read in found.measured.filling:
         yield Filled(pages * found.page_bytes, read * accesses)
 
 
@@ -231,8 +204,8 @@ def _notes(found: Evidence, explained: Sequence[Explanation]) -> Iterator[str]:
         f"{found.seconds:,.0f} s were watched: {found.reads:,.1f} pages read and {found.measured.made_young:,.1f} made"
         f" young a second, in {len(found.measured.tables)} tables that are looked up"
     )
-    if found.filling:
-        yield f"the pool was seen while it filled: {len(found.filling)} points of the curve were measured"
+    if found.measured.filling:
+        yield f"the pool was seen while it filled: {len(found.measured.filling)} points of the curve were measured"
     if min(abs(each.unlike) for each in explained) > UNLIKE:
         yield "no distribution of independent accesses makes as many pages young as were measured: the bounds are wide"
     if found.unexplained > _LEAST * found.reads:

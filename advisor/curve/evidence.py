@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from advisor.curve.explain import Measured, Table
 from advisor.facts import Facts, ScanFacts
 from advisor.facts.base import over_pools
-from advisor.models.steady import Burst, List
+from advisor.models.steady import List, Scan
 from advisor.observe.window import Window
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.tables import last_pass, read_by_scans, table_name
@@ -43,26 +43,22 @@ class Evidence:
         seconds: Length of the window.
         pages: Pages of data in the pool, on average.
         size: Pages of the pool.
+        kept_free: Of these, pages that a full pool does not fill.
         page_bytes: Size of a page.
         measured: For the fit.
         reads: Pages read a second, by everything.
         unexplained: Of these, reads of no known table: undo logs, the data dictionary.
-        held: Pages of scanned tables that stay in the pool, by table.
-        filling: Pages of data and pages read an access, while the pool filled.
-        filled: Whether the pool is full.
         read_again: Share of the reads that had been read before for certain; None where not known.
     """
 
     seconds: float
     pages: float
     size: float
+    kept_free: float
     page_bytes: float
     measured: Measured
     reads: float
     unexplained: float
-    held: Mapping[str, float] = field(default_factory=dict)
-    filling: tuple[tuple[float, float], ...] = ()
-    filled: bool = True
     read_again: float | None = None
 
 
@@ -88,23 +84,30 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     lists = [(sum(p.database_pages for p in each), sum(p.old_pages for p in each)) for each in pools if each]
     pages = sum(data for data, _ in lists) / len(lists)
     old = sum(old for _, old in lists) / len(lists)
-    bursts, held = _scanned(window, scans)
+    scanned = tuple(_scanned(window, scans))
     latest = window.latest[POOLS] or ()
-    kept = min(sum(held.values()), (pages - old) / 2)
+    size = float(sum(each.size_pages for each in latest))
     milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
-    free = sum(each.free_pages for each in latest) / sum(each.size_pages for each in latest)
-    explained = sum(table.reads for table in tables.values()) + sum(scan.pages / scan.period for scan in bursts)
+    full = sum(each.free_pages for each in latest) <= max(_FREE * size, _kept_free(window.latest))
+    if not full:  # nothing was evicted: what was read of a table is what is asked for
+        so_far = {
+            f"{table.schema}.{table.table}": file.reads for table, file in (window.latest[TABLE_FILES] or {}).items()
+        }
+        tables = {
+            name: replace(table, pages=max(1.0, min(table.pages, so_far.get(name, table.pages))))
+            for name, table in tables.items()
+        }
+    filling = tuple(_filling(history, tables.keys(), _levels(window)))
+    explained = sum(table.reads for table in tables.values()) + sum(scan.read / scan.period for scan in scanned)
     return Evidence(
         seconds=window.seconds,
         pages=pages,
-        size=float(sum(each.size_pages for each in latest)),
+        size=size,
+        kept_free=size - pages if full else 0.0,
         page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
-        measured=Measured(List(pages - old - kept, old, milliseconds / 1000), tables, made_young, bursts),
+        measured=Measured(List(pages - old, old, milliseconds / 1000), tables, made_young, scanned, full, filling),
         reads=reads,
         unexplained=max(0.0, reads - explained),
-        held=held,
-        filling=tuple(_filling(history, _levels(window))),
-        filled=free <= _FREE or free * sum(p.size_pages for p in latest) <= _kept_free(window.latest),
         read_again=known.pool.read_again,
     )
 
@@ -185,29 +188,28 @@ def _fewer(tables: Mapping[str, Table]) -> dict[str, Table]:
     return found
 
 
-def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> tuple[tuple[Burst, ...], dict[str, float]]:
-    """The scans that read pages, and the pages of scanned tables that stay in the pool."""
-    bursts, held = [], {}
-    for name, scan in scans.items():
-        read, passes = last_pass(scan), (scan.passes or 1.0) / max(scan.sharers or 1.0, 1.0)
-        if read:
-            bursts.append(Burst(read, window.seconds / passes))
-        held[name] = max(0.0, (scan.pages or 0.0) - read)
-    return tuple(bursts), held
+def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> Iterator[Scan]:
+    for scan in scans.values():
+        pages, passes = scan.pages or 0.0, (scan.passes or 1.0) / max(scan.sharers or 1.0, 1.0)
+        yield Scan(pages, window.seconds / passes, min(last_pass(scan), pages))
 
 
-def _filling(history: Sequence[Snapshot], levels: float) -> list[tuple[float, float]]:
-    """Pages of tables, and pages of tables read an access, while the pool filled for the last time."""
+def _filling(history: Sequence[Snapshot], tables: Collection[str], levels: float) -> list[tuple[float, float]]:
+    """Pages of tables, and pages of tables read an access, while the pool filled for the last time.
+
+    While nothing is evicted, the pages of a table in the pool are those that were read of its file. The pool holds
+    pages of the data dictionary too, some 900 on MySQL 9.7, which are no part of the curve.
+    """
     found: list[tuple[float, float]] = []
     begin: tuple[float, float] | None = None  # pages of tables and accesses, where the next point begins
     for snapshot in history:
         pools = snapshot[POOLS]
         if pools is None or snapshot[TABLE_FILES] is None:
             continue
-        pages = _read_so_far(snapshot)
-        asked = (
-            sum(p.gets for p in pools) - (0 if snapshot.server.mariadb else sum(p.pages_read for p in pools))
-        ) / levels
+        files = {f"{t.schema}.{t.table}": float(file.reads) for t, file in (snapshot[TABLE_FILES] or {}).items()}
+        pages = math.fsum(reads for name, reads in files.items() if name in tables)
+        gets = sum(each.gets - (0 if snapshot.server.mariadb else each.pages_read) for each in pools)
+        asked = (gets - _GETS_OF_SCAN * (math.fsum(files.values()) - pages)) / levels
         if begin is not None and (pages < begin[0] or asked < begin[1]):
             found, begin = [], None  # a restart: the pool is empty again
         if not _fills(snapshot, pages):
@@ -227,11 +229,3 @@ def _fills(snapshot: Snapshot, pages: float) -> bool:
     free = sum(each.free_pages for each in pools)
     least = max(_FREE * sum(each.size_pages for each in pools), _kept_free(snapshot))
     return free > least and pages <= sum(each.database_pages for each in pools)
-
-
-def _read_so_far(snapshot: Snapshot) -> float:
-    """Pages of tables that were read since the start: while nothing was evicted, the pages of tables in the pool.
-
-    The pool holds pages of the data dictionary too, some 900 on MySQL 9.7, which are no part of the curve.
-    """
-    return float(sum(file.reads for file in (snapshot[TABLE_FILES] or {}).values()))

@@ -7,21 +7,31 @@ reads. Pages made young then tell shapes apart: they are the hits in the old sub
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from advisor.models.steady import Burst, List, Pages, State, settle, zipf
+from advisor.models.steady import List, Pages, Scan, State, filled, passes, rest, settle, stays, zipf
 
+UNLIKE = 0.15
+"""Accesses explain the pages made young if these are no further off, as a logarithm."""
 _FOOTPRINTS = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 """Shares of a table's pages that are asked for, by Zipf's law."""
 _HOT = (0.5, 0.35, 0.2, 0.1, 0.05, 0.02)
 """Shares of a table's pages that are hot, all alike; the others are asked for less often, all alike."""
+_ONCE = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
+"""Shares of the reads that any pool would have."""
 _MOST_SKEW = 2.5
 _SAME = 0.003
 """Share of a table's reads: nearer is not worth a step."""
 _TOLERATED = 0.04
 """Share of a table's reads that noise may add, so that no distribution has as many."""
-_STEPS = 14
+_MOST_KEPT = 0.9
+"""Share of the list: scanned tables do not stay where they would take more of it."""
+_STEPS, _HALVINGS, _TRIED = 14, 20, 25
+POINTS = 4
+"""Fewer points of the filling tell nothing."""
+_FEW = 0.01
+"""Reads an access: fewer are as good as none in a point of the filling."""
 _NONE = 1e-9
 """Pages a second: less is none, for logarithms."""
 
@@ -50,12 +60,25 @@ class Measured:
         tables: By name.
         made_young: Pages a second.
         scans: Beside it.
+        full: Whether the pool is full: else nothing is evicted, and all reads are first reads.
+        filling: Pages of tables in the pool and pages read an access, while the pool filled.
     """
 
     held: List
     tables: Mapping[str, Table]
     made_young: float
-    scans: tuple[Burst, ...] = ()
+    scans: tuple[Scan, ...] = ()
+    full: bool = True
+    filling: tuple[tuple[float, float], ...] = ()
+
+    def off(self, explanation: Explanation) -> float:
+        """How far the points of the filling are off, as the root of the mean square of logarithms."""
+        groups = [group for some in explanation.groups.values() for group in some]
+        accesses = sum(table.accesses for table in self.tables.values())
+        squares = [
+            math.log(max(filled(groups, pages) / accesses, _FEW) / max(read, _FEW)) ** 2 for pages, read in self.filling
+        ]
+        return math.sqrt(math.fsum(squares) / len(squares))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +109,56 @@ class Explanation:
     @property
     def now(self) -> Mapping[str, float]:
         """Pages read a second of each table, today."""
-        return self._all(_by_table(self.groups, self.state))
+        return self._tables(self.state)
 
-    def reads(self, held: List, scans: Sequence[Burst] = ()) -> Mapping[str, float] | None:
-        """Pages read a second of each table with another list; None where the list has no steady state."""
-        state = settle([each for groups in self.groups.values() for each in groups], held, scans, self.state)
-        return None if state is None else self._all(_by_table(self.groups, state))
+    def foretell(self, held: List, scans: Sequence[Scan], *, grown: float) -> list[Foretold]:
+        """What is read with another list; empty where the list has no steady state.
 
-    def _all(self, again: Mapping[str, float]) -> Mapping[str, float]:
+        A scanned table may stay in the pool, or pass through it. Both may last, once they are so. Then what a pool
+        does that grew comes first, which has free pages until it has filled.
+
+        Args:
+            held: The list.
+            scans: As they are today.
+            grown: Pages that the pool has more than today.
+        """
+        found: list[tuple[bool | None, Foretold]] = []
+        asked = [each for groups in self.groups.values() for each in groups]
+        for read in (0.0, 1.0) if scans else (1.0,):
+            then = [replace(scan, read=read * scan.pages) for scan in scans]
+            if sum(scan.kept for scan in then) >= _MOST_KEPT * (held.young + held.old):
+                continue
+            state = settle(asked, held, then, self.state)
+            if state is None:
+                continue
+            lasts = all((passes if read else stays)(scan, state) for scan in then)
+            by_scans = math.fsum(scan.read / scan.period for scan in then)
+            fits = grown >= math.fsum(scan.pages + state.read * scan.period for scan in then)
+            found.append(
+                ((bool(read) != fits or grown < 0) if lasts else None, Foretold(self._tables(state), by_scans))
+            )
+        lasting = [each for each in found if each[0] is not None] or found
+        return [each for _, each in sorted(lasting, key=lambda each: not each[0])]
+
+    def _tables(self, state: State) -> Mapping[str, float]:
+        again = _by_table(self.groups, state)
         if not self.once:
             return again
         today = _by_table(self.groups, self.state)
         return {name: reads + self.once / (1 - self.once) * today[name] for name, reads in again.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """Pages read a second with another list.
+
+    Attributes:
+        tables: By lookups, by table.
+        scans: By scans.
+    """
+
+    tables: Mapping[str, float]
+    scans: float
 
 
 Make = Callable[[Table, float, float], list[Pages]]
@@ -117,21 +178,93 @@ def _hot(table: Table, shape: float, skew: float) -> list[Pages]:
 _SHAPES: Mapping[str, tuple[Make, Sequence[float]]] = {"zipf": (_zipf, _FOOTPRINTS), "hot": (_hot, _HOT)}
 
 
-def explanations(measured: Measured, check_time: Callable[[], None] = lambda: None) -> list[Explanation]:
-    """Explanations of many kinds, each kind from many pages to few.
+def explanations(
+    measured: Measured, most_once: float = 0.0, check_time: Callable[[], None] = lambda: None
+) -> list[Explanation]:
+    """Explanations of many kinds, each kind in the order of its shapes.
+
+    Reads that any pool would have are among them as far as they may be: those of pages that are read for the first
+    time, and, where nothing else makes as few or as many pages young as were measured, those of pages that are not
+    asked for again, or of pages that are asked for a while (a hot set that drifts).
 
     Args:
         measured: What is to be explained.
+        most_once: Share of the reads that may be first reads.
         check_time: Called between two fits; an exception from it ends the work.
     """
-    found = []
+    if not measured.full:
+        return _at_rest(measured)
+    found = list(_kinds(measured, check_time))
+    off = [each.unlike for each in found]
+    unexplained = not off or min(map(abs, off)) > UNLIKE
+    for share in _ONCE:
+        if share <= most_once or (unexplained and all(each > 0 for each in off)):
+            check_time()
+            found += _besides(measured, share, young=False)
+        if unexplained and off and all(each < 0 for each in off):
+            check_time()
+            found += _besides(measured, share, young=True)
+    return found
+
+
+def _kinds(measured: Measured, check_time: Callable[[], None]) -> Iterator[Explanation]:
     for kind, (make, shapes) in _SHAPES.items():
         for shape in shapes:
             check_time()
             each = _fitted(kind, make, shape, measured)
             if each is not None:
-                found.append(each)
-    return found
+                yield each
+
+
+def _besides(measured: Measured, share: float, *, young: bool) -> Iterator[Explanation]:
+    """Zipf's law beside reads that any pool would have; ``young`` is whether their pages are asked for again soon."""
+    tables = {
+        name: replace(table, reads=(1 - share) * table.reads, accesses=table.accesses - share * table.reads)
+        for name, table in measured.tables.items()
+    }
+    for kind, shape in (("zipf", 1.0), ("hot", 0.1)):
+        each = _fitted(kind, _SHAPES[kind][0], shape, replace(measured, tables=tables))
+        if each is not None:
+            once = share * math.fsum(table.reads for table in measured.tables.values())
+            made_young = each.state.made_young + (once if young else 0.0)
+            unlike = _unlike(made_young, measured)
+            yield replace(
+                each, kind=f"{kind} and {'drifting' if young else 'once'}", shape=share, unlike=unlike, once=share
+            )
+
+
+def _at_rest(measured: Measured) -> list[Explanation]:
+    """Explanations of a pool that holds all that was asked for, with one skew for all tables.
+
+    Until the first page is evicted the server makes none young (buf_page_peek_if_too_old). Then the filling tells the
+    skew, and where that was not watched either, accesses may be all alike or all on a few pages.
+    """
+    return [
+        found
+        for kind, shape in (("zipf", 1.0), *(("hot", shape) for shape in _HOT))
+        for found in _skews(kind, shape, measured)
+    ]
+
+
+def _skews(kind: str, shape: float, measured: Measured) -> Iterator[Explanation]:
+    make = _SHAPES[kind][0]
+
+    def made(skew: float) -> Explanation:
+        groups = {name: make(table, shape, skew) for name, table in measured.tables.items()}
+        state = rest([each for some in groups.values() for each in some], measured.held)
+        return Explanation(kind, shape, groups, state, _unlike(state.made_young, measured))
+
+    if measured.made_young > _NONE:
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if made(middle).unlike > 0 else (low, middle)
+        yield made(low)
+    elif len(measured.filling) >= POINTS:
+        tried = [made(number / _TRIED) for number in range(_TRIED)]
+        yield replace(min(tried, key=measured.off), unlike=0.0)
+    else:
+        yield from (replace(made(skew), unlike=0.0) for skew in (0.0, 1.0))
 
 
 @dataclass
@@ -175,7 +308,7 @@ def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanat
         state = settle([each for some in groups.values() for each in some], measured.held, measured.scans, near)
         if state is None:
             return None
-        found = Explanation(kind, shape, groups, state, _unlike(state, measured))
+        found = Explanation(kind, shape, groups, state, _unlike(state.made_young, measured))
         reads = _by_table(groups, state)
         off = math.fsum(abs(reads[table] - skew.table.reads) for table, skew in skews.items())
         moving = [each for table, each in skews.items() if each.moves(reads[table], wanted / len(skews))]
@@ -186,8 +319,8 @@ def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanat
     return found if off <= _TOLERATED * wanted else None
 
 
-def _unlike(state: State, measured: Measured) -> float:
-    return math.log(max(state.made_young, _NONE) / max(measured.made_young, _NONE))
+def _unlike(made_young: float, measured: Measured) -> float:
+    return math.log(max(made_young, _NONE) / max(measured.made_young, _NONE))
 
 
 def _by_table(groups: Mapping[str, Sequence[Pages]], state: State) -> dict[str, float]:

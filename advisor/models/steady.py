@@ -33,6 +33,9 @@ _EXACT = 8
 _ITERATIONS, _ACCURACY, _TINY = 60, 1e-5, 1e-4
 _NEARLY = 0.02
 """Accuracy that will do where a scan nearly fills the old sublist, so that lengths jump with the times."""
+_NEAR, _PASSES = 0.75, 0.5
+"""Room for what may last: pages leave earlier or later than on average."""
+_LONGEST = 1e12
 _LONGEST_STEP = 2.0
 """Most that a step changes the logarithm of a time by."""
 
@@ -45,16 +48,24 @@ class Pages(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
-    """A full scan beside the lookups, whose pages pass through the old sublist.
+class Scan:
+    """A full scan beside the lookups.
 
     Attributes:
-        pages: That a scan reads.
+        pages: Of the table.
         period: Seconds from a scan to the next.
+        read: Pages that a scan reads. They pass through the old sublist. The others are found in the pool each time,
+            and an old one is made young.
     """
 
     pages: float
     period: float
+    read: float
+
+    @property
+    def kept(self) -> float:
+        """Pages that stay in the pool."""
+        return self.pages - self.read
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +145,46 @@ def filled(pages: Sequence[Pages], data: float) -> float:
     return math.fsum(n * rate * math.exp(-min(rate * high, _LARGEST)) for n, rate in pages)
 
 
-def settle(pages: Sequence[Pages], held: List, scans: Sequence[Burst] = (), near: State | None = None) -> State | None:
-    """The steady state under these accesses, beside scans that find none of their pages in the pool.
+def stays(scan: Scan, state: State) -> bool:
+    """Whether pages that are kept from one scan to the next are still there by then."""
+    return state.young_seconds + state.old_seconds >= _NEAR * scan.period
+
+
+def passes(scan: Scan, state: State) -> bool:
+    """Whether pages that a scan reads are evicted before the next scan, by its own pages and by what lookups read."""
+    return scan.read + state.read * scan.period >= _PASSES * state.old_seconds * state.read
+
+
+def rest(pages: Sequence[Pages], held: List) -> State:
+    """The state of a list in a pool with free pages: nothing is evicted.
+
+    Pages of the young sublist are not moved then, for eviction is the clock that says how near to the head they are.
+    Each that is found in the old one goes to the head, and the last young page becomes old.
+
+    Args:
+        pages: All are in the list, in which others may be that nothing asks for.
+        held: The list.
+    """
+    unasked = max(0.0, held.young + held.old - math.fsum(each.pages for each in pages))
+    old = held.old - unasked
+    if old <= 0.0:
+        return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
+    low, high = 0.0, 1.0
+
+    def found(young_seconds: float) -> float:
+        return math.fsum(n / (1.0 + rate * young_seconds) for n, rate in pages)
+
+    while found(high) > old and high < _LONGEST:
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if found(middle) > old else (low, middle)
+    made_young = math.fsum(n * rate / (1.0 + rate * high) for n, rate in pages)
+    return State(0.0, made_young, math.inf, high, (0.0,) * len(pages))
+
+
+def settle(pages: Sequence[Pages], held: List, scans: Sequence[Scan] = (), near: State | None = None) -> State | None:
+    """The steady state under these accesses, beside scans.
 
     None where pages leave the old sublist before innodb_old_blocks_time has passed: none becomes young then, and what
     the young sublist holds is history.
@@ -149,7 +198,7 @@ def settle(pages: Sequence[Pages], held: List, scans: Sequence[Burst] = (), near
     whole = math.fsum(each.pages for each in pages)
     asked = math.fsum(each.pages * each.rate for each in pages)
     size = held.young + held.old
-    if whole <= size - math.fsum(min(scan.pages, held.old) for scan in scans):
+    if whole <= size - math.fsum(scan.kept + min(scan.read, held.old) for scan in scans):
         return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
     if near is not None and near.read:
         at = (math.log(near.old_seconds), math.log(near.young_seconds), math.log(near.read))
@@ -171,9 +220,9 @@ _Point = tuple[float, float, float]
 class _Search:
     """Newton's method for the lengths of the two sublists and the reads, from which the times follow."""
 
-    def __init__(self, pages: Sequence[Pages], held: List, scans: Sequence[Burst]) -> None:
+    def __init__(self, pages: Sequence[Pages], held: List, scans: Sequence[Scan]) -> None:
         self._pages, self._held, self._scans = pages, held, scans
-        self._by_scans = math.fsum(scan.pages / scan.period for scan in scans)
+        self._by_scans = math.fsum(scan.read / scan.period for scan in scans)
 
     def run(self, at: _Point) -> State | None:
         found = self._evaluate(at)
@@ -223,6 +272,11 @@ class _Search:
         settled, moved = min(quarter, young_seconds), max(young_seconds - quarter, 0.0)
         old = self._scanned(old_seconds, guess)
         young = made_young = 0.0
+        for scan in self._scans:  # a page that is kept is young at first, then old, until the next scan
+            share = min(young_seconds / scan.period, 1.0)
+            young += scan.kept * share
+            old += scan.kept * (1.0 - share)
+            made_young += scan.kept / scan.period if share < 1.0 else 0.0
         reads = []
         for number, rate in self._pages:
             if not rate:
@@ -259,12 +313,12 @@ class _Search:
 
         A page leaves once as many pages came after it as lookups alone bring in ``old_seconds``.
         """
-        if not self._scans:
+        if not self._by_scans:
             return [old_seconds]
         stays = []
         for phase in range(_PHASES):
             to_come = sorted(
-                (scan.period * (phase + 0.5) / _PHASES + turn * scan.period, scan.pages)
+                (scan.period * (phase + 0.5) / _PHASES + turn * scan.period, scan.read)
                 for scan in self._scans
                 for turn in range(1 + int(min(old_seconds / scan.period, _PHASES)))
             )
@@ -284,7 +338,7 @@ class _Search:
         """Pages of scans in the old sublist, on average over time."""
         whole, most = 0.0, old_seconds * read
         for scan in self._scans:
-            held = min(scan.pages, most)
+            held = min(scan.read, most)
             # The last page of a scan stays longest: from there on each stays a page's time shorter.
             longest, shortest = min(most / read, scan.period), min((most - held) / read, scan.period)
             level = max(0.0, held - (longest - shortest) * read)

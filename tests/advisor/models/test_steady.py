@@ -1,0 +1,90 @@
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.models.lru.scenario import Points, Pool, Scenario, Step
+from advisor.models.lru.scenario import Scan as FullScan
+from advisor.models.steady import List, Pages, Scan, State, filled, rest, settle, zipf
+from exporter.midpoint import TOLERANCE, old_target
+from tests.advisor.models.lru import reference
+
+PAGES, PER_SECOND, TIME_MS, ROUND = 3000, 10_000, 5.0, 2.0
+
+
+def settled(pages: list[Pages], held: List, *scans: Scan) -> State:
+    found = settle(pages, held, scans)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("skew", "pool", "scan"),
+    [(0.0, 1000, 0), (0.6, 1800, 0), (0.9, 1000, 0), (1.2, 800, 0), (0.6, 1200, 750), (0.9, 1200, 300)],
+)
+def test_it_is_the_page_exact_list_on_average(skew: float, pool: int, scan: int) -> None:
+    steps: list[Step] = []
+    for seed in range(1, 31):
+        accesses = round(PER_SECOND * ROUND)
+        steps.append(Points(points="items", pages=PAGES, accesses=accesses, seconds=ROUND, skew=skew, seed=seed))
+        if scan:
+            steps.append(FullScan(scan="report", pages=scan, seconds=0.01))
+    size = Pool(pages=pool, instances=1, old_blocks_pct=37, old_blocks_time_ms=TIME_MS, free_low=0, free_high=0)
+    exact = [each for each in reference.simulate(Scenario(pool=size, steps=tuple(steps))) if each.object == "items"]
+    last = exact[len(exact) // 2 :]
+    old = old_target(pool, 37) - TOLERANCE
+    bursts = (Scan(scan, ROUND, scan),) if scan else ()
+    found = settled(zipf(PAGES, skew, PER_SECOND), List(pool - old, old, TIME_MS / 1000), *bursts)
+    assert found.read == pytest.approx(sum(each.pages_read for each in last) / len(last) / ROUND, rel=0.02)
+    assert found.made_young == pytest.approx(sum(each.made_young for each in last) / len(last) / ROUND, rel=0.03)
+
+
+@given(pages=st.floats(100, 1e9), share=st.floats(0.05, 0.9), pct=st.floats(0.05, 0.9))
+def test_pages_that_are_all_alike_are_in_the_pool_by_its_share(pages: float, share: float, pct: float) -> None:
+    size = pages * share
+    found = settled([Pages(pages, 1.0)], List(size * (1 - pct), size * pct, 0.0))
+    assert found.read == pytest.approx(pages - size, rel=1e-3)
+    assert sum(found.reads) == pytest.approx(found.read)
+
+
+@given(pages=st.integers(1, 10**9), skew=st.floats(0, 2.5), per_second=st.floats(1, 1e6))
+def test_groups_are_all_pages_and_all_accesses(pages: int, skew: float, per_second: float) -> None:
+    found = zipf(pages, skew, per_second)
+    assert math.fsum(each.pages for each in found) == pytest.approx(pages)
+    assert math.fsum(each.pages * each.rate for each in found) == pytest.approx(per_second)
+    rates = [each.rate for each in found]
+    assert all(after <= before * (1 + 1e-9) for before, after in pairwise(rates))
+
+
+@given(
+    pages=st.floats(1e3, 1e8),
+    skew=st.floats(0, 1.5),
+    smaller=st.floats(0.05, 0.9),
+    times=st.floats(1.05, 4.0),
+)
+def test_a_larger_pool_reads_less(pages: float, skew: float, smaller: float, times: float) -> None:
+    asked = zipf(pages, skew, pages)
+    size = pages * smaller
+    reads = [settled(asked, List(each * 0.63, each * 0.37, 0.0)).read for each in (size, size * times)]
+    assert reads[1] <= reads[0] * (1 + 1e-3)
+
+
+def test_a_pool_that_holds_all_reads_nothing() -> None:
+    assert settled([Pages(100.0, 1.0)], List(70.0, 30.0, 1.0)).read == 0.0
+
+
+def test_pages_that_leave_before_the_time_is_over_have_no_steady_state() -> None:
+    assert settle([Pages(10_000.0, 1.0)], List(630.0, 370.0, 1.0)) is None
+
+
+def test_while_a_pool_fills_it_misses_what_it_does_not_have() -> None:
+    assert filled([Pages(1000.0, 2.0)], 250.0) == pytest.approx(1500.0, rel=1e-3)
+    assert filled([Pages(1000.0, 2.0)], 1000.0) == 0.0
+
+
+def test_a_pool_with_free_pages_makes_young_what_is_found_in_its_old_sublist() -> None:
+    assert rest([Pages(1000.0, 2.0)], List(600.0, 400.0, 0.0)).made_young == pytest.approx(800.0, rel=1e-3)
+    assert rest([Pages(1000.0, 2.0)], List(800.0, 500.0, 0.0)).made_young == pytest.approx(400.0, rel=1e-3)
+    assert rest([Pages(100.0, 2.0)], List(800.0, 500.0, 0.0)).made_young == 0.0
