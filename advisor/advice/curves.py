@@ -13,7 +13,6 @@ from advisor.advice.turns import Turn, Turns
 from advisor.curve import estimate
 from advisor.curve.curve import TIMES, Curve
 from advisor.observe.window import Window
-from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot
 
@@ -37,10 +36,7 @@ _WINDOWS = 3
 """Windows of other lengths whose curves are kept."""
 
 
-Estimate = Callable[
-    [Sequence[Snapshot], float, Sequence[float], Callable[[], None], Calibrations | None],
-    Curve,
-]
+Estimate = Callable[[Sequence[Snapshot], float, Sequence[float], Callable[[], None]], Curve]
 """``advisor.curve.estimate.curve``."""
 
 
@@ -78,7 +74,6 @@ class Curves:
         longest: float,
         turns: Turns,
         questions: asyncio.Lock,
-        calibrations: Calibrations | None = None,
         *,
         estimate: Estimate = estimate.curve,
         seconds: float = CURVE_SECONDS,
@@ -92,14 +87,13 @@ class Curves:
             longest: Seconds of the window at most.
             turns: What a curve that nobody asked for yields to.
             questions: Held by the model that somebody waits for.
-            calibrations: The scans' of earlier windows.
             estimate: Works a curve out.
             seconds: Limit for a curve, in seconds of a core.
             remember: As in ``Service``.
             clock: Seconds, monotonic.
             core: Seconds of the core that a thread took.
         """
-        self._longest, self._turns, self._questions, self._calibrations = longest, turns, questions, calibrations
+        self._longest, self._turns, self._questions = longest, turns, questions
         self._estimate, self._seconds, self._clock, self._core = estimate, seconds, clock, core
         self._remember = remember
         self._kept: dict[float, _Answer] = {}  # by length of the window
@@ -182,7 +176,7 @@ class Curves:
 
             found: Curve | Unanswerable
             try:
-                found = self._estimate(history, longest, TIMES, check_time, self._calibrations)
+                found = self._estimate(history, longest, TIMES, check_time)
             except Unanswerable as error:
                 found = Unanswerable(error.lacks, str(error))  # without its frames, which would be kept with it
             return found, self._core() - began

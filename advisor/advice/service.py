@@ -97,15 +97,7 @@ class Service:
         self._now = now
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
-        self._curves = Curves(
-            longest,
-            self._turns,
-            self._questions,
-            self._calibrations,
-            estimate=curve,
-            remember=remember,
-            clock=clock,
-        )
+        self._curves = Curves(longest, self._turns, self._questions, estimate=curve, remember=remember, clock=clock)
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
             Rounds,

@@ -109,7 +109,8 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
             weight = _SIMPLEST if each.simplest else 0.0
             first = _Answer(tuple(some[0] for some in then), weight)
             kinds.setdefault(each.kind, []).append((each.unlike, first))
-            second.append((each.unlike, _Answer(tuple(some[-1] for some in then), 0.0)))
+            others = range(1, max(map(len, then)))
+            second += [(each.unlike, _Answer(tuple(some[min(n, len(some) - 1)] for some in then), 0.0)) for n in others]
     if not kinds:
         raise Unanswerable("curve", "a pool of another size has no steady state with these accesses")
     best = min(abs(unlike) for several in kinds.values() for unlike, _ in several)
@@ -126,12 +127,13 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
 
 def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence[Explanation]:
     """Those that agree best with what was read while the pool filled, where that was watched."""
-    if len(found.measured.filling) < POINTS:
+    if len(found.measured.filling) < POINTS or found.measured.stalled:
         return explained
     off = [found.measured.off(each) for each in explained]
+    agreeing = [each for each, error in zip(explained, off, strict=True) if error <= min(off) + _FILLING_ERROR]
     if min(off) > _FILLING_UNLIKE:
-        return explained  # something else went on
-    return [each for each, error in zip(explained, off, strict=True) if error <= min(off) + _FILLING_ERROR]
+        return explained  # something else went on while it filled
+    return agreeing
 
 
 def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:

@@ -190,8 +190,8 @@ def _fewer(tables: Mapping[str, Table]) -> dict[str, Table]:
 
 def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> Iterator[Scan]:
     for scan in scans.values():
-        pages, passes = scan.pages or 0.0, (scan.passes or 1.0) / max(scan.sharers or 1.0, 1.0)
-        yield Scan(pages, window.seconds / passes, min(last_pass(scan), pages))
+        pages = scan.pages or 0.0
+        yield Scan(pages, window.seconds / (scan.passes or 1.0), min(last_pass(scan), pages))
 
 
 def _filling(history: Sequence[Snapshot], tables: Collection[str], levels: float) -> list[tuple[float, float]]:

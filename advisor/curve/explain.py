@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from advisor.models.steady import List, Pages, Scan, State, filled, passes, rest, settle, stays, zipf
+from advisor.models.steady import List, Pages, Scan, State, filled, passes, rest, settle, stall, stays, zipf
 
 UNLIKE = 0.15
 """Accesses explain the pages made young if these are no further off, as a logarithm."""
@@ -25,6 +25,10 @@ _SAME = 0.003
 """Share of a table's reads: nearer is not worth a step."""
 _TOLERATED = 0.04
 """Share of a table's reads that noise may add, so that no distribution has as many."""
+_STALLED = 0.005
+"""Pages made young for a page read: fewer are none."""
+_ROOM = 2.0
+"""Times innodb_old_blocks_time: if pages stay longer in the old sublist, they become young for certain."""
 _MOST_KEPT = 0.9
 """Share of the list: scanned tables do not stay where they would take more of it."""
 _STEPS, _HALVINGS, _TRIED = 14, 20, 25
@@ -71,6 +75,12 @@ class Measured:
     full: bool = True
     filling: tuple[tuple[float, float], ...] = ()
 
+    @property
+    def stalled(self) -> bool:
+        """Whether hardly any page becomes young: all leave the old sublist before innodb_old_blocks_time has passed."""
+        reads = math.fsum(table.reads for table in self.tables.values())
+        return self.made_young < _STALLED * reads and self.held.old < _ROOM * self.held.old_seconds * reads
+
     def off(self, explanation: Explanation) -> float:
         """How far the points of the filling are off, as the root of the mean square of logarithms."""
         groups = [group for some in explanation.groups.values() for group in some]
@@ -92,6 +102,7 @@ class Explanation:
         state: Of the list today.
         unlike: Logarithm of pages made young by these accesses, relative to those measured.
         once: Share of each table's reads that any pool would have: of pages that are not asked for again.
+        stalled: Whether no page becomes young, and the young sublist is of no use.
     """
 
     kind: str
@@ -100,6 +111,7 @@ class Explanation:
     state: State
     unlike: float
     once: float = 0.0
+    stalled: bool = False
 
     @property
     def simplest(self) -> bool:
@@ -122,23 +134,38 @@ class Explanation:
             scans: As they are today.
             grown: Pages that the pool has more than today.
         """
-        found: list[tuple[bool | None, Foretold]] = []
         asked = [each for groups in self.groups.values() for each in groups]
+        passing = math.fsum(scan.read - scan.kept for scan in scans) > 0
+        found: list[tuple[bool | None, Foretold]] = []
         for read in (0.0, 1.0) if scans else (1.0,):
             then = [replace(scan, read=read * scan.pages) for scan in scans]
             if sum(scan.kept for scan in then) >= _MOST_KEPT * (held.young + held.old):
                 continue
-            state = settle(asked, held, then, self.state)
-            if state is None:
-                continue
-            lasts = all((passes if read else stays)(scan, state) for scan in then)
-            by_scans = math.fsum(scan.read / scan.period for scan in then)
-            fits = grown >= math.fsum(scan.pages + state.read * scan.period for scan in then)
-            found.append(
-                ((bool(read) != fits or grown < 0) if lasts else None, Foretold(self._tables(state), by_scans))
-            )
+            for state in self._states(asked, held, then):
+                lasts = all((passes if read else stays)(scan, state) for scan in then)
+                by_scans = math.fsum(scan.read / scan.period for scan in then)
+                fits = grown >= math.fsum(scan.pages + state.read * scan.period for scan in then)
+                likely = bool(read) == (passing if grown < 0 else not fits)
+                found.append((likely if lasts else None, Foretold(self._tables(state), by_scans)))
         lasting = [each for each in found if each[0] is not None] or found
         return [each for _, each in sorted(lasting, key=lambda each: not each[0])]
+
+    def _states(self, asked: Sequence[Pages], held: List, scans: Sequence[Scan]) -> list[State]:
+        """The states that a list may be in, the likeliest first.
+
+        Where pages leave the old sublist at about innodb_old_blocks_time, or before, history decides: the young sublist
+        may have been filled with what is asked for, or with anything else, and stays so.
+        """
+        state = settle(asked, held, scans, self.state)
+        if state is not None and state.old_seconds >= _ROOM * held.old_seconds:
+            return [state]
+        best = settle(asked, replace(held, old_seconds=0.0), scans, self.state)
+        if best is None or best.old_seconds >= _ROOM * held.old_seconds:
+            return [] if best is None else [best]
+        worst = stall(asked, held)
+        if self.stalled and worst.old_seconds < held.old_seconds / _ROOM:
+            return [worst, best]
+        return [best, worst] if self.stalled else [_mean(best, worst), best, worst]
 
     def _tables(self, state: State) -> Mapping[str, float]:
         again = _by_table(self.groups, state)
@@ -194,6 +221,8 @@ def explanations(
     """
     if not measured.full:
         return _at_rest(measured)
+    if measured.stalled:
+        return _stalled(measured, check_time)
     found = list(_kinds(measured, check_time))
     off = [each.unlike for each in found]
     unexplained = not off or min(map(abs, off)) > UNLIKE
@@ -205,6 +234,16 @@ def explanations(
             check_time()
             found += _besides(measured, share, young=True)
     return found
+
+
+def _stalled(measured: Measured, check_time: Callable[[], None]) -> list[Explanation]:
+    """Explanations of a list in which no page becomes young: its young sublist is of no use, or of the best use."""
+    best = replace(measured, held=replace(measured.held, old_seconds=0.0))  # the best use: a steady state
+    return [
+        replace(each, kind=f"{each.kind}, {use}", unlike=0.0)
+        for use, one in (("young of no use", measured), ("young of use", best))
+        for each in _kinds(one, check_time)
+    ]
 
 
 def _kinds(measured: Measured, check_time: Callable[[], None]) -> Iterator[Explanation]:
@@ -305,10 +344,12 @@ def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanat
     for _ in range(_STEPS):
         groups = {table: make(skew.table, shape, skew.at) for table, skew in skews.items()}
         near = found.state if found else None
-        state = settle([each for some in groups.values() for each in some], measured.held, measured.scans, near)
-        if state is None:
+        asked = [each for some in groups.values() for each in some]
+        settled = None if measured.stalled else settle(asked, measured.held, measured.scans, near)
+        state = settled or stall(asked, measured.held)  # where there is no steady state, the skew is too small
+        if settled is None and state.old_seconds > _ROOM * measured.held.old_seconds:
             return None
-        found = Explanation(kind, shape, groups, state, _unlike(state.made_young, measured))
+        found = Explanation(kind, shape, groups, state, _unlike(state.made_young, measured), stalled=settled is None)
         reads = _by_table(groups, state)
         off = math.fsum(abs(reads[table] - skew.table.reads) for table, skew in skews.items())
         moving = [each for table, each in skews.items() if each.moves(reads[table], wanted / len(skews))]
@@ -316,7 +357,14 @@ def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanat
             break
         for each in moving:
             each.narrow()
-    return found if off <= _TOLERATED * wanted else None
+    if found is None or found.stalled != measured.stalled or off > _TOLERATED * wanted:
+        return None
+    return found
+
+
+def _mean(one: State, other: State) -> State:
+    reads = tuple((a + b) / 2 for a, b in zip(one.reads, other.reads, strict=True))
+    return replace(one, read=(one.read + other.read) / 2, reads=reads)
 
 
 def _unlike(made_young: float, measured: Measured) -> float:

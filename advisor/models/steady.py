@@ -145,6 +145,26 @@ def filled(pages: Sequence[Pages], data: float) -> float:
     return math.fsum(n * rate * math.exp(-min(rate * high, _LARGEST)) for n, rate in pages)
 
 
+def stall(pages: Sequence[Pages], held: List) -> State:
+    """The state of a list whose young sublist is of no use: its pages are not asked for, and no page becomes young.
+
+    So it stays where pages leave the old sublist before innodb_old_blocks_time has passed. The old sublist alone serves
+    the accesses then, first in, first out.
+    """
+    low, high = 0.0, 1.0
+
+    def found(seconds: float) -> float:
+        return math.fsum(n * rate * seconds / (1.0 + rate * seconds) for n, rate in pages)
+
+    while found(high) < held.old and high < _LONGEST:
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if found(middle) < held.old else (low, middle)
+    reads = tuple(n * rate / (1.0 + rate * high) for n, rate in pages)
+    return State(math.fsum(reads), 0.0, high, math.inf, reads)
+
+
 def stays(scan: Scan, state: State) -> bool:
     """Whether pages that are kept from one scan to the next are still there by then."""
     return state.young_seconds + state.old_seconds >= _NEAR * scan.period

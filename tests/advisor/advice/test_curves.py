@@ -14,7 +14,6 @@ from advisor.advice.curves import FRESH_SECONDS, REST_SECONDS, Curves
 from advisor.advice.turns import Turns
 from advisor.curve.curve import TIMES, Curve
 from advisor.observe.window import Window
-from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot
 from tests.advisor.building import snapshot, variables
@@ -47,7 +46,6 @@ class Model:
         longest: float,
         times: Sequence[float],
         check_time: Callable[[], None],
-        _: Calibrations | None,
     ) -> Curve:
         assert tuple(times) == TIMES
         self.asked.append((history[-1].at, longest))

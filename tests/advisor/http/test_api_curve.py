@@ -22,7 +22,6 @@ from advisor.http.metrics import render
 from advisor.observe.source import Replay
 from advisor.render import curve_svg, curve_text
 from advisor.rules.rulebook import Rulebook
-from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RULES_FOLDER, capture, captured
@@ -37,9 +36,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none';
 Serve = Callable[..., Sidecar]
 
 
-def estimated(
-    history: Sequence[Snapshot], longest: float, _: Sequence[float], __: Callable[[], None], ___: Calibrations | None
-) -> Curve:
+def estimated(history: Sequence[Snapshot], longest: float, _: Sequence[float], __: Callable[[], None]) -> Curve:
     return curve(at=history[-1].at, seconds=longest, filled={2.0**25: 600.0})
 
 
