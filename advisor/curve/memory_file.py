@@ -56,7 +56,7 @@ def read(path: Path) -> Memory:
         if path.stat().st_size > _LARGEST_BYTES:
             raise UnusableMemory(f"it has more than {_LARGEST_BYTES >> 20} MiB")
         content = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Memory()
     except OSError as error:
         raise UnusableMemory(error.strerror or str(error)) from error

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning
 
-NO_MEMORY = "run serve with --state-dir DIR (in the chart: state.enabled): it then remembers the reads of each hour"
+NO_MEMORY = "run `serve --state-dir DIR` for three days"
 
 
 @dataclass(frozen=True, slots=True)

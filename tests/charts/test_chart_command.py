@@ -48,6 +48,7 @@ def test_the_command_accepts_every_argument(everything: list[Any]) -> None:
     assert found["interval"] == 15.0
     assert found["statement_timeout"] == 2.0  # from extraArgs
     assert found["collect_lru_pages"] is True
+    assert found["may_read"] == 50.0
     assert found["password_file"] == Path(f"{MOUNTED}/password/password")
     assert found["external_url"] == "https://advisor.example.com"
 

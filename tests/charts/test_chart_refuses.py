@@ -26,6 +26,9 @@ BY_SCHEMA: list[tuple[dict[str, Any], str]] = [
     ({"rules": {"a.yaml": {"id": "a"}}}, "at '/rules/a.yaml': got object, want string"),
     ({"state": {"sizeLimit": "much"}}, "at '/state/sizeLimit'"),
     ({"state": True}, "at '/state': got boolean, want object"),
+    ({"state": {"existingClaim": "No_Name"}}, "at '/state/existingClaim'"),
+    ({"mayRead": "fifty"}, "at '/mayRead': 'fifty' does not match"),
+    ({"mayRead": 50}, "at '/mayRead': got number, want string"),
     ({"alertmanager": {"urls": "http://a"}}, "at '/alertmanager/urls': got string, want array"),
     ({"alertmanager": {"urls": ["alertmanager:9093"]}}, "at '/alertmanager/urls/0'"),
     ({"alertmanager": {"urls": ["http://me:secret@a"]}}, "at '/alertmanager/urls/0'"),
@@ -97,6 +100,11 @@ BY_TEMPLATE: list[tuple[dict[str, Any], str]] = [
         "serviceMonitor needs the Service of the Deployment: use podMonitor for sidecars",
     ),
     ({"deployment": {"enabled": False}, "networkPolicy": {"enabled": True}}, "networkPolicy is the Deployment's"),
+    ({"state": {"existingClaim": "a"}}, "state.existingClaim is used with state.enabled"),
+    (
+        {"deployment": {"enabled": False}, "state": {"enabled": True, "existingClaim": "a"}},
+        "state.existingClaim is for the Deployment: sidecars of several pods would share it",
+    ),
 ]
 
 

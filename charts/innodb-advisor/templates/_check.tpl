@@ -29,7 +29,13 @@
 {{- if and $values.podMonitor.enabled $values.serviceMonitor.enabled -}}
 {{- fail "podMonitor and serviceMonitor: enable one of the two, or everything is scraped twice" -}}
 {{- end -}}
+{{- if and $values.state.existingClaim (not $values.state.enabled) -}}
+{{- fail "state.existingClaim is used with state.enabled" -}}
+{{- end -}}
 {{- if not $values.deployment.enabled -}}
+{{- if $values.state.existingClaim -}}
+{{- fail "state.existingClaim is for the Deployment: sidecars of several pods would share it" -}}
+{{- end -}}
 {{- if $values.serviceMonitor.enabled -}}
 {{- fail "serviceMonitor needs the Service of the Deployment: use podMonitor for sidecars" -}}
 {{- end -}}

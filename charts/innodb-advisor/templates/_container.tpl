@@ -19,6 +19,9 @@ The container's command line. It never holds secrets; these are in files and env
 {{- if $values.state.enabled -}}
 {{- $args = concat $args (list "--state-dir" "/var/lib/innodb-advisor/state") -}}
 {{- end -}}
+{{- with $values.mayRead -}}
+{{- $args = concat $args (list "--may-read" .) -}}
+{{- end -}}
 {{- if $values.collectLruPages -}}
 {{- $args = append $args "--collect-lru-pages" -}}
 {{- end -}}
@@ -129,8 +132,13 @@ its Secret or ConfigMap.
 {{- end }}
 {{- if $values.state.enabled }}
 - name: innodb-advisor-state
+  {{- if $values.state.existingClaim }}
+  persistentVolumeClaim:
+    claimName: {{ $values.state.existingClaim | quote }}
+  {{- else }}
   emptyDir:
     sizeLimit: {{ $values.state.sizeLimit | quote }}
+  {{- end }}
 {{- end }}
 {{- with $values.extraVolumes }}
 {{ toYaml . }}

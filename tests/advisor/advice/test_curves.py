@@ -63,8 +63,15 @@ class Watch:
 
     def __init__(self, model: Model, longest: float = LONGEST) -> None:
         self.model, self.turns, self.questions = model, Turns(), asyncio.Lock()
+        self.remembered: list[tuple[float, Curve | None]] = []  # the window's end, and its curve
         self.curves = Curves(
-            longest, self.turns, self.questions, estimate=model, clock=lambda: model.now, core=lambda: model.core
+            longest,
+            self.turns,
+            self.questions,
+            estimate=model,
+            remember=lambda window, curve: self.remembered.append((window.latest.at, curve)),
+            clock=lambda: model.now,
+            core=lambda: model.core,
         )
         self.longest = longest
         self.history: deque[Snapshot] = deque(maxlen=round(longest) // INTERVAL + 1)
@@ -125,6 +132,19 @@ async def test_a_curve_is_there_after_five_minutes_grows_with_the_window_and_the
     assert found is not None
     assert found.seconds == pytest.approx(3420.0)
     assert await watched.keep_for(8 * 3600) == 8
+
+
+async def test_each_hour_is_remembered_with_its_curve_or_without_one(watched: Watch) -> None:
+    await watched.keep_for(4 * 3600)
+    assert [at for at, _ in watched.remembered] == [at for at, _ in watched.model.asked]
+    assert all(curve is not None and curve.at == at for at, curve in watched.remembered)
+    watched.model.failure = Unanswerable("curve", "nothing explains it")
+    await watched.keep_for(2 * 3600)
+    assert [curve for _, curve in watched.remembered[-2:]] == [None, None]
+    before = len(watched.remembered)
+    with pytest.raises(Unanswerable):
+        await watched.ask(900.0)
+    assert len(watched.remembered) == before  # a question about another window is none of an hour
 
 
 @pytest.mark.parametrize(("cost", "most"), [(1.0, 9), (3.0, 3)])

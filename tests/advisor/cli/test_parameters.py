@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from advisor.cli.parameters import Address, Duration, Interval, Size
+from advisor.cli.parameters import Address, Duration, Interval, Rate, Size
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,19 @@ def test_a_duration_is_in_seconds(text: str, seconds: float) -> None:
 def test_no_duration_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a duration such as 60s, 5m or 1h"):
         Duration().convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "a_second"), [("50/s", 50.0), ("50", 50.0), ("90/m", 1.5), ("3600/h", 1.0), ("0", 0.0), (" 0.5/s ", 0.5)]
+)
+def test_a_rate_is_a_second(text: str, a_second: float) -> None:
+    assert Rate().convert(text, None, None) == a_second
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1/d", "50 /s", "/s", "1e3", "nan", "inf", "9" * 400])
+def test_no_rate_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a rate such as 50/s"):
+        Rate().convert(text, None, None)
 
 
 def test_an_interval_that_rules_would_take_for_a_gap_is_refused() -> None:
