@@ -24,8 +24,8 @@ ENOUGH_SECONDS = 300.0
 """Length of the window from which on a curve is worked out without being asked for."""
 REST_SECONDS = 3600.0
 """Least time between two curves that nobody asked for, once the window has its whole length."""
-_SHARE = 1.0 / 3600.0
-"""Part of a core that they take at most: a curve that takes longer than a second rests longer than an hour."""
+_SHARE = 0.75 / 3600.0
+"""Part of a core that they take at most: a curve that takes longer than that many seconds rests longer than an hour."""
 _WHOLE = 0.95
 """Share of the longest window from which on it has its whole length: its snapshots are some seconds apart."""
 FRESH_SECONDS = 300.0
@@ -114,6 +114,11 @@ class Curves:
         self.look(window)
         if (self._task is None or self._task.done()) and self._is_due(window):
             self._task = asyncio.create_task(self._unasked(window, tuple(history)))
+
+    async def wait(self) -> None:
+        """Wait for the curve under way that nobody asked for."""
+        if self._task is not None:
+            await self._task
 
     async def asked(self, window: Window, history: Sequence[Snapshot], longest: float) -> Curve:
         """The curve of a window of this length, at most ``FRESH_SECONDS`` old.

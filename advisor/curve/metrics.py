@@ -8,6 +8,8 @@ from prometheus_client.core import Metric
 
 from advisor.curve.answer import table_subject
 from advisor.curve.curve import Curve, Estimate
+from advisor.curve.evidence import OTHERS
+from exporter.collectors.base import OTHER
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
 
@@ -28,7 +30,8 @@ SPECS = {
         Spec(
             _OF_TABLE,
             "gauge",
-            f"The same of a table, without full scans, for the {TABLES} tables with the most reads.",
+            f"The same of a table, without full scans, for the {TABLES} with the most reads; table __other__ sums those"
+            " that the model does not tell apart.",
             ("schema", "table", "times", "bound"),
         ),
         Spec(_AT, "gauge", "Time of the newest collection that the miss curve rests on.", (), "seconds"),
@@ -51,7 +54,7 @@ def _samples(curve: Curve) -> Iterator[Sample]:
             yield _READS, (times, bound), reads
         for name in shown:
             if name in size.tables:
-                subject = table_subject(name)
+                subject = {"schema": "", "table": OTHER.index} if name == OTHERS else table_subject(name)
                 for bound, reads in _bounds(size.tables[name]):
                     yield _OF_TABLE, (subject["schema"], subject["table"], times, bound), reads
 

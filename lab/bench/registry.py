@@ -1,11 +1,11 @@
 """All figures, in the table's order."""
 
-from lab.bench import advice, catalogue, load, memory, model, peer, pool_size, sharing, whatif
+from lab.bench import advice, catalogue, curve, load, memory, model, peer, pool_size, sharing, whatif
 from lab.bench.figures import Figure
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
     for figure in (
-        module.FIGURE for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, model)
+        module.FIGURE for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, curve, model)
     )
 }

@@ -14,7 +14,8 @@ from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
 from advisor.curve import estimate, metrics
 from advisor.curve.answer import MissCurve, answer
-from advisor.curve.curve import TIMES, Curve
+from advisor.curve.curve import TIMES, Curve, Estimate, Size
+from advisor.curve.evidence import OTHERS
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.guard import Guard
@@ -200,6 +201,17 @@ def test_any_name_is_a_label() -> None:
     odd = 'a"b\\\n{}é'
     found = series(metrics.families(curve([size(1.0, 9.0, **{odd: 5.0})])))
     assert odd in {dict(labels).get("table") for _, labels in found}
+
+
+def test_what_the_model_sums_is_labelled_as_other_sums_are() -> None:
+    summed = Size(1.0, 2.0**26, Estimate(9.0, 8.0, 10.0), tables={OTHERS: Estimate(3.0, 2.0, 4.0)})
+    found = series(metrics.families(curve([summed])))
+    [(schema, value)] = {
+        (dict(labels)["schema"], value)
+        for (name, labels), value in found.items()
+        if {("table", "__other__"), ("bound", "expected")} <= labels
+    }
+    assert (schema, value) == ("", 3.0)
 
 
 async def test_a_scrape_has_the_kept_curve_and_works_none_out(watched: Service) -> None:

@@ -104,7 +104,7 @@ def test_growth_compares_the_last_tenth_with_the_middle() -> None:
 
 
 def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
-    assert list(FIGURES) == ["peer", "advice", "pool", "catalogue", "sharing", "load", "memory", "whatif", "model"]
+    assert " ".join(FIGURES) == "peer advice pool catalogue sharing load memory whatif curve model"
     for name, each in FIGURES.items():
         assert each.name == name
         assert any(line.bound for line in each.lines.values()), name
@@ -136,6 +136,7 @@ def test_the_bounds_equal_the_promised_ones() -> None:
         ("memory", "growth"): (None, 1.0, "value"),
         ("whatif", "answer"): (None, 1.0, "value"),
         ("whatif", "scrape"): (None, 100.0, "value"),
+        ("curve", "hour"): (None, 1.0, "value"),
         ("model", "cpu"): (None, 1.0, "value"),
         ("model", "memory"): (None, 50.0, "value"),
         ("model", "off"): (None, 3.0, "value"),

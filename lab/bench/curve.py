@@ -1,0 +1,134 @@
+"""What the miss curve costs: kept for an hour, and worked out for a request."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pymysql
+
+from advisor.advice.curves import Curves
+from advisor.advice.turns import Turns
+from advisor.curve import estimate
+from advisor.curve.evidence import MOST_TABLES
+from advisor.observe.window import Window
+from exporter.connection.target import from_dsn
+from exporter.sampling.sampler import Sampler
+from exporter.snapshot import Snapshot
+from lab import servers
+from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
+from lab.bench.rig import SERVER
+from lab.servers import Server
+from lab.workloads import Load, look_up_pages, make_table, scan
+
+POOL = "128M"
+TABLES, PAGES, SKEW = MOST_TABLES + 2, 1_800, 0.9
+"""Tables that are looked up, three times the pool in all: as many as the model tells apart, and more."""
+SCANNED, SCANNED_PAGES, SCAN_EVERY = "archive", 3_000, 4.0
+EVERY, SNAPSHOTS = 0.25, 361
+"""Seconds between two collections, and snapshots of a window: as many as an hour at 10 s has."""
+LATER = 5
+"""Snapshots by which the window of an hour is later than that of the hour before."""
+FILLING = 30.0
+"""Seconds until the pool has filled."""
+LINES = {
+    "hour": Line("the miss curve, kept by the service: CPU an hour", "s", "", Bound(most=1.0, of="value")),
+    "asked": Line("a miss curve of a server that was not seen before: CPU", "s"),
+}
+
+
+def measure(effort: Effort, say: Say) -> Measurement:
+    """Collect under load; then let the clock go, and count the CPU time."""
+    hours = effort.rounds(24, 8)
+    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
+        say(f"{TABLES + 1} tables")
+        with server.connect() as connection:
+            for number in range(TABLES):
+                make_table(connection, _name(number), PAGES)
+            make_table(connection, SCANNED, SCANNED_PAGES)
+        with Load(server.connect) as load:
+            load.repeat(_looking_up(), pause=0.02)
+            load.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_EVERY)
+            time.sleep(FILLING)
+            say(f"{(SNAPSHOTS + hours * LATER) * EVERY:.0f} s of watching")
+            history = asyncio.run(_collected(server, SNAPSHOTS + hours * LATER))
+        version = server.version
+    windows = [history[LATER * hour : LATER * hour + SNAPSHOTS] for hour in range(hours + 1)]
+    say(f"{hours} hours, the clock runs fast")
+    return Measurement(
+        {
+            "hour": Values(ours=(asyncio.run(_kept(windows)) / hours,)),
+            "asked": Values(ours=tuple(_asked(each) for each in windows[1:6])),
+        },
+        {"MySQL": version},
+    )
+
+
+def _name(number: int) -> str:
+    return f"t{number:02}"
+
+
+def _looking_up() -> Any:
+    """Work for a load: lookups by Zipf's law, in some tables more than in others."""
+    chooser, pages = random.Random(1), range(PAGES)
+    by_rank = list(itertools.accumulate((rank + 1) ** -SKEW for rank in pages))
+    by_table = list(itertools.accumulate(1.0 / (number + 1) for number in range(TABLES)))
+
+    def work(connection: pymysql.Connection[Any]) -> None:
+        [number] = chooser.choices(range(TABLES), cum_weights=by_table)
+        look_up_pages(connection, _name(number), chooser.choices(pages, cum_weights=by_rank, k=20))
+
+    return work
+
+
+async def _collected(server: Server, count: int) -> Sequence[Snapshot]:
+    sampler = Sampler(from_dsn(server.dsn), interval=EVERY, history_seconds=count * EVERY)
+    try:
+        for _ in range(count):
+            await asyncio.gather(sampler.collect(), asyncio.sleep(EVERY))
+        return tuple(sampler.history)
+    finally:
+        await sampler.close()
+
+
+async def _kept(windows: Sequence[Sequence[Snapshot]]) -> float:
+    """CPU seconds of all hours but the first: what the service does each second, by a clock that the figure moves."""
+    now, spent = 0.0, 0.0
+    whole = min(Window.of(each, float("inf")).seconds for each in windows)
+    curves = Curves(whole, Turns(), asyncio.Lock(), clock=lambda: now)
+    for history in windows:
+        window, began = Window.of(history, whole), time.process_time()
+        for _ in range(3600):
+            now += 1.0
+            curves.keep(window, history)
+            await curves.wait()
+        if history is not windows[0]:
+            spent += time.process_time() - began
+        assert curves.kept(window) is not None  # noqa: S101 - else the figure would be of nothing
+    return spent
+
+
+def _asked(history: Sequence[Snapshot]) -> float:
+    """CPU seconds. Raises Unanswerable."""
+    began = time.process_time()
+    estimate.curve(history, float("inf"))
+    return time.process_time() - began
+
+
+FIGURE = Figure(
+    name="curve",
+    title="The miss curve",
+    about=(
+        f"MySQL 9.7 with a pool of {POOL} under point lookups in {TABLES} tables beside a scan. The sidecar's sampler"
+        f" collects every {EVERY:g} s into windows of {SNAPSHOTS} snapshots, as many as an hour at 10 s has. Then the"
+        " service's own schedule keeps the curve, by a clock that runs fast: 3,600 looks an hour, and a window that"
+        " goes on. CPU is the process's."
+    ),
+    lines=LINES,
+    measure=measure,
+    seconds=(160.0, 130.0),
+)
