@@ -25,6 +25,7 @@ from exporter.recording import history_metrics
 from exporter.sampling import metrics
 from lab.bench import report as bench
 from lab.bench.registry import FIGURES
+from lab.curves import report as curves
 from lab.experiments import report as experiments
 from lab.gauntlet import report as gauntlet
 from lab.observation import rules
@@ -40,6 +41,7 @@ PAGES = ROOT / "docs" / "rules"
 EXPERIMENTS = ROOT / "docs" / "experiments.md"
 PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
+CURVES = ROOT / "docs" / "miss-curve.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
 _PART = re.compile(r"(<!-- (\w+): made by tools/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -123,6 +125,9 @@ _PARTS: dict[str, Callable[[], str]] = {
     "behaviours": behaviours_table,
     "rule": lambda: example("reads-keep-missing.yaml"),
     "cases": lambda: example("reads-keep-missing.cases.yaml"),
+    "curves": curves.verdicts,
+    "jobs": curves.jobs,
+    "workloads": curves.sections,
 }
 
 
@@ -133,7 +138,8 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in (README, METRICS, RECOMMENDATIONS, WRITING)}
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES)
+    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     found[PROOFS] = _MADE_FROM_RECORDS + proofs.page() + gauntlet.section() + steady.section()
     if (measured := bench.document(FIGURES)) is not None:
@@ -160,6 +166,7 @@ def write() -> None:
     """Bring all of it up to date."""
     generated.write(documents(), PAGES)
     experiments.draw()
+    curves.draw()
 
 
 def _index() -> str:

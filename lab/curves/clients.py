@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -57,7 +58,8 @@ class Lookups:
         self._chooser = random.Random(7)
         self._done = 0
         self._next_scan = 0
-        self._scanning: threading.Thread | None = None
+        self._scanner = ThreadPoolExecutor(1)
+        self._scanning: Future[None] | None = None
         self._connection = server.connect()
 
     def run(self, seconds: float) -> None:
@@ -88,15 +90,13 @@ class Lookups:
 
     def close(self) -> None:
         """Let a scan end, and close the connection."""
-        if self._scanning is not None:
-            self._scanning.join()
+        self._scanner.shutdown()
         self._connection.close()
 
     def _begin_scan(self) -> None:
         if self._scanning is not None:
-            self._scanning.join()
-        self._scanning = threading.Thread(target=self._scan)
-        self._scanning.start()
+            self._scanning.result()
+        self._scanning = self._scanner.submit(self._scan)
         self._next_scan = self._done + SCAN_EVERY
 
     def _scan(self) -> None:
@@ -114,8 +114,8 @@ class SysbenchTransactions:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work)
-        self._thread.start()
+        self._worker = ThreadPoolExecutor(1)
+        self._working = self._worker.submit(self._work)
 
     def run(self, seconds: float) -> None:
         """Wait for so long."""
@@ -126,9 +126,10 @@ class SysbenchTransactions:
         return global_status(self._server, "Com_select") / _STATEMENTS
 
     def close(self) -> None:
-        """Let the turn end."""
+        """Let the turn end. Raises SysbenchError where a turn failed."""
         self._stop.set()
-        self._thread.join()
+        self._worker.shutdown()
+        self._working.result()
 
     def _work(self) -> None:
         while not self._stop.is_set():

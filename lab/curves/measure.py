@@ -1,4 +1,4 @@
-"""Reads in pools of several sizes, and recordings from which reads in pools of other sizes are foretold.
+"""Reads in pools of several sizes, and recordings from which reads in pools of other sizes are predicted.
 
 Each size is measured after a restart of its own. Three of the sizes are watched by the sidecar's own sampler, from the
 empty pool on: their recordings are the only evidence of the predictions. The reads in all other sizes judge them.
@@ -57,22 +57,24 @@ class Plan:
         watched: Sizes that are watched, as shares of the data.
         others: Sizes that are not.
         settle: Seconds of load before a watched pool is measured.
-        rounds: Measurements of a size that is not watched.
+        rest: The part of the usual time after which a size that is not watched is measured.
+        rounds: Measurements of such a size.
     """
 
     watched: tuple[float, ...]
     others: tuple[float, ...]
     settle: float
+    rest: float
     rounds: int
 
     @property
     def takes(self) -> float:
         """Approximate seconds."""
-        return 15 + len(self.watched) * (self.settle + 12) + len(self.others) * (12 + 3 * self.rounds)
+        return 15 + len(self.watched) * (self.settle + 12) + len(self.others) * (4 + 10 * self.rest + 3 * self.rounds)
 
 
-FULL = Plan((0.1, 0.3, 0.6), (0.05, 0.15, 0.2, 0.4, 0.45, 0.9, 1.2), settle=16.0, rounds=2)
-SHORT = Plan((0.3,), (0.15, 0.45, 0.6, 1.2), settle=8.0, rounds=1)
+FULL = Plan((0.1, 0.3, 0.6), (0.05, 0.15, 0.2, 0.4, 0.45, 0.9, 1.2), settle=16.0, rest=1.0, rounds=2)
+SHORT = Plan((0.3,), (0.15, 0.45, 0.6, 1.2), settle=6.0, rest=0.6, rounds=1)
 
 
 def mebibytes(share: float) -> int:
@@ -110,7 +112,7 @@ def measure(workload: Workload, plan: Plan, folder: Path, server: Server, say: C
         if share > max(plan.watched):
             workload.load_pool(server)
         with workload.client(server) as client:
-            client.run(_rest(workload, share))
+            client.run(plan.rest * _rest(workload, share))
             found[share] = _measured(server, client, plan.rounds * (4.0 if workload.scans else 2.5))
     return {
         "unit": workload.unit,
