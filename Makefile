@@ -51,11 +51,20 @@ tests-others: $(STAMP)
 image: $(STAMP) ## build the container image with docker, podman or buildah (BASE=debootstrap without a registry)
 	@exec $(BIN)/python -m tools.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)
 
-proofs: $(STAMP) ## run every rule's short proof, on MySQL 9.7, or on MariaDB for rules that apply only there
+proofs: $(STAMP) ## run every rule's short proof, on MySQL 9.7 or on MariaDB, and a short miss curve
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
-lab: $(STAMP)   ## run the published experiments and every proof on all servers (EXPERIMENT=E3 or PROOF=<rule> for one)
+# The curves are measured in two lanes side by side; the last command collects, predicts and records.
+lab: $(STAMP)   ## run the published experiments and every proof on all servers (EXPERIMENT=E3 or curves, PROOF=<rule> for one)
+ifeq ($(EXPERIMENT),curves)
+	-@$(MAKE) --no-print-directory --keep-going --jobs 2 curves-mysql-9.7 curves-mariadb-11.8
+	@exec $(BIN)/python -m lab --experiment curves
+else
 	@exec $(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
+endif
+
+curves-%: $(STAMP)
+	@exec $(BIN)/python -m lab --experiment curves --server $* $(LAB_ARGS)
 
 # Two lanes side by side, since loads mostly wait; the last command collects, judges and records. Ctrl-C stops all, and
 # the same command goes on from there.

@@ -66,7 +66,7 @@ def parts(*, short: bool = False) -> list[Part]:
         part
         for server in SERVERS
         if not short or server == SHORT_SERVER
-        for part in _parts_on(server, _folder(short=short), short=short)
+        for part in _parts_on(server, _folder(server, short=short), short=short)
     ]
 
 
@@ -74,9 +74,9 @@ def _parts_on(server: str, folder: Path, *, short: bool) -> Iterable[Part]:
     plan = SHORT if short else FULL
     for each in WORKLOADS:
         if not short or each.name in SHORT_WORKLOADS:
-            work = partial(measure.measure, each, plan, _recordings(folder, server, each.name))
+            work = partial(measure.measure, each, plan, _recordings(folder, each.name))
             yield Part(GROUP, f"{server}, {each.name}", server, measure.OPTIONS, work, plan.takes * each.slower)
-    job = partial(once.measure, _recordings(folder, server, once.NAME))
+    job = partial(once.measure, _recordings(folder, once.NAME))
     yield Part(GROUP, f"{server}, {once.NAME}", server, measure.OPTIONS, job, once.TAKES)
 
 
@@ -88,12 +88,18 @@ def run(chosen: Sequence[Part], reporter: Reporter, *, short: bool = False, fres
     Raises:
         KeyboardInterrupt: The run was interrupted. The next one measures the rest.
     """
-    folder = _folder(short=short)
-    campaign = Campaign(chosen, reporter, folder)
-    if fresh or short:
-        campaign.forget()
-    done = [_predicted(each, folder, reporter.say) for each in campaign.run()]
-    return Outcome(done, campaign.failed, campaign.unavailable)
+    done: list[PartResult] = []
+    failed: dict[str, str] = {}
+    unavailable: dict[str, str] = {}
+    for server in dict.fromkeys(part.server for part in chosen):
+        folder = _folder(server, short=short)
+        campaign = Campaign([part for part in chosen if part.server == server], reporter, folder)
+        if fresh or short:
+            campaign.forget()
+        done += [_predicted(each, folder, reporter.say) for each in campaign.run()]
+        failed |= campaign.failed
+        unavailable |= campaign.unavailable
+    return Outcome(done, failed, unavailable)
 
 
 def broken(results: Iterable[tuple[str, str, Data]]) -> Iterable[str]:
@@ -116,7 +122,7 @@ def workload(part: str) -> str:
 def _predicted(result: PartResult, folder: Path, say: Callable[[str], None]) -> PartResult:
     name = workload(result.part.name)
     say(f"{result.part.name} is predicted")
-    recordings = _recordings(folder, result.server, name)
+    recordings = _recordings(folder, name)
     data: dict[str, Any] = {**result.data, "model": predict.model()}
     if name == once.NAME:
         data |= once.judge(recordings)
@@ -125,11 +131,14 @@ def _predicted(result: PartResult, folder: Path, say: Callable[[str], None]) -> 
     return replace(result, data=data)
 
 
-def _recordings(folder: Path, server: str, name: str) -> Path:
-    return folder / "recordings" / server / name
+def _recordings(folder: Path, name: str) -> Path:
+    return folder / "recordings" / name
 
 
-def _folder(*, short: bool) -> Path:
-    """The cache's folder of what this code has measured; other code of the model predicts from it, too."""
+def _folder(server: str, *, short: bool) -> Path:
+    """The cache's folder of what this code has measured on a server.
+
+    It outlives changes of all other code, so that a changed model can predict from the same recordings.
+    """
     digest = hashlib.sha256("".join(inspect.getsource(each) for each in _MEASURED_BY).encode()).hexdigest()[:12]
-    return cache.folder() / "curves" / (f"{digest}-short" if short else digest)
+    return cache.folder() / "curves" / (f"{digest}-short" if short else digest) / server

@@ -83,7 +83,7 @@ class Verdict:
     @property
     def holds(self) -> bool:
         """Whether the bounds are kept. Few cases may have one that does not hold."""
-        return self.cases - self.held <= max(1, (1 - WITHIN) * self.cases) and self.median <= MEDIAN
+        return (self.held >= WITHIN * self.cases or self.cases - self.held <= 1) and self.median <= MEDIAN
 
 
 def cases(server: str, workload: str, data: Data) -> Iterator[Case]:
