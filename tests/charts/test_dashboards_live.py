@@ -16,6 +16,7 @@ import pytest
 from lab import workloads
 from lab.programs import prometheus
 from lab.servers import Server
+from tests.advisor.building import capture
 from tests.advisor.sidecar import UNLIKE, Sidecar, wait_for, write_rule
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.test_alerts import RECORDED
@@ -100,6 +101,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         addresses = [
             stack.enter_context(_sidecar(server, tmp_path_factory.mktemp(server.name))) for server in (mysql, mariadb)
         ]
+        addresses.append(stack.enter_context(_with_curve(tmp_path_factory.mktemp("replay"))))
         began = time.time()
         jobs = [prometheus.job(JOB, *addresses)]
         folder = tmp_path_factory.mktemp("prometheus")
@@ -156,6 +158,17 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
         *("--rules", rules, "--config", config, "--state-dir", state, "--alertmanager", NOBODY),
     )
     try:
+        yield sidecar.url.removeprefix("http://")
+    finally:
+        sidecar.stop()
+
+
+@contextmanager
+def _with_curve(folder: Path) -> Iterator[str]:
+    """A sidecar that replays a server with a miss curve: those under load here do too much at once to have one soon."""
+    sidecar = Sidecar(folder, "--recording", capture("mysql-9.7/secondary-scan"))
+    try:
+        assert sidecar.get("/curve").status_code == 200
         yield sidecar.url.removeprefix("http://")
     finally:
         sidecar.stop()

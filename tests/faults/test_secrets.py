@@ -26,7 +26,19 @@ from tests.faults.guard import ask, kill
 PASSWORD = "S3cr*t %(x)s pä&=+/#;<b>\\ü"
 LEAST = 6
 """Characters of it that give it away."""
-PATHS = ("/", "/metrics", "/snapshot", "/advise", "/rules", "/healthz", "/readyz", "/docs", "/openapi.json", "/none")
+PATHS = (
+    "/",
+    "/metrics",
+    "/snapshot",
+    "/advise",
+    "/curve",
+    "/rules",
+    "/healthz",
+    "/readyz",
+    "/docs",
+    "/openapi.json",
+    "/none",
+)
 
 
 def forms(secret: str) -> set[bytes]:

@@ -108,6 +108,7 @@ def test_a_server_receives_exactly_these_statements(
         guard = guarded(server, login=who)
         guard.well()
         guard.sidecar.post("/whatif", json={"set": {"innodb_old_blocks_pct": 80}})
+        guard.sidecar.get("/curve")
         guard.until(lambda scrape: scrape.at > guard.scrapes[0].at + 4 * INTERVAL)
         sessions = guard.kept()
     finally:

@@ -21,6 +21,9 @@ _LARGEST = top(25, total("innodb_index_pages", *_OF_INDEX, where=_NAMED))
 _RESIDENT = total("innodb_index_resident_pages", *_OF_INDEX, where=_NAMED)
 _INDEX = "{{instance}} {{schema}}.{{table}} {{index}}"
 
+_CURVE_READS, _CURVE_TABLE_READS = (f"innodb_advisor_curve_{part}pages_read_per_second" for part in ("", "table_"))
+_EXPECTED = 'bound="expected"'
+
 _LIST = Row(
     "The list",
     (
@@ -190,10 +193,49 @@ _INDEXES = Row(
     ),
 )
 
+_CURVE = Row(
+    "Other sizes of the pool",
+    (
+        graph(
+            "Pages read with other sizes",
+            "What the miss curve expects if the buffer pool were so many times as large, beside what is read now. The"
+            " sidecar works the curve out once an hour at most, of the last hour's load; after a restart or a change of"
+            " settings it has none for five minutes.",
+            "cps",
+            Query(_READ, f"{WHERE} read now", dashed=True),
+            Query(total(_CURVE_READS, "times", where=_EXPECTED), f"{WHERE} {{{{times}}}} ×"),
+            width=HALF,
+        ),
+        graph(
+            "Tables that would read with half the pool",
+            "Reads that the miss curve expects of the ten tables with the most, without full scans, if the pool were"
+            " half as large. They are the tables that it must hold.",
+            "cps",
+            Query(
+                top(10, total(_CURVE_TABLE_READS, "schema", "table", where=f'{_EXPECTED},times="0.5"')),
+                f"{WHERE} {{{{schema}}}}.{{{{table}}}}",
+            ),
+            width=HALF,
+        ),
+        rows(
+            "Bounds of the miss curve",
+            "Pages read per second with other sizes: all between Low and High explains what was measured, and Expected"
+            " does so best. A wide range says that the server has not shown enough yet.",
+            *(
+                Query(total(_CURVE_READS, "times", where=f'bound="{bound.lower()}"'), bound)
+                for bound in ("Low", "Expected", "High")
+            ),
+            columns=("instance", "times"),
+            hidden=("job",),
+            width=WIDE,
+        ),
+    ),
+)
+
 BOARD = Board(
     "innodb-advisor-lru",
     "InnoDB: LRU list",
-    "The buffer pool's LRU list: young and old pages, the midpoint, promotion, reads and read-ahead, and the indexes in"
-    " the pool.",
-    (_LIST, _PROMOTION, _READS, _INDEXES),
+    "The buffer pool's LRU list: young and old pages, the midpoint, promotion, reads and read-ahead, other sizes, and"
+    " the indexes in the pool.",
+    (_LIST, _PROMOTION, _READS, _CURVE, _INDEXES),
 )

@@ -89,7 +89,9 @@ def test_other_methods_are_a_problem_that_lists_the_allowed_ones(replaying: Side
     assert response.headers["allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("path", [*ENDPOINTS, "/rules/scan-exceeds-old-sublist", "/openapi.json", "/nope", "/whatif"])
+@pytest.mark.parametrize(
+    "path", [*ENDPOINTS, "/rules/scan-exceeds-old-sublist", "/openapi.json", "/nope", "/whatif", "/curve"]
+)
 def test_head_has_the_headers_of_get_and_no_body(replaying: Sidecar, path: str) -> None:
     got, head = replaying.get(path), httpx.head(f"{replaying.url}{path}")
     assert (head.status_code, head.content) == (got.status_code, b"")
