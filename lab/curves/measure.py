@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder
 from exporter.sampling.sampler import Sampler
 from lab.campaign.part import Data
-from lab.curves.clients import Client
+from lab.curves.clients import SCAN_EVERY, Client
 from lab.curves.loads import PAGES
 from lab.curves.workloads import Workload
 from lab.measurement import pool_statistic
@@ -45,6 +45,8 @@ _FULL = 0.93
 _SMALL_STEPS = 40
 _EARLY_SECONDS, _EARLY_STEP, _STEP = 5.0, 0.25, 1.0
 """Seconds between two collections: at first more often."""
+_WATCHED = 5.0
+"""Seconds that reads are counted over."""
 _ALL = 1.1
 """A pool of this share of the data holds them all."""
 
@@ -77,9 +79,9 @@ FULL = Plan((0.1, 0.3, 0.6), (0.05, 0.15, 0.2, 0.4, 0.45, 0.9, 1.2), settle=16.0
 SHORT = Plan((0.3,), (0.15, 0.45, 0.6, 1.2), settle=6.0, rest=0.6, rounds=1)
 
 
-def mebibytes(share: float) -> int:
+def mebibytes(share: float, pages: int = PAGES) -> int:
     """The pool of a share of the data."""
-    return max(_LEAST_MIB, round(share * PAGES / _PAGES_OF_MIB))
+    return max(_LEAST_MIB, round(share * pages / _PAGES_OF_MIB))
 
 
 def measure(workload: Workload, plan: Plan, folder: Path, server: Server, say: Callable[[str], None]) -> Data:
@@ -100,20 +102,22 @@ def measure(workload: Workload, plan: Plan, folder: Path, server: Server, say: C
     found = {}
     for share in plan.watched:
         say(f"a pool of {share:.0%} is watched")
-        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share)}M"})
+        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share, workload.pages)}M"})
         with workload.client(server) as client:
             settle = workload.slower * plan.settle
-            seconds = 8.0 if workload.scans else 5.0
-            watch = _Watch(server, client, mebibytes(share), settle, seconds)
+            watch = _Watch(server, client, mebibytes(share, workload.pages), settle, 2 if workload.scans else 0)
             found[share] = asyncio.run(watch.run(recording(folder, share)))
     for share in plan.others:
         say(f"a pool of {share:.0%} is measured")
-        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share)}M"})
+        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share, workload.pages)}M"})
         if share > max(plan.watched):
             workload.load_pool(server)
         with workload.client(server) as client:
             client.run(plan.rest * _rest(workload, share))
-            found[share] = _measured(server, client, plan.rounds * (4.0 if workload.scans else 2.5))
+            begun = _Reading.of(server, client)
+            for _ in _until(client, plan.rounds if workload.scans else 0, 2.5 * plan.rounds):
+                client.run(_STEP / 2)
+            found[share] = begun.since(server, client)
     return {
         "unit": workload.unit,
         "watched": list(plan.watched),
@@ -140,7 +144,7 @@ class _Watch:
     client: Client
     mebibytes: int
     settle: float
-    seconds: float
+    scans: int
 
     async def run(self, path: Path) -> Data:
         with closing(Recorder(path)) as recorder:
@@ -154,8 +158,10 @@ class _Watch:
                 began = time.monotonic()
                 while (elapsed := time.monotonic() - began) < self.settle:
                     await self._step(sampler, _EARLY_STEP if elapsed < _EARLY_SECONDS else _STEP)
-                found = await asyncio.to_thread(_measured, self.server, self.client, self.seconds)
-                await sampler.collect()
+                begun = await asyncio.to_thread(_Reading.of, self.server, self.client)
+                for _ in _until(self.client, self.scans, _WATCHED):
+                    await self._step(sampler, _STEP)
+                found = await asyncio.to_thread(begun.since, self.server, self.client)
             finally:
                 await sampler.close()
         return found
@@ -168,18 +174,33 @@ class _Watch:
         return pool_statistic(self.server, "DATABASE_PAGES") > _FULL * self.mebibytes * _PAGES_OF_MIB
 
 
-def _measured(server: Server, client: Client, seconds: float) -> Data:
-    """What a client asks for in so many seconds, and what the server reads for it."""
-    done, read, young = client.done(), _read(server), pool_statistic(server, "PAGES_MADE_YOUNG")
-    began = time.monotonic()
-    client.run(seconds)
-    return {
-        "seconds": round(time.monotonic() - began, 2),
-        "done": client.done() - done,
-        "read": _read(server) - read,
-        "made_young": pool_statistic(server, "PAGES_MADE_YOUNG") - young,
-    }
+def _until(client: Client, scans: int, seconds: float) -> Iterator[None]:
+    """Steps of a measurement: as many lookups as begin so many scans, so that none counts in part; or some seconds."""
+    began, done = time.monotonic(), client.done()
+    while client.done() - done < scans * SCAN_EVERY if scans else time.monotonic() - began < seconds:
+        yield
 
 
-def _read(server: Server) -> float:
-    return pool_statistic(server, "NUMBER_PAGES_READ")
+@dataclass(frozen=True)
+class _Reading:
+    """The counters at the begin of a measurement: of the client and of the server."""
+
+    at: float
+    done: float
+    read: float
+    made_young: float
+
+    @classmethod
+    def of(cls, server: Server, client: Client) -> _Reading:
+        pages = (pool_statistic(server, name) for name in ("NUMBER_PAGES_READ", "PAGES_MADE_YOUNG"))
+        return cls(time.monotonic(), client.done(), *pages)
+
+    def since(self, server: Server, client: Client) -> Data:
+        """What a client has asked for since, and what the server has read for it."""
+        now = self.of(server, client)
+        return {
+            "seconds": round(now.at - self.at, 2),
+            "done": now.done - self.done,
+            "read": now.read - self.read,
+            "made_young": now.made_young - self.made_young,
+        }

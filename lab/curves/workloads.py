@@ -9,7 +9,7 @@ from functools import partial
 
 from lab.curves import clients
 from lab.curves.clients import SCANNED, SYSBENCH_TABLES, Client
-from lab.curves.loads import LOADS, Load
+from lab.curves.loads import LOADS, PAGES, Load
 from lab.programs import sysbench
 from lab.servers import Server
 from lab.servers.sql import execute
@@ -31,6 +31,7 @@ class Workload:
         load_pool: Reads all pages once, so that a pool that holds them all is full at once.
         scans: Whether scans run beside it.
         slower: How many times as long it takes to come to rest.
+        pages: Of all its tables, those that are scanned too.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Workload:
     load_pool: Callable[[Server], None]
     scans: bool = False
     slower: float = 1.0
+    pages: int = PAGES
 
 
 def _with_lookups(load: Load, *, scans: bool) -> Workload:
@@ -52,6 +54,7 @@ def _with_lookups(load: Load, *, scans: bool) -> Workload:
         client=partial(clients.lookups, load=load, scans=scans),
         load_pool=partial(_read_all, columns=[(f"{SCHEMA}.{table}", "filler") for table in load.tables]),
         scans=scans,
+        pages=PAGES + _SCANNED_PAGES if scans else PAGES,
     )
 
 
