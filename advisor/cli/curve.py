@@ -39,7 +39,7 @@ from advisor.cli.parameters import Multiples
 )
 @runs("advisor.cli.actions.curve.curve")
 def curve() -> None:
-    """Foretell the reads with buffer pools of other sizes.
+    """Predict the reads with buffer pools of other sizes.
 
     Watches for a while, and finds the accesses to each table that explain what was measured. The answer has, for each
     size, the pages read from disk a second: what to expect, the fewest and the most. Where different accesses explain

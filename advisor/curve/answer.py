@@ -120,4 +120,4 @@ def _reads(reads: Estimate) -> Reads:
 
 
 def _rate(pages: float) -> Number:
-    return tidy(round(pages, 2))
+    return tidy(tidy(round(pages, 2)))  # 388.0 is 388

@@ -14,7 +14,7 @@ from advisor.http.problems import documented
 from advisor.render import curve_svg
 from advisor.whatif.errors import Unanswerable
 
-JSON, SVG, PLAIN = "application/json", "image/svg+xml", "text/plain"
+JSON, SVG, PLAIN, HTML = "application/json", "image/svg+xml", "text/plain", "text/html"
 _FORMS = (JSON, SVG, PLAIN)
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """A picture has its style in itself, and needs nothing else."""
@@ -27,7 +27,7 @@ router = APIRouter(tags=["advice"])
     summary="Reads with other sizes of the buffer pool",
     description="For a row of sizes the pages read a second to expect, with the fewest and the most that explain what"
     " was watched, in all and by table. The last answer for some minutes, else worked out anew. JSON, an SVG picture or"
-    " plain text, as the Accept header asks.",
+    " plain text, as the Accept header asks; the picture to a browser.",
     response_model=MissCurve,
     response_description="The miss curve.",
     responses={
@@ -43,7 +43,8 @@ router = APIRouter(tags=["advice"])
 )
 async def curve(request: Request, wanted: TheLookBack, service: TheService) -> Response:
     """The curve."""
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, (*_FORMS, HTML))
+    form = SVG if form == HTML else form
     try:
         found = await service.curve(wanted.window)
     except Unanswerable as error:

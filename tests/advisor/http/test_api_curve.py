@@ -77,7 +77,8 @@ def expected(seconds: float = 3600.0) -> MissCurve:
     [
         (None, "application/json", MissCurve.model_dump_json),
         ("application/json", "application/json", MissCurve.model_dump_json),
-        ("text/html,application/xhtml+xml,image/avif,*/*;q=0.8", "application/json", MissCurve.model_dump_json),
+        ("*/*", "application/json", MissCurve.model_dump_json),
+        ("text/html,application/xhtml+xml,image/avif,*/*;q=0.8", "image/svg+xml", curve_svg.svg),
         ("image/svg+xml", "image/svg+xml", curve_svg.svg),
         ("image/avif,image/webp,image/svg+xml,image/*,*/*;q=0.8", "image/svg+xml", curve_svg.svg),
         ("text/plain", "text/plain", curve_text.plain),
@@ -106,7 +107,7 @@ async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
         assert problem(await client.get(f"/curve?{query}"))[0] == 422
     assert problem(await client.get("/curve", headers={"Accept": "image/png"})) == (
         406,
-        "there are application/json, image/svg+xml, text/plain",
+        "there are application/json, image/svg+xml, text/plain, text/html",
     )
 
 
