@@ -18,8 +18,8 @@ from exporter.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
-CURVE_SECONDS = 10.0
-"""Limit for a curve, in seconds of a core."""
+CURVE_SECONDS = 30.0
+"""Limit for a curve, in seconds of a core: a dozen tables beside scans take twelve."""
 ENOUGH_SECONDS = 300.0
 """Length of the window from which on a curve is worked out without being asked for."""
 REST_SECONDS = 3600.0
@@ -28,6 +28,8 @@ _SHARE = 0.75 / 3600.0
 """Part of a core that they take at most: a curve that takes longer than that many seconds rests longer than an hour."""
 _WHOLE = 0.95
 """Share of the longest window from which on it has its whole length: its snapshots are some seconds apart."""
+_GROWN = 4.0
+"""A window that is so many times as long as the last curve's has a new one, even before the rest is over."""
 FRESH_SECONDS = 300.0
 """A curve of this age is the answer to a request, too."""
 _FAILED_SECONDS = 10.0
@@ -148,11 +150,11 @@ class Curves:
         self._seen = window.latest.at
 
     def _is_due(self, window: Window) -> bool:
-        """The window is long enough, and the last curve is old, or of a window half as long."""
+        """The window is long enough, and the last curve is old, or of a much shorter window."""
         before = self._kept.get(self._longest)
         if before is None:
             return window.seconds >= min(ENOUGH_SECONDS, _WHOLE * self._longest) and self._clock() >= self._rests_until
-        grown = before.seconds < min(2 * before.seconds, _WHOLE * self._longest) <= window.seconds
+        grown = before.seconds < min(_GROWN * before.seconds, _WHOLE * self._longest) <= window.seconds
         return grown or self._clock() >= self._rests_until
 
     def _is_fresh(self, answer: _Answer, window: Window) -> bool:
