@@ -25,6 +25,7 @@ from lab.packages import cache
 GROUP = "curves"
 SERVERS = ("mysql-9.7", "mariadb-11.8")
 SHORT_SERVER, SHORT_WORKLOADS = "mysql-9.7", ("zipf-0.9",)
+_PAGES = {each.name: each.pages for each in WORKLOADS}
 _MEASURED_BY: Sequence[ModuleType] = (clients, loads, measure, once, catalogue, tables)
 
 
@@ -127,7 +128,7 @@ def _predicted(result: PartResult, folder: Path, say: Callable[[str], None]) -> 
     if name == once.NAME:
         data |= once.judge(recordings)
     else:
-        data["predicted"] = predict.predict(result.data, recordings)
+        data["predicted"] = predict.predict(result.data, recordings, _PAGES[name])
     return replace(result, data=data)
 
 

@@ -11,7 +11,6 @@ from advisor.curve.estimate import curve
 from advisor.whatif.errors import Unanswerable
 from exporter.recording.file import replay
 from lab.campaign.part import Data
-from lab.curves.loads import PAGES
 from lab.curves.measure import recording
 from lab.packages.cache import REPOSITORY
 
@@ -29,12 +28,18 @@ def model() -> str:
     return digest.hexdigest()[:12]
 
 
-def predict(measured: Data, folder: Path) -> Data:
-    """The predictions of a workload, by watched size."""
-    return {str(share): _predicted(recording(folder, share)) for share in measured["watched"]}
+def predict(measured: Data, folder: Path, pages: int) -> Data:
+    """The predictions of a workload, by watched size.
+
+    Args:
+        measured: Has the watched sizes.
+        folder: Has their recordings.
+        pages: Of all its tables.
+    """
+    return {str(share): _predicted(recording(folder, share), pages) for share in measured["watched"]}
 
 
-def _predicted(path: Path) -> Data:
+def _predicted(path: Path, pages: int) -> Data:
     """A prediction, relative to the pages read a second today.
 
     Returns:
@@ -52,7 +57,7 @@ def _predicted(path: Path) -> Data:
         "reads": round(found.reads, 2),
         "sizes": {f"{size.times:g}": _relative(found, size.reads) for size in found.sizes},
         "filled": [
-            [round(each.bytes / (PAGES * _PAGE_BYTES), 4), round(each.reads / found.reads, 4)] for each in found.filled
+            [round(each.bytes / (pages * _PAGE_BYTES), 4), round(each.reads / found.reads, 4)] for each in found.filled
         ],
         "notes": list(found.notes),
         "cpu": round(cpu, 2),
