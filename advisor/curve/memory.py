@@ -35,6 +35,8 @@ _WATCHED = 0.8
 """Part of an hour of the day that counts as all of it: curves do not come to the second."""
 _STILL = 0.01
 """Part of the pool: one that gains fewer pages over its window no longer fills."""
+_FULL = 0.02
+"""Part of the pool: with fewer free pages it is full."""
 _CLOCK_SLACK = 60.0
 """Seconds by which the server's start, computed from Uptime, may seem to move."""
 _MIB = 2.0**20
@@ -149,7 +151,8 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
     """What is to be remembered of an hour; None where no smaller pool can be answered for.
 
     While a pool has free pages, nothing was evicted from it. A smaller one that holds as much reads as much, whatever
-    was asked for: that takes no model, and holds where the model has no answer.
+    was asked for: that takes no model, and holds where the model has no answer. Of still smaller ones such a pool tells
+    nothing: without evictions no page is made young (freed_page_clock, buf0lru.cc), and none is read again.
 
     Args:
         window: What was watched.
@@ -162,17 +165,19 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         return None
     reads = read / window.seconds
     enough = _enough(window, float(size))
-    sizes = [
-        Reads(each.bytes, each.reads.expected, each.reads.high)
-        for each in (curve.sizes if curve else ())
-        if each.bytes < min(size, enough) and math.isfinite(each.reads.high)
-    ]
+    sizes: tuple[Reads, ...]
     if enough < size:
-        sizes.append(Reads(enough, reads, reads))
+        sizes = (Reads(enough, reads, reads),)
+    else:
+        sizes = tuple(
+            Reads(each.bytes, each.reads.expected, each.reads.high)
+            for each in (curve.sizes if curve else ())
+            if each.bytes < size and math.isfinite(each.reads.high)
+        )
     if not sizes:
         return None
     settled = _settled(window)
-    return Hour(latest.at, window.seconds, booted, float(size), settings_digest(latest), settled, reads, tuple(sizes))
+    return Hour(latest.at, window.seconds, booted, float(size), settings_digest(latest), settled, reads, sizes)
 
 
 def spare(remembered: Remembered, window: Window) -> SpareFacts:
@@ -289,7 +294,8 @@ def _settled(window: Window) -> bool:
     """Whether the pool is full, or gained hardly a page: a pool that is larger than the data never fills."""
     known = [held for snapshot in window.snapshots if (held := _held(snapshot)) is not None]
     pages = over_pools("size_pages")(window.latest) or 0.0
-    return known[-1] + _kept_free(window.latest) >= pages or known[-1] - min(known) < _STILL * pages
+    kept = _kept_free(window.latest) if window.latest.server.has("free_list_kept") else _FULL * pages
+    return known[-1] + kept >= pages or known[-1] - min(known) < _STILL * pages
 
 
 def _enough(window: Window, size: float) -> float:
@@ -307,9 +313,9 @@ def _held(snapshot: Snapshot) -> float | None:
 
 
 def _kept_free(snapshot: Snapshot) -> float:
-    """The most free pages that the page cleaner keeps in a full pool."""
+    """The most free pages that the page cleaner may keep in a full pool."""
     pools, depth = snapshot[POOLS] or (), number(snapshot.setting("innodb_lru_scan_depth"))
-    return math.inf if depth is None else depth * len(pools) + 0.02 * total(each.size_pages for each in pools)
+    return math.inf if depth is None else depth * len(pools) + _FULL * total(each.size_pages for each in pools)
 
 
 def _unfilled(latest: Snapshot, freed: float) -> float | None:

@@ -13,6 +13,7 @@ from lab.proofs import (
     pool,
     readers,
     scans,
+    spare,
     statistics,
     warmup,
 )
@@ -21,6 +22,7 @@ from lab.proofs.base import CounterProof
 _MODULES = (
     scans,
     pool,
+    spare,
     change_buffer,
     change_buffer_size,
     counts,

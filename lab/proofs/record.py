@@ -90,6 +90,27 @@ class Comparison(_Frozen):
             raise NotShown(f"the advice harms: {was}, and then {self.after:g}{at_best}")
 
 
+class Promise(_Frozen):
+    """A quantity that the advice may make worse, and the most that it promises.
+
+    Attributes:
+        most: By the rule, after its advice.
+        before, after: The lab's measurements.
+    """
+
+    what: str
+    unit: str
+    before: float
+    most: float
+    after: float
+
+    def check(self) -> None:
+        """Raise `NotShown` if it became worse than promised."""
+        if self.after > self.most:
+            was = f"{self.what} was {self.before:g} {self.unit}"
+            raise NotShown(f"{was}, and then {self.after:g}: at most {self.most:g} was promised")
+
+
 class ProofRecord(_Frozen):
     """A proof's record.
 
@@ -101,6 +122,7 @@ class ProofRecord(_Frozen):
         applied, taken_back: Its own statements (or lines of the option file, with a restart).
         effects: Its predictions and their measurements. Empty if it predicts nothing.
         measures: Reads and time of the same work before and after: no harm.
+        promises: What may become worse, and is no worse than promised.
         notes: Further remarks for the reader.
     """
 
@@ -112,11 +134,13 @@ class ProofRecord(_Frozen):
     taken_back: tuple[str, ...]
     effects: tuple[MeasuredEffect, ...]
     measures: tuple[Comparison, ...]
+    promises: tuple[Promise, ...] = ()
     notes: str = ""
 
     def check(self) -> None:
         """Raise `NotShown` if a bound is broken."""
-        bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison, ...] = (*self.facts, *self.effects, *self.measures)
+        bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison | Promise, ...]
+        bounded = (*self.facts, *self.effects, *self.measures, *self.promises)
         for each in bounded:
             each.check()
 

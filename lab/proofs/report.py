@@ -144,6 +144,9 @@ def _proof(server: str, part: Mapping[str, Any], proof: ProofRecord) -> Iterator
     for measure in proof.measures:
         before, after = map(_number, (measure.before, measure.after))
         rows.append([f"{measure.what}, {measure.unit}", _times(measure), "", before, "", after])
+    for promise in proof.promises:
+        before, most, after = map(_number, (promise.before, promise.most, promise.after))
+        rows.append([f"{promise.what}, {promise.unit}", "promise, at most", "", before, most, after])
     yield table(["", "", "the rule says", "measured", "predicted", "measured after"], rows)
     tries = f" It took {part['attempts']} attempts." if part["attempts"] > 1 else ""
     yield f"Silent afterwards, and taken back.{tries} {_sentence(proof.notes)}".rstrip() + "\n"

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 
 from advisor.advice import evaluation
 from advisor.casetest.alterations import Alteration
-from advisor.contract.recommendation import Recommendation
+from advisor.contract.recommendation import Advice, Recommendation
+from advisor.curve.memory import Remembered
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown
 from lab.following import Following
 from lab.observation import rules
-from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect, ProofRecord
+from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect, Promise, ProofRecord
 from lab.servers import Server
 
 LONGEST = 3600.0
@@ -29,6 +30,7 @@ class Trial:
         rule: The rule as shipped.
         say: Takes a progress message.
         was_silent: Whether the rule was silent, or changed nothing.
+        remembered: The memory of days that the rule gets; None where none is kept.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Trial:
         self._following = Following(server)
         self._silent_after = False
         self.was_silent = False
+        self.remembered: Remembered | None = None
 
     @property
     def found(self) -> Recommendation:
@@ -56,13 +59,26 @@ class Trial:
         Raises:
             NotShown: The rule is blind, or it failed.
         """
-        if not isinstance(window, Window):
-            snapshots = tuple(window)
-            window = Window.of(self._altered.apply(snapshots) if self._altered else snapshots, longest=LONGEST)
-        advice = evaluation.advise([self.rule.with_budget(PATIENCE)], window, beside=rules())
+        advice = self._advice(window)
         if advice.failed or [blind for blind in advice.blind if blind.rule == self.rule.id]:
             raise NotShown(f"{self.rule.id} can't judge: {advice.failed or advice.blind}")
         return list(advice.recommendations)
+
+    def _advice(self, window: Window | Iterable[Snapshot]) -> Advice:
+        if not isinstance(window, Window):
+            snapshots = tuple(window)
+            window = Window.of(self._altered.apply(snapshots) if self._altered else snapshots, longest=LONGEST)
+        rule = self.rule.with_budget(PATIENCE)
+        return evaluation.advise([rule], window, beside=rules(), remembered=self.remembered)
+
+    def blind(self, window: Window | Iterable[Snapshot]) -> None:
+        """Check that the rule is blind.
+
+        Raises:
+            NotShown: It judges.
+        """
+        if not [blind for blind in self._advice(window).blind if blind.rule == self.rule.id]:
+            raise NotShown(f"{self.rule.id} is not blind")
 
     def fires(self, window: Window | Iterable[Snapshot], **subject: str) -> Recommendation:
         """The rule's only recommendation, for this subject or, without one, for any.
@@ -172,6 +188,7 @@ class Trial:
         facts: Iterable[EvidenceCheck],
         effects: Iterable[MeasuredEffect] = (),
         measures: Iterable[Comparison] = (),
+        promises: Iterable[Promise] = (),
         altered: str = "",
         notes: str = "",
     ) -> Data:
@@ -193,6 +210,7 @@ class Trial:
             taken_back=tuple(self._following.taken_back),
             effects=tuple(effects),
             measures=tuple(measures),
+            promises=tuple(promises),
             notes=notes,
         )
         record.check()

@@ -1,0 +1,227 @@
+"""Proofs of the rule of a pool that is larger than needed: its memory of days is made by a clock that leaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from advisor.casetest.alterations import Alteration
+from advisor.curve import estimate
+from advisor.curve.memory import WARM_UP, Hour, Memory, Remembered, hour
+from advisor.observe.window import Window
+from advisor.whatif.errors import Unanswerable
+from exporter.snapshot import Snapshot
+from lab.campaign.part import Data, NotShown
+from lab.captures.scenarios.base import OBSERVABLE, emptied
+from lab.measurement import pages_read, pool_statistic
+from lab.observation import snapshots
+from lab.processes.usage import memory_mib
+from lab.proofs.base import CounterProof, Proof
+from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, Promise
+from lab.proofs.scans import with_connection
+from lab.proofs.trial import LONGEST, Trial
+from lab.proofs.work_cost import Work, measure, repeat, rested
+from lab.servers import Server
+from lab.servers.sql import execute, query_number
+from lab.workloads import look_up, look_up_pages, scan
+
+HOT, REPORT = "hot", "report"
+HOT_PAGES, REPORT_PAGES, ALL_PAGES = 3_000, 6_500, 8_000
+LOOKUPS, ROUNDS, PAUSE = 1_000, 12, 0.5
+DAYS, NIGHT = 4, 3
+"""Days that are remembered, and the hour of the day in which the report runs."""
+NOISE = 1.0
+"""Pages a second that the server and the sidecar read for themselves."""
+_HOUR = 3600.0
+UP_SECONDS = 30 * 86_400.0
+LONG_UP = Alteration.model_validate({"status": {"uptime": UP_SECONDS}})
+ALTERED = (
+    f"uptime, to {UP_SECONDS / 86_400:.0f} days in each snapshot. The memory of {DAYS} days is made by a clock that"
+    " leaps: each of its hours is a measured window of some seconds, as the sidecar would remember it; only its time"
+    " and its length of an hour are set"
+)
+POOL = {"innodb-buffer-pool-size": "192M"}
+_OPTIONS = {
+    "mysql-9.7": POOL | {"innodb-buffer-pool-chunk-size": "8M"},
+    "mariadb-11.8": OBSERVABLE | POOL,
+}
+
+
+def pool_twice_the_data(trial: Trial) -> Data:
+    """Lookups over a third of the pool; nothing else is asked for."""
+    server = trial.server
+    touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=range(HOT_PAGES)))
+    lookups = with_connection(server, partial(look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS))
+    with emptied(server, {HOT: HOT_PAGES}):
+        touch_all()
+        repeat(lookups, 2, PAUSE)
+        size = query_number(server, "SELECT @@innodb_buffer_pool_size")
+        unused = pool_statistic(server, "FREE_BUFFERS")
+        seen, before = _watched(server, lookups)
+        trial.blind(seen)  # without a memory
+        memory = _days(seen[-1], _hour(seen))
+        trial.remembered = Remembered(memory)
+        found = trial.fires(seen)
+        resident = _resident(server)
+        trial.follow()
+        touch_all()
+        given_back = resident - _resident(server)
+        after_seen, after = _watched(server, lookups)
+        smaller = query_number(server, "SELECT @@innodb_buffer_pool_size")
+        trial.remembered = Remembered(_days(after_seen[-1], _hour(after_seen), before=memory))
+        trial.silent(after_seen)
+        trial.take_back()
+    if found.cost is None:
+        raise NotShown("the rule does not say what the reads become")
+    return trial.proved(
+        condition=(
+            f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {size / 2**20:.0f} MiB, of which"
+            f" {unused:,.0f} pages were never filled."
+        ),
+        altered=ALTERED,
+        facts=(
+            EvidenceCheck(name="hours", said=trial.evidence("hours"), known=DAYS * 24 - WARM_UP / _HOUR, within=0.0),
+            EvidenceCheck(name="bytes that go", said=trial.evidence("freed_bytes"), known=size - smaller, within=0.0),
+            EvidenceCheck(
+                name="bytes that were never filled, of those that go",
+                said=trial.evidence("unfilled_bytes"),
+                known=min(unused * 16_384, size - smaller),
+            ),
+        ),
+        effects=[trial.effect(size, smaller)],
+        promises=[
+            Promise(
+                what="pages read",
+                unit="pages per second",
+                before=before,
+                most=float(found.cost.predicted) + NOISE,
+                after=after,
+            )
+        ],
+        notes=(
+            f"The server's process gave {max(0.0, given_back):.0f} MiB back; the rest of what went was never filled."
+            f" The promise includes {NOISE:g} page per second that server and sidecar read for themselves."
+        ),
+    )
+
+
+def nightly_report(trial: Trial) -> CounterProofRecord:
+    """A report that runs once a night needs the pool that is idle by day."""
+    server = trial.server
+    touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=range(HOT_PAGES)))
+    lookups = with_connection(server, partial(look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS))
+    report = with_connection(server, partial(scan, table=REPORT))
+    with emptied(server, {HOT: HOT_PAGES, REPORT: REPORT_PAGES}):
+        touch_all()
+        repeat(lookups, 2, PAUSE)
+        day, _ = _watched(server, lookups)
+        report()
+        repeat(lookups, 2, PAUSE)
+
+        def both() -> None:
+            lookups()
+            report()
+
+        night, _ = _watched(server, both)
+        quiet = _hour(day)
+        trial.remembered = Remembered(_days(night[-1], quiet))
+        [change] = trial.fires(night).changes  # the days alone would let it go
+        trial.remembered = Remembered(_days(night[-1], quiet, night=_hour(night)))
+        trial.silent(night)
+        before = measure(server, report)
+        execute(server, *change.apply)
+        repeat(lookups, ROUNDS, PAUSE)
+        repeat(report, 2)
+        after = measure(server, report)
+    return CounterProofRecord(
+        folklore="by day the hit rate is 100 % and a part of the pool is never filled: it is too large",
+        source="widespread advice to size a pool by its working set",
+        condition=(
+            f"By day rows on {HOT_PAGES:,} pages are looked up. Once a night, from {NIGHT:02}:00 UTC, a table of"
+            f" {REPORT_PAGES:,} pages is scanned beside them. The pool holds both, so that no hour reads anything. A"
+            f" memory of {DAYS} days is made as in the proof. Without the nights in it the rule advises"
+            f" {change.to:,} bytes."
+        ),
+        followed=change.apply,
+        measures=(Comparison(what="pages read by the report", unit="pages", before=before.pages, after=after.pages),),
+        notes="The worst hour decides, though it is one of 24.",
+    )
+
+
+def warm_up(trial: Trial) -> CounterProofRecord:
+    """A pool that is nearly empty, since the server has just started."""
+    server = trial.server
+    look_up_some = with_connection(server, partial(look_up, table=REPORT, pages=HOT_PAGES, times=LOOKUPS))
+    touch_all = with_connection(server, partial(look_up_pages, table=REPORT, pages=range(ALL_PAGES)))
+    with emptied(server, {REPORT: ALL_PAGES}):
+        unused = pool_statistic(server, "FREE_BUFFERS")
+        seen = snapshots(server, rested(look_up_some, PAUSE), ROUNDS)
+        # The same days would let memory go, if the server were up as long as they say.
+        up = tuple(LONG_UP.apply(seen))
+        trial.remembered = Remembered(_days(up[-1], replace(_hour(up), settled=True)))
+        [change] = trial.fires(up).changes
+        trial.silent(seen)
+        touch_all()
+        before = measure(server, touch_all)
+        execute(server, *change.apply)
+        repeat(touch_all, 2)
+        after = measure(server, touch_all)
+    return CounterProofRecord(
+        folklore="most of the pool is free: it is too large",
+        source='MySQLTuner, "InnoDB buffer pool / data size", and dashboards of free pages',
+        condition=(
+            f"A server has just started: {unused:,.0f} pages of the pool are free, and {LOOKUPS:,} rows a round are"
+            f" looked up. Later all {ALL_PAGES:,} pages are needed. The memory of {DAYS} days is of the run before."
+        ),
+        followed=change.apply,
+        measures=(Comparison(what="pages read by a round", unit="pages", before=before.pages, after=after.pages),),
+        notes="Within a warm-up free pages tell how long the server runs, and not what it needs.",
+    )
+
+
+def _watched(server: Server, work: Work) -> tuple[tuple[Snapshot, ...], float]:
+    """Snapshots of a server that is up for long, and the pages that the lab saw it read a second."""
+    before = pages_read(server)
+    found = tuple(LONG_UP.apply(snapshots(server, rested(work, PAUSE), ROUNDS)))
+    return found, (pages_read(server) - before) / (found[-1].at - found[0].at)
+
+
+def _hour(seen: Sequence[Snapshot]) -> Hour:
+    """What the sidecar would remember of a window."""
+    window, curve = Window.of(seen, LONGEST), None
+    with suppress(Unanswerable):
+        curve = estimate.curve(seen, LONGEST)
+    found = hour(window, curve)
+    if found is None:
+        raise NotShown("no smaller pool can be answered for")
+    return found
+
+
+def _days(latest: Snapshot, each: Hour, night: Hour | None = None, before: Memory | None = None) -> Memory:
+    """A memory of days up to a snapshot, or of one more day after those before."""
+    end, started = latest.at // _HOUR * _HOUR, latest.at - UP_SECONDS
+    memory = Memory()
+    for earlier in before.hours if before else ():
+        memory = memory.with_hour(replace(earlier, at=earlier.at - 24 * _HOUR, started=started))
+    for ago in reversed(range(24 if before else DAYS * 24)):
+        at = end - ago * _HOUR
+        source = night if night and (at / _HOUR - 1) % 24 == NIGHT else each
+        memory = memory.with_hour(replace(source, at=at, seconds=_HOUR, started=started))
+    return memory
+
+
+def _resident(server: Server) -> float:
+    """Memory of the server's process, MiB."""
+    found = memory_mib(server.pid)
+    if found is None:
+        raise NotShown("the server has ended")
+    return found
+
+
+PROOFS = (Proof("buffer-pool-larger-than-needed", _OPTIONS, pool_twice_the_data, takes=45.0, altered=LONG_UP),)
+COUNTER_PROOFS = (
+    CounterProof("buffer-pool-larger-than-needed", "mysql-9.7", _OPTIONS["mysql-9.7"], nightly_report, takes=50.0),
+    CounterProof("buffer-pool-larger-than-needed", "mysql-9.7", _OPTIONS["mysql-9.7"], warm_up, takes=45.0),
+)
