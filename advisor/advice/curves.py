@@ -29,7 +29,7 @@ _SHARE = 0.75 / 3600.0
 _WHOLE = 0.95
 """Share of the longest window from which on it has its whole length: its snapshots are some seconds apart."""
 _GROWN = 4.0
-"""A window that is so many times as long as the last curve's has a new one, even before the rest is over."""
+"""A window that is so many times as long as the last curve's has a new one, whatever the age of that one."""
 FRESH_SECONDS = 300.0
 """A curve of this age is the answer to a request, too."""
 _FAILED_SECONDS = 10.0
@@ -130,7 +130,7 @@ class Curves:
         """
         async with self._busy:
             answer = self._kept.get(longest)
-            if answer is None or not self._is_fresh(answer, window):
+            if answer is None or not self._is_fresh(answer, window, longest):
                 async with self._questions:
                     with self._turns.first():
                         answer = await self._work(window, tuple(history), longest, asked=True)
@@ -151,15 +151,16 @@ class Curves:
 
     def _is_due(self, window: Window) -> bool:
         """The window is long enough, and the last curve is old, or of a much shorter window."""
+        if window.seconds < min(ENOUGH_SECONDS, _WHOLE * self._longest):
+            return False
         before = self._kept.get(self._longest)
-        if before is None:
-            return window.seconds >= min(ENOUGH_SECONDS, _WHOLE * self._longest) and self._clock() >= self._rests_until
-        grown = before.seconds < min(_GROWN * before.seconds, _WHOLE * self._longest) <= window.seconds
+        grown = before is not None and _outgrown(before, window, self._longest)
         return grown or self._clock() >= self._rests_until
 
-    def _is_fresh(self, answer: _Answer, window: Window) -> bool:
-        longest = FRESH_SECONDS if isinstance(answer.found, Curve) else _FAILED_SECONDS
-        return answer.at == window.latest.at or self._clock() - answer.made < longest
+    def _is_fresh(self, answer: _Answer, window: Window, longest: float) -> bool:
+        age = FRESH_SECONDS if isinstance(answer.found, Curve) else _FAILED_SECONDS
+        young = self._clock() - answer.made < age and not _outgrown(answer, window, longest)
+        return young or answer.at == window.latest.at
 
     async def _unasked(self, window: Window, history: Sequence[Snapshot]) -> None:
         self._rests_until = self._clock() + REST_SECONDS  # also if it fails
@@ -199,3 +200,8 @@ class Curves:
                 if self._remember is not None:
                     await asyncio.to_thread(self._remember, window, found if isinstance(found, Curve) else None)
         return answer
+
+
+def _outgrown(answer: _Answer, window: Window, longest: float) -> bool:
+    """Whether a window of this length at most is much longer than the one of an answer."""
+    return answer.seconds < min(_GROWN * answer.seconds, _WHOLE * longest) <= window.seconds

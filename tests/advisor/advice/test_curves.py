@@ -164,6 +164,7 @@ async def test_a_scrape_works_nothing_out(watched: Watch) -> None:
 async def test_a_request_gets_a_fresh_curve_at_once_and_else_a_new_one_which_scrapes_get_too(watched: Watch) -> None:
     watched.watch(120)  # too short for one that nobody asked for
     first = await watched.ask()
+    await watched.keep()
     assert watched.kept() is first
     watched.watch(round(FRESH_SECONDS) - INTERVAL)
     assert await watched.ask() is first
@@ -174,6 +175,16 @@ async def test_a_request_gets_a_fresh_curve_at_once_and_else_a_new_one_which_scr
     assert len(watched.model.asked) == 2
     watched.model.now += REST_SECONDS  # of a recording, which goes nowhere, it stays the last
     assert await watched.ask() is second
+
+
+async def test_a_curve_of_a_much_shorter_window_is_not_fresh(watched: Watch) -> None:
+    watched.watch(60)
+    first = await watched.ask()
+    watched.watch(120)
+    await watched.keep()
+    assert await watched.ask() is first
+    watched.watch(60)
+    assert (await watched.ask()).seconds == 240.0
 
 
 async def test_each_window_has_its_own_curve_and_scrapes_get_the_whole_ones(watched: Watch) -> None:
