@@ -21,9 +21,7 @@ CHOICES = (*EXPERIMENTS, curves.GROUP)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "--experiment", "experiments", multiple=True, type=click.Choice([*EXPERIMENTS, curves.GROUP]), help="Only this one."
-)
+@click.option("--experiment", "experiments", multiple=True, type=click.Choice(CHOICES), help="Only this one.")
 @click.option("--proof", "rules", multiple=True, metavar="RULE", help="Only this rule's proofs.")
 @click.option("--proofs", "proofs_only", is_flag=True, help="All proofs, no experiments.")
 @click.option("--server", "servers", multiple=True, type=click.Choice(NAMES), help="Only on this server; no record.")
@@ -87,10 +85,10 @@ def main(  # noqa: PLR0917 - one argument an option
     except KeyboardInterrupt:
         reporter.note("\ninterrupted; no server is left behind. The same command continues with the remaining parts.")
         sys.exit(INTERRUPTED)
-    if len(done) == len(flat):
+    if flat and len(done) == len(flat):
         campaign.forget()
     unavailable = {**campaign.unavailable, **measured.unavailable}
-    failed = {**campaign.failed, **measured.failed, **broken, **dict.fromkeys(measured.broken, "a bound")}
+    failed = {**campaign.failed, **broken, **measured.failed}
     for name, why in (unavailable | failed).items():
         reporter.note(f"FAILED {name}: {why}")
     for name, why in campaign.not_now.items():

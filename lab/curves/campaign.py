@@ -35,17 +35,12 @@ class Outcome:
 
     Attributes:
         done: The results, with predictions.
-        failed, unavailable: Why a part has none, by part.
+        failed, unavailable: Why a part has none, by part. ``failed`` also says which bounds the results break.
     """
 
     done: Sequence[PartResult]
     failed: Mapping[str, str]
     unavailable: Mapping[str, str]
-
-    @property
-    def broken(self) -> list[str]:
-        """The bounds that the results break."""
-        return list(broken((each.server, each.part.name, each.data) for each in self.done))
 
     @property
     def complete(self) -> bool:
@@ -100,6 +95,8 @@ def run(chosen: Sequence[Part], reporter: Reporter, *, short: bool = False, fres
         done += [_predicted(each, folder, reporter.say) for each in campaign.run()]
         failed |= campaign.failed
         unavailable |= campaign.unavailable
+    if bounds := list(broken((each.server, each.part.name, each.data) for each in done)):
+        failed[GROUP] = "; ".join(bounds)
     return Outcome(done, failed, unavailable)
 
 

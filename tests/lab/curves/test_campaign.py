@@ -52,10 +52,10 @@ def test_a_second_run_predicts_from_what_the_first_measured(
 ) -> None:
     chosen = [replace(part, run=measured) for part in campaign.parts() if part.name == "mysql-9.7, uniform"]
     monkeypatch.setattr(predict, "predict", lambda *_: {"0.6": {"unanswerable": "why"}})
-    assert run(chosen).broken
+    assert list(run(chosen).failed) == ["curves"]
     monkeypatch.setattr(predict, "predict", lambda *_: {"0.6": {"sizes": SIZES}})
     again = run(chosen)
-    assert (again.broken, again.complete, started) == ([], False, ["mysql-9.7"])
+    assert (again.failed, again.complete, started) == ({}, False, ["mysql-9.7"])
     assert [each.data["model"] for each in again.done] == [predict.model()]
     run(chosen, fresh=True)
     assert started == ["mysql-9.7"] * 2
