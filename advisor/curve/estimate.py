@@ -27,8 +27,9 @@ _SMALLEST = 0.02
 """Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps free."""
 _FILLING_UNLIKE = 0.2
 """If all are further off, the filling tells nothing."""
-_SIMPLEST = 3.0
-"""Weight of accesses by Zipf's law to all pages of each table, where these explain the evidence too."""
+_LIKELY, _SIMPLEST = 0.1, 3.0
+"""Weights in what is expected: of accesses that explain the evidence, and of those by Zipf's law to all pages of each
+table. Those between two explanations that make exactly as many pages young as were measured have 1."""
 
 
 _Reads = tuple[Foretold, ...]
@@ -106,7 +107,7 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
     for each in _as_it_filled(explained, found):
         then = [_foretold(each, found, held) for held in lists]
         if all(then):
-            weight = _SIMPLEST if each.simplest else 0.0
+            weight = _SIMPLEST if each.simplest else _LIKELY
             first = _Answer(tuple(some[0] for some in then), weight)
             kinds.setdefault(each.kind, []).append((each.unlike, first))
             others = range(1, max(map(len, then)))
@@ -127,13 +128,15 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
 
 def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence[Explanation]:
     """Those that agree best with what was read while the pool filled, where that was watched."""
+    usual = [each for each in explained if not each.special] or explained
     if len(found.measured.filling) < POINTS or found.measured.stalled:
-        return explained
-    off = [found.measured.off(each) for each in explained]
-    agreeing = [each for each, error in zip(explained, off, strict=True) if error <= min(off) + _FILLING_ERROR]
-    if min(off) > _FILLING_UNLIKE:
-        return explained  # something else went on while it filled
-    return agreeing
+        return usual
+    off = {id(each): found.measured.off(each) for each in explained}
+    best = min(off.values())
+    if best > _FILLING_UNLIKE:
+        return usual  # something else went on while it filled
+    agreeing = [each for each in usual if off[id(each)] <= best + _FILLING_ERROR]
+    return agreeing or [each for each in explained if off[id(each)] <= best + _FILLING_ERROR]
 
 
 def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:

@@ -12,7 +12,7 @@ from advisor.facts.base import over_pools
 from advisor.models.steady import List, Scan
 from advisor.observe.window import Window
 from advisor.whatif.errors import Unanswerable
-from advisor.whatif.tables import last_pass, read_by_scans, table_name
+from advisor.whatif.tables import read_by_scans, table_name
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
@@ -25,6 +25,9 @@ MOST_TABLES = 12
 OTHERS = "(other tables)"
 _LEAF_FANOUT = 1000
 """Children of a branch page: a tree of more leaf pages has another level (keys of some bytes)."""
+_FEW, _LONG, _MOST_GETS = 200, 5.0, 50.0
+"""Fewer reads tell nothing of the gets of a visit. Nor do they where pages do not stay for so many times
+innodb_old_blocks_time. More gets than the last are no gets of one visit."""
 _GETS_OF_SCAN = 2.0
 """Gets per page of a scan (seen: 1.0 to 2.9)."""
 _ENOUGH = 400
@@ -78,13 +81,14 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
     made_young = (window.delta(over_pools("made_young")) or 0.0) / window.seconds
     scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and scan.passes}
-    accesses = _accesses(window, sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values()))
-    tables = _tables(window, scans, accesses / window.seconds)
+    scanned = tuple(_scanned(window, scans))
     pools = [snapshot[POOLS] for snapshot in window.snapshots]
     lists = [(sum(p.database_pages for p in each), sum(p.old_pages for p in each)) for each in pools if each]
     pages = sum(data for data, _ in lists) / len(lists)
     old = sum(old for _, old in lists) / len(lists)
-    scanned = tuple(_scanned(window, scans))
+    gets_of_visit = _gets_of_visit(window, scanned, reads, old)
+    visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values())
+    tables = _tables(window, scans, _accesses(window, visited, gets_of_visit) / window.seconds)
     latest = window.latest[POOLS] or ()
     size = float(sum(each.size_pages for each in latest))
     milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
@@ -97,7 +101,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
             name: replace(table, pages=max(1.0, min(table.pages, so_far.get(name, table.pages))))
             for name, table in tables.items()
         }
-    filling = tuple(_filling(history, tables.keys(), _levels(window)))
+    filling = tuple(_filling(history, tables.keys(), gets_of_visit))
     explained = sum(table.reads for table in tables.values()) + sum(scan.read / scan.period for scan in scanned)
     return Evidence(
         seconds=window.seconds,
@@ -119,17 +123,35 @@ def _kept_free(snapshot: Snapshot) -> float:
     return _KEPT * depth * len(pools)
 
 
-def _accesses(window: Window, scanned: float) -> float:
-    """Accesses to leaf pages by lookups over the window, from the page gets that scans do not explain.
+def _gets_of_visit(window: Window, scanned: Sequence[Scan], reads: float, old: float) -> float:
+    """Page gets for a visit to a leaf page: one for each level of the index, and more where a range is read.
 
-    A lookup gets a page of each level of the index. MySQL counts one more get where the page is read; MariaDB doesn't
-    (seen on 9.7 and 11.8).
+    Each row, or each few rows, of a range get their page anew. While its first access is younger than
+    innodb_old_blocks_time such a get counts as "not made young", and so does one by each lookup that reads its page:
+    the server gets the page again once it has been read (1.00 for lookups by key on MySQL 9.7 and MariaDB 11.8, 3.2 for
+    sysbench's oltp_read_only). Where pages leave the old sublist within some times innodb_old_blocks_time, other visits
+    count too, and nothing can be said.
+    """
+    seconds = float(number(window.latest.setting("innodb_old_blocks_time")) or 0.0) / 1000
+    not_young = (window.delta(over_pools("not_made_young")) or 0.0) / window.seconds
+    by_scans = math.fsum(scan.read / scan.period for scan in scanned)
+    lookups = reads - by_scans
+    if not seconds or lookups * window.seconds < _FEW or old < _LONG * seconds * reads:
+        return _levels(window)
+    again = (not_young - _GETS_OF_SCAN * by_scans) / lookups
+    return _levels(window) - 1.0 + min(max(again, 1.0), _MOST_GETS)
+
+
+def _accesses(window: Window, scanned: float, gets_of_visit: float) -> float:
+    """Visits to leaf pages by lookups over the window, from the page gets that scans do not explain.
+
+    MySQL counts one more get where the page is read; MariaDB doesn't (seen on 9.7 and 11.8).
     """
     gets = window.delta(over_pools("gets"))
     if gets is None:
         raise Unanswerable("pools", "the page gets were reset")
     reads = 0.0 if window.latest.server.mariadb else window.delta(over_pools("pages_read")) or 0.0
-    return max(0.0, (gets - reads - _GETS_OF_SCAN * scanned) / _levels(window))
+    return max(0.0, (gets - reads - _GETS_OF_SCAN * scanned) / gets_of_visit)
 
 
 def _levels(window: Window) -> float:
@@ -190,11 +212,11 @@ def _fewer(tables: Mapping[str, Table]) -> dict[str, Table]:
 
 def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> Iterator[Scan]:
     for scan in scans.values():
-        pages = scan.pages or 0.0
-        yield Scan(pages, window.seconds / (scan.passes or 1.0), min(last_pass(scan), pages))
+        pages, passes = scan.pages or 0.0, scan.passes or 1.0
+        yield Scan(pages, window.seconds / passes, read_by_scans(scan) / passes)
 
 
-def _filling(history: Sequence[Snapshot], tables: Collection[str], levels: float) -> list[tuple[float, float]]:
+def _filling(history: Sequence[Snapshot], tables: Collection[str], gets_of_visit: float) -> list[tuple[float, float]]:
     """Pages of tables, and pages of tables read an access, while the pool filled for the last time.
 
     While nothing is evicted, the pages of a table in the pool are those that were read of its file. The pool holds
@@ -209,7 +231,7 @@ def _filling(history: Sequence[Snapshot], tables: Collection[str], levels: float
         files = {f"{t.schema}.{t.table}": float(file.reads) for t, file in (snapshot[TABLE_FILES] or {}).items()}
         pages = math.fsum(reads for name, reads in files.items() if name in tables)
         gets = sum(each.gets - (0 if snapshot.server.mariadb else each.pages_read) for each in pools)
-        asked = (gets - _GETS_OF_SCAN * (math.fsum(files.values()) - pages)) / levels
+        asked = (gets - _GETS_OF_SCAN * (math.fsum(files.values()) - pages)) / gets_of_visit
         if begin is not None and (pages < begin[0] or asked < begin[1]):
             found, begin = [], None  # a restart: the pool is empty again
         if not _fills(snapshot, pages):

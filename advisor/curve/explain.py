@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from advisor.models.steady import List, Pages, Scan, State, filled, passes, rest, settle, stall, stays, zipf
+from advisor.models.steady import List, Pages, Scan, State, bell, filled, passes, rest, settle, stall, stays, zipf
 
 UNLIKE = 0.15
 """Accesses explain the pages made young if these are no further off, as a logarithm."""
@@ -18,19 +18,25 @@ _FOOTPRINTS = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 """Shares of a table's pages that are asked for, by Zipf's law."""
 _HOT = (0.5, 0.35, 0.2, 0.1, 0.05, 0.02)
 """Shares of a table's pages that are hot, all alike; the others are asked for less often, all alike."""
-_ONCE = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
+_SPOTS = (0.0, 0.25, 0.5, 0.75, 0.9)
+"""Shares of the accesses that go to a spot of few pages, beside a normal distribution."""
+_SPOT, _WIDEST, _NARROWEST = 0.01, 0.5, 0.01
+"""Size of the spot, and the largest standard deviation, as shares of a table; and the least as a share of that."""
+_ONCE = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
 """Shares of the reads that any pool would have."""
 _MOST_SKEW = 2.5
 _SAME = 0.003
 """Share of a table's reads: nearer is not worth a step."""
-_TOLERATED = 0.04
-"""Share of a table's reads that noise may add, so that no distribution has as many."""
+_TOLERATED = 0.1
+"""Share of the reads that may be of other tables than by the fit."""
 _STALLED = 0.005
 """Pages made young for a page read: fewer are none."""
 _ROOM = 2.0
 """Times innodb_old_blocks_time: if pages stay longer in the old sublist, they become young for certain."""
 _MOST_KEPT = 0.9
 """Share of the list: scanned tables do not stay where they would take more of it."""
+_FAR = 0.1
+"""Most that the skew of a table moves in a step."""
 _STEPS, _HALVINGS, _TRIED = 14, 20, 25
 POINTS = 4
 """Fewer points of the filling tell nothing."""
@@ -86,7 +92,8 @@ class Measured:
         groups = [group for some in explanation.groups.values() for group in some]
         accesses = sum(table.accesses for table in self.tables.values())
         squares = [
-            math.log(max(filled(groups, pages) / accesses, _FEW) / max(read, _FEW)) ** 2 for pages, read in self.filling
+            math.log(max(filled(groups, pages).read / accesses, _FEW) / max(read, _FEW)) ** 2
+            for pages, read in self.filling
         ]
         return math.sqrt(math.fsum(squares) / len(squares))
 
@@ -114,6 +121,11 @@ class Explanation:
     stalled: bool = False
 
     @property
+    def special(self) -> bool:
+        """Whether it counts only where the filling shows that nothing else does."""
+        return self.kind.startswith("bell")
+
+    @property
     def simplest(self) -> bool:
         """Whether these are accesses by Zipf's law to all pages of each table."""
         return self.kind == "zipf" and self.shape == 1.0
@@ -124,7 +136,7 @@ class Explanation:
         return self._tables(self.state)
 
     def foretell(self, held: List, scans: Sequence[Scan], *, grown: float) -> list[Foretold]:
-        """What is read with another list; empty where the list has no steady state.
+        """What is read with another list.
 
         A scanned table may stay in the pool, or pass through it. Both may last, once they are so. Then what a pool
         does that grew comes first, which has free pages until it has filled.
@@ -137,7 +149,8 @@ class Explanation:
         asked = [each for groups in self.groups.values() for each in groups]
         passing = math.fsum(scan.read - scan.kept for scan in scans) > 0
         found: list[tuple[bool | None, Foretold]] = []
-        for read in (0.0, 1.0) if scans else (1.0,):
+        kept = [] if not scans or (passing and grown < 0) else [0.0]  # a smaller pool keeps no more
+        for read in (*kept, 1.0):
             then = [replace(scan, read=read * scan.pages) for scan in scans]
             if sum(scan.kept for scan in then) >= _MOST_KEPT * (held.young + held.old):
                 continue
@@ -160,8 +173,10 @@ class Explanation:
         if state is not None and state.old_seconds >= _ROOM * held.old_seconds:
             return [state]
         best = settle(asked, replace(held, old_seconds=0.0), scans, self.state)
-        if best is None or best.old_seconds >= _ROOM * held.old_seconds:
-            return [] if best is None else [best]
+        if best is None:
+            return [filled(asked, held.young + held.old)]
+        if best.old_seconds >= _ROOM * held.old_seconds:
+            return [best]
         worst = stall(asked, held)
         if self.stalled and worst.old_seconds < held.old_seconds / _ROOM:
             return [worst, best]
@@ -202,7 +217,17 @@ def _hot(table: Table, shape: float, skew: float) -> list[Pages]:
     return [Pages(hot, table.accesses * share / hot), Pages(cold, table.accesses * (1 - share) / cold)]
 
 
-_SHAPES: Mapping[str, tuple[Make, Sequence[float]]] = {"zipf": (_zipf, _FOOTPRINTS), "hot": (_hot, _HOT)}
+def _bell(table: Table, shape: float, skew: float) -> list[Pages]:
+    hot = max(_SPOT * table.pages, 1.0)
+    spot = Pages(hot, max(table.accesses * shape, _NONE) / hot)
+    return [spot, *bell(table.pages, _WIDEST * _NARROWEST**skew, table.accesses * (1 - shape))]
+
+
+_SHAPES: Mapping[str, tuple[Make, Sequence[float]]] = {
+    "zipf": (_zipf, _FOOTPRINTS),
+    "hot": (_hot, _HOT),
+    "bell": (_bell, _SPOTS),
+}
 
 
 def explanations(
@@ -306,60 +331,96 @@ def _skews(kind: str, shape: float, measured: Measured) -> Iterator[Explanation]
         yield from (replace(made(skew), unlike=0.0) for skew in (0.0, 1.0))
 
 
-@dataclass
-class _Skew:
-    """The amount of skew that gives a table its reads: a bracket that narrows. More skew means fewer reads."""
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A shape with an amount of skew for each table, and what would be read today."""
 
-    table: Table
-    at: float = 0.0
-    reads: float = 0.0
-    low: tuple[float, float] | None = None
-    high: tuple[float, float] | None = None
+    skews: Mapping[str, float]
+    groups: Mapping[str, Sequence[Pages]]
+    state: State
+    reads: Mapping[str, float]
+    settled: bool
 
-    def moves(self, reads: float, mean: float) -> bool:
-        """Take the reads at ``at``; whether another amount would be nearer. ``mean`` is the reads of a usual table."""
-        self.reads = reads
-        if self.at == 0.0 and reads <= self.table.reads:
-            return False  # all pages alike: more reads there cannot be
-        return abs(reads - self.table.reads) > _SAME * max(self.table.reads, mean)
+    @property
+    def read(self) -> float:
+        return math.fsum(self.reads.values())
 
-    def narrow(self) -> None:
-        """Move ``at``."""
-        error = math.log(max(self.reads, _NONE) / max(self.table.reads, _NONE))
-        if error > 0:
-            self.low = self.at, error
-        else:
-            self.high = self.at, error
-        begin, end = self.low or (0.0, 0.0), self.high or (1.0, 0.0)
-        part = begin[1] / (begin[1] - end[1]) if self.low and self.high else 0.5
-        self.at = begin[0] + min(max(part, 0.1), 0.9) * (end[0] - begin[0])
+
+class _Fit:
+    """The search for the skew of each table: more skew means fewer reads."""
+
+    def __init__(self, make: Make, shape: float, measured: Measured) -> None:
+        self._make, self._shape, self._measured = make, shape, measured
+        self._wanted = math.fsum(table.reads for table in measured.tables.values())
+        self._near: State | None = None
+
+    def run(self) -> _Trial | None:
+        """The best skews; None if no skews give the measured reads."""
+        found = self._try(0.0)
+        if found is None:
+            return None
+        low, high = (0.0, found.read), (1.0, _NONE)
+        if found.read > self._wanted:
+            for _ in range(_STEPS):
+                at = self._between(low, high)
+                tried = self._try(at)
+                if tried is None:  # hardly anything is read
+                    high = at, _NONE
+                    continue
+                found = tried
+                if abs(found.read - self._wanted) <= _SAME * self._wanted:
+                    break
+                low, high = ((at, found.read), high) if found.read > self._wanted else (low, (at, found.read))
+        slope = math.log(max(low[1], _NONE) / max(high[1], _NONE)) / (high[0] - low[0])
+        found = self._apart(found, max(slope, 1.0))
+        return found if self._off(found) <= _TOLERATED * self._wanted else None
+
+    def _off(self, found: _Trial) -> float:
+        return math.fsum(abs(found.reads[name] - table.reads) for name, table in self._measured.tables.items())
+
+    def _between(self, low: tuple[float, float], high: tuple[float, float]) -> float:
+        """Where a line between the logarithms of the reads has the measured ones; halfway where one end has none."""
+        over, under = math.log(low[1] / self._wanted), math.log(max(high[1], _NONE) / self._wanted)
+        part = 0.5 if high[1] <= _NONE else over / (over - under)
+        return low[0] + min(max(part, 0.1), 0.9) * (high[0] - low[0])
+
+    def _apart(self, found: _Trial, slope: float) -> _Trial:
+        """Move the skew of each table on its own: tables share the list, so that each moves all others a little."""
+        tables = self._measured.tables
+        least = _SAME * self._wanted / len(tables)
+        for _ in range(_STEPS if len(tables) > 1 else 0):
+            skews = {}
+            for name, table in tables.items():
+                off = math.log(max(found.reads[name], least) / max(table.reads, least))
+                skews[name] = min(max(found.skews[name] + min(max(off / slope, -_FAR), _FAR), 0.0), 1.0)
+            if all(abs(skews[name] - found.skews[name]) * slope <= _SAME for name in tables):
+                break
+            moved = self._try(skews)
+            if moved is None or self._off(moved) >= self._off(found):
+                break  # a table of less skew may be read less, for it takes pages from the others
+            found = moved
+        return found
+
+    def _try(self, skews: float | Mapping[str, float]) -> _Trial | None:
+        measured = self._measured
+        each = dict.fromkeys(measured.tables, skews) if isinstance(skews, float) else skews
+        groups = {name: self._make(table, self._shape, each[name]) for name, table in measured.tables.items()}
+        asked = [group for some in groups.values() for group in some]
+        settled = None if measured.stalled else settle(asked, measured.held, measured.scans, self._near)
+        state = settled or stall(asked, measured.held)  # where there is no steady state, the skew is too small
+        if settled is None and state.old_seconds > _ROOM * measured.held.old_seconds:
+            return None
+        self._near = settled
+        return _Trial(each, groups, state, _by_table(groups, state), settled is not None)
 
 
 def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanation | None:
     """The skew of each table by its reads; None if no skew gives them."""
-    skews = {table: _Skew(each) for table, each in measured.tables.items()}
-    wanted = math.fsum(table.reads for table in measured.tables.values())
-    found: Explanation | None = None
-    off = math.inf
-    for _ in range(_STEPS):
-        groups = {table: make(skew.table, shape, skew.at) for table, skew in skews.items()}
-        near = found.state if found else None
-        asked = [each for some in groups.values() for each in some]
-        settled = None if measured.stalled else settle(asked, measured.held, measured.scans, near)
-        state = settled or stall(asked, measured.held)  # where there is no steady state, the skew is too small
-        if settled is None and state.old_seconds > _ROOM * measured.held.old_seconds:
-            return None
-        found = Explanation(kind, shape, groups, state, _unlike(state.made_young, measured), stalled=settled is None)
-        reads = _by_table(groups, state)
-        off = math.fsum(abs(reads[table] - skew.table.reads) for table, skew in skews.items())
-        moving = [each for table, each in skews.items() if each.moves(reads[table], wanted / len(skews))]
-        if not moving:
-            break
-        for each in moving:
-            each.narrow()
-    if found is None or found.stalled != measured.stalled or off > _TOLERATED * wanted:
+    found = _Fit(make, shape, measured).run()
+    if found is None or found.settled is measured.stalled:
         return None
-    return found
+    unlike = _unlike(found.state.made_young, measured)
+    return Explanation(kind, shape, found.groups, found.state, unlike, stalled=measured.stalled)
 
 
 def _mean(one: State, other: State) -> State:

@@ -16,8 +16,9 @@ Rates are per second, lengths are pages.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 _LARGEST = 700.0
@@ -28,6 +29,8 @@ _PHASES = 6
 """Moments between two scans at which a page may be read: the time that it stays depends on the next scan."""
 _STEP = 1.35
 """From one rank to the next at which a group of pages ends."""
+_BANDS, _TAILS = 16, 3.0
+"""Groups of pages in a normal distribution, up to the standard deviation times this and the square root of two."""
 _EXACT = 8
 """Ranks of a group: their weights are summed one by one up to here, and integrated beyond."""
 _ITERATIONS, _ACCURACY, _TINY = 60, 1e-5, 1e-4
@@ -35,6 +38,8 @@ _NEARLY = 0.02
 """Accuracy that will do where a scan nearly fills the old sublist, so that lengths jump with the times."""
 _NEAR, _PASSES = 0.75, 0.5
 """Room for what may last: pages leave earlier or later than on average."""
+_ALL = 0.999
+"""Share of the pages: so many are as good as all."""
 _LONGEST = 1e12
 _LONGEST_STEP = 2.0
 """Most that a step changes the logarithm of a time by."""
@@ -119,6 +124,24 @@ def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
     return [Pages(n, per_second * weight / whole / n) for n, weight in found]
 
 
+def bell(pages: float, spread: float, per_second: float) -> list[Pages]:
+    """Accesses by a normal distribution over the pages in their order, around the middle.
+
+    Args:
+        pages: Of which those in the middle are asked for most.
+        spread: The standard deviation, as a share of the pages.
+        per_second: Accesses to all of them.
+    """
+    reach = 0.5 / spread / math.sqrt(2.0)  # of half of the pages, for the error function
+    whole = math.erf(min(reach, _TAILS))
+    edges = [min(reach, _TAILS) * n / _BANDS for n in range(_BANDS + 1)]
+    found = [
+        Pages(pages * (end - begin) / reach, per_second * (math.erf(end) - math.erf(begin)) / whole)
+        for begin, end in pairwise(edges)
+    ]
+    return [Pages(n, rate / n) for n, rate in found]
+
+
 def _weight(begin: float, end: float, skew: float) -> float:
     """The sum of ``r ** -skew`` over the ranks after ``begin`` up to ``end``."""
     if end - begin <= _EXACT and end == int(end):
@@ -127,22 +150,27 @@ def _weight(begin: float, end: float, skew: float) -> float:
     return math.log(b / a) if abs(skew - 1) < 1e-9 else (b ** (1 - skew) - a ** (1 - skew)) / (1 - skew)
 
 
-def filled(pages: Sequence[Pages], data: float) -> float:
-    """Pages read a second at the moment when a pool that fills has so many pages of data; nothing is evicted yet."""
-    whole = math.fsum(each.pages for each in pages)
-    if data >= whole:
-        return 0.0
+def filled(pages: Sequence[Pages], data: float) -> State:
+    """The state at the moment when a pool that fills has so many pages of data; nothing is evicted yet.
+
+    It is the steady state of a list without a midpoint, too, as InnoDB has it below 512 pages.
+    """
+    if data >= math.fsum(each.pages for each in pages if each.rate):
+        return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
+    seconds = _longest(lambda time: math.fsum(-n * math.expm1(-min(rate * time, _LARGEST)) for n, rate in pages), data)
+    reads = tuple(n * rate * math.exp(-min(rate * seconds, _LARGEST)) for n, rate in pages)
+    return State(math.fsum(reads), 0.0, seconds, seconds, reads)
+
+
+def _longest(held: Callable[[float], float], pages: float) -> float:
+    """The time in seconds at which so many pages are held, which grow with it."""
     low, high = 0.0, 1.0
-
-    def held(seconds: float) -> float:
-        return math.fsum(-n * math.expm1(-min(rate * seconds, _LARGEST)) for n, rate in pages)
-
-    while held(high) < data:
-        low, high = high, 2 * high
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if held(middle) < data else (low, middle)
-    return math.fsum(n * rate * math.exp(-min(rate * high, _LARGEST)) for n, rate in pages)
+    while held(high) < pages and high < _LONGEST:
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if held(middle) < pages else (low, middle)
+    return high
 
 
 def stall(pages: Sequence[Pages], held: List) -> State:
@@ -151,18 +179,12 @@ def stall(pages: Sequence[Pages], held: List) -> State:
     So it stays where pages leave the old sublist before innodb_old_blocks_time has passed. The old sublist alone serves
     the accesses then, first in, first out.
     """
-    low, high = 0.0, 1.0
-
-    def found(seconds: float) -> float:
-        return math.fsum(n * rate * seconds / (1.0 + rate * seconds) for n, rate in pages)
-
-    while found(high) < held.old and high < _LONGEST:
-        low, high = high, 2.0 * high
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if found(middle) < held.old else (low, middle)
-    reads = tuple(n * rate / (1.0 + rate * high) for n, rate in pages)
-    return State(math.fsum(reads), 0.0, high, math.inf, reads)
+    seconds = _longest(
+        lambda time: math.fsum(n * rate * time / (1.0 + rate * time) for n, rate in pages),
+        min(held.old, _ALL * math.fsum(each.pages for each in pages)),
+    )
+    reads = tuple(n * rate / (1.0 + rate * seconds) for n, rate in pages)
+    return State(math.fsum(reads), 0.0, seconds, math.inf, reads)
 
 
 def stays(scan: Scan, state: State) -> bool:
@@ -189,18 +211,10 @@ def rest(pages: Sequence[Pages], held: List) -> State:
     old = held.old - unasked
     if old <= 0.0:
         return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
-    low, high = 0.0, 1.0
-
-    def found(young_seconds: float) -> float:
-        return math.fsum(n / (1.0 + rate * young_seconds) for n, rate in pages)
-
-    while found(high) > old and high < _LONGEST:
-        low, high = high, 2.0 * high
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if found(middle) > old else (low, middle)
-    made_young = math.fsum(n * rate / (1.0 + rate * high) for n, rate in pages)
-    return State(0.0, made_young, math.inf, high, (0.0,) * len(pages))
+    whole = math.fsum(each.pages for each in pages)
+    seconds = _longest(lambda time: whole - math.fsum(n / (1.0 + rate * time) for n, rate in pages), whole - old)
+    made_young = math.fsum(n * rate / (1.0 + rate * seconds) for n, rate in pages)
+    return State(0.0, made_young, math.inf, seconds, (0.0,) * len(pages))
 
 
 def settle(pages: Sequence[Pages], held: List, scans: Sequence[Scan] = (), near: State | None = None) -> State | None:
@@ -335,6 +349,9 @@ class _Search:
         """
         if not self._by_scans:
             return [old_seconds]
+        if self._lingers(read):  # evicted by the first scan after old_seconds
+            period = self._scans[0].period
+            return [old_seconds + period * (phase + 0.5) / _PHASES for phase in range(_PHASES)]
         stays = []
         for phase in range(_PHASES):
             to_come = sorted(
@@ -354,8 +371,17 @@ class _Search:
             stays.append(now + max(left, 0.0) / read)
         return stays
 
+    def _lingers(self, read: float) -> bool:
+        """Whether a scan evicts the pages of the last one first: lookups in between do not evict them all.
+
+        Pages of lookups leave the old sublist by being made young, so that the scan's gather at its end.
+        """
+        return len(self._scans) == 1 and read * self._scans[0].period < self._scans[0].read < self._held.old
+
     def _scanned(self, old_seconds: float, read: float) -> float:
         """Pages of scans in the old sublist, on average over time."""
+        if self._lingers(read):
+            return self._scans[0].read - read * self._scans[0].period / 2
         whole, most = 0.0, old_seconds * read
         for scan in self._scans:
             held = min(scan.read, most)

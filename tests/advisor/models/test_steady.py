@@ -80,8 +80,8 @@ def test_pages_that_leave_before_the_time_is_over_have_no_steady_state() -> None
 
 
 def test_while_a_pool_fills_it_misses_what_it_does_not_have() -> None:
-    assert filled([Pages(1000.0, 2.0)], 250.0) == pytest.approx(1500.0, rel=1e-3)
-    assert filled([Pages(1000.0, 2.0)], 1000.0) == 0.0
+    assert filled([Pages(1000.0, 2.0)], 250.0).read == pytest.approx(1500.0, rel=1e-3)
+    assert filled([Pages(1000.0, 2.0)], 1000.0).read == 0.0
 
 
 def test_a_pool_with_free_pages_makes_young_what_is_found_in_its_old_sublist() -> None:
