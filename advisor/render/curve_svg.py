@@ -25,7 +25,7 @@ _LONGEST_NAME = 48
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 does not allow; a name on the server may have it."""
-_STYLE = """
+STYLE = """
 svg { --paper: #fff; --ink: #222; --quiet: #666; --grid: #ddd; --curve: #0072b2; --point: #d55e00;
   --t0: #009e73; --t1: #cc79a7; --t2: #b8860b; --t3: #6a5acd; --t4: #8b4513; }
 @media (prefers-color-scheme: dark) { svg { --paper: #16181c; --ink: #eee; --quiet: #aaa; --grid: #3a3d42;
@@ -90,7 +90,7 @@ def svg(curve: MissCurve) -> str:
     )
     _text(root, "title", "Pages read from disk a second, by the size of the buffer pool")
     _text(root, "desc", _description(curve))
-    _text(root, "style", _STYLE)
+    _text(root, "style", STYLE)
     _put(root, "rect", "paper", width="100%", height="100%")
     _label(root, 16, 24, _shortened(curve.server, 60), "title")
     _label(root, 16, 24 + _LINE, f"pages read from disk a second; watched {duration(curve.watched_seconds)}", "quiet")

@@ -26,6 +26,7 @@ HTTP = {"fastapi", "starlette", "uvicorn"}
 SERVER = {"aiomysql", "pymysql", "cryptography"}
 HEAVY = {*HTTP, *SERVER, "prometheus_client", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
 """What takes a tenth of a second or a megabyte, and is not needed by all."""
+CURVED = capture("mysql-9.7/secondary-scan")
 SCENARIO = REPOSITORY / "lab/scenarios/seed-002-steps.yaml"
 
 
@@ -44,6 +45,9 @@ def imported(log: str) -> set[str]:
         (["rules", "list"], {"pydantic", "ruamel", "cel_expr_python", "rich"}),
         (["lru", SCENARIO, "--json"], {"pydantic", "ruamel"}),
         (["lru", SCENARIO], {"pydantic", "ruamel", "rich"}),
+        (["curve", "--help"], set()),
+        (["curve", "--recording", CURVED, "--format", "json"], {*SERVER, "pydantic", "ruamel"}),
+        (["curve", "--recording", CURVED, "--format", "svg"], {*SERVER, "pydantic", "ruamel"}),
         (["advise", "--recording", "", "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python"}),
     ],
     ids=lambda each: " ".join(Path(str(part)).name for part in each) if isinstance(each, list) else "",
