@@ -351,7 +351,7 @@ class _Fit:
 
     def __init__(self, make: Make, shape: float, measured: Measured) -> None:
         self._make, self._shape, self._measured = make, shape, measured
-        self._wanted = math.fsum(table.reads for table in measured.tables.values())
+        self._wanted = max(math.fsum(table.reads for table in measured.tables.values()), _NONE)
         self._near: State | None = None
 
     def run(self) -> _Trial | None:
@@ -387,7 +387,7 @@ class _Fit:
     def _apart(self, found: _Trial, slope: float) -> _Trial:
         """Move the skew of each table on its own: tables share the list, so that each moves all others a little."""
         tables = self._measured.tables
-        least = _SAME * self._wanted / len(tables)
+        least = _SAME * self._wanted / max(len(tables), 1)
         for _ in range(_STEPS if len(tables) > 1 else 0):
             skews = {}
             for name, table in tables.items():

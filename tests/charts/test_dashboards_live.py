@@ -166,7 +166,7 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
 @contextmanager
 def _with_curve(folder: Path) -> Iterator[str]:
     """A sidecar that replays a server with a miss curve: those under load here do too much at once to have one soon."""
-    sidecar = Sidecar(folder, "--recording", capture("mysql-9.7/secondary-scan"))
+    sidecar = Sidecar(folder, "--recording", capture("mysql-9.7/change-buffer-off-resident"))
     try:
         assert sidecar.get("/curve").status_code == 200
         yield sidecar.url.removeprefix("http://")

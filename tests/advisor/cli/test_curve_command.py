@@ -67,7 +67,7 @@ def test_the_whole_recording_is_asked_for_the_usual_sizes(estimated: Estimated) 
 
 
 def test_the_model_answers_for_a_real_recording() -> None:
-    name = "mysql-9.7/secondary-scan"
+    name = "mysql-9.7/change-buffer-off-resident"
     done = run("--recording", capture(name), "--times", "0.5,2", "--format", "json")
     assert (done.exit_code, done.stderr) == (0, "")
     window = captured(name)

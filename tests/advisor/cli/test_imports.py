@@ -26,7 +26,7 @@ HTTP = {"fastapi", "starlette", "uvicorn"}
 SERVER = {"aiomysql", "pymysql", "cryptography"}
 HEAVY = {*HTTP, *SERVER, "prometheus_client", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
 """What takes a tenth of a second or a megabyte, and is not needed by all."""
-CURVED = capture("mysql-9.7/secondary-scan")
+CURVED = capture("mysql-9.7/change-buffer-off-resident")
 SCENARIO = REPOSITORY / "lab/scenarios/seed-002-steps.yaml"
 
 

@@ -32,7 +32,7 @@ from tests.advisor.curves import curve, size
 from tests.advisor.sidecar import Sidecar, problem, values
 from tests.unavailable import promtool_says
 
-SCAN = "mysql-9.7/secondary-scan"
+SCAN = "mysql-9.7/change-buffer-off-resident"
 SERVER = str(captured(SCAN).latest.server)
 POLICY = "default-src 'none'; style-src '{}'; frame-ancestors 'none'; sandbox"
 

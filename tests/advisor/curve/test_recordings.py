@@ -1,0 +1,59 @@
+"""Curves of real recordings that were made for something else: each has bounds in order, or says why there is none."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from advisor.curve.answer import answer
+from advisor.curve.curve import TIMES, Estimate
+from advisor.curve.estimate import curve
+from advisor.render import curve_svg, curve_text
+from advisor.whatif.errors import Unanswerable
+from tests.advisor.building import captured
+
+ANSWERED = (
+    "mysql-5.6/idle",
+    "mysql-9.7/idle",
+    "mysql-9.7/outdated-statistics",  # lookups that read nothing, or none at all
+    "mysql-9.7/outdated-statistics-followed",
+    "mysql-9.7/secondary-scan",
+    "mariadb-11.8/outdated-statistics",
+    "mariadb-11.8/emptied-file",
+)
+
+
+def ordered(reads: Estimate) -> bool:
+    return 0.0 <= reads.low <= reads.expected <= reads.high < math.inf
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_curve_has_its_bounds_in_order_and_is_shown_in_every_form(name: str) -> None:
+    window = captured(name)
+    found = curve(window.snapshots, math.inf)
+    assert [size.times for size in found.sizes] == list(TIMES)
+    assert all(before.bytes < after.bytes for before, after in pairwise(found.sizes))
+    for size in found.sizes:
+        assert ordered(size.reads), size
+        assert [table for table, reads in size.tables.items() if not ordered(reads)] == []
+    today = found.at_times(1.0)
+    assert today is not None
+    assert today.reads.low == today.reads.high == found.reads
+    shown = answer(found, str(window.latest.server))
+    assert "today" in curve_text.plain(shown)
+    assert "nan" not in curve_svg.svg(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("mysql-9.7/unprivileged", "GRANT PROCESS ON"),
+        ("mariadb-11.8/idle", "performance_schema is OFF"),
+        ("mysql-5.7/idle", "what is read of each table is not known"),
+    ],
+)
+def test_a_recording_without_the_sources_says_which(name: str, why: str) -> None:
+    with pytest.raises(Unanswerable, match=why):
+        curve(captured(name).snapshots, math.inf)
