@@ -23,6 +23,8 @@ from exporter.snapshot import Snapshot
 MOST_TABLES = 12
 """Tables with a distribution of their own, those with the most reads; the others count as one."""
 OTHERS = "(other tables)"
+_GROUPS, _LEAST_GROUPS = 72, 8
+"""Groups of pages in a model, of all tables and of one at least: they are what it takes time for."""
 _LEAF_FANOUT = 1000
 """Children of a branch page: a tree of more leaf pages has another level (keys of some bytes)."""
 _FEW, _LONG, _MOST_GETS = 200, 5.0, 50.0
@@ -207,7 +209,8 @@ def _fewer(tables: Mapping[str, Table]) -> dict[str, Table]:
         found[OTHERS] = Table(
             sum(each.pages for each in rest), sum(each.accesses for each in rest), sum(each.reads for each in rest)
         )
-    return found
+    groups = max(_GROUPS // max(len(found), 1), _LEAST_GROUPS)
+    return {name: replace(table, groups=groups) for name, table in found.items()}
 
 
 def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> Iterator[Scan]:

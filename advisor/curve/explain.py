@@ -35,8 +35,8 @@ _ROOM = 2.0
 """Times innodb_old_blocks_time: if pages stay longer in the old sublist, they become young for certain."""
 _MOST_KEPT = 0.9
 """Share of the list: scanned tables do not stay where they would take more of it."""
-_FAR = 0.1
-"""Most that the skew of a table moves in a step."""
+_FAR, _SHORTEST = 0.1, 0.2
+"""Most that the skew of a table moves in a step, and the shortest part of a step that is tried."""
 _STEPS, _HALVINGS, _TRIED = 14, 20, 25
 POINTS = 4
 """Fewer points of the filling tell nothing."""
@@ -54,11 +54,13 @@ class Table:
         pages: Of the indexes that are used.
         accesses: To its pages, a second.
         reads: Of its pages, a second, by anything but full scans.
+        groups: Of pages, in a model of it.
     """
 
     pages: float
     accesses: float
     reads: float
+    groups: int = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +206,15 @@ class Foretold:
 
 
 Make = Callable[[Table, float, float], list[Pages]]
-"""The groups of a table, of a shape and of an amount of skew."""
+"""The groups of a table, of a shape and of an amount of skew, 0 to 1, which the reads fall with from the first."""
 
 
 def _zipf(table: Table, shape: float, skew: float) -> list[Pages]:
-    return zipf(max(table.pages * shape, 1.0), skew * _MOST_SKEW, table.accesses)
+    return zipf(max(table.pages * shape, 1.0), math.sqrt(skew) * _MOST_SKEW, table.accesses, table.groups)
 
 
 def _hot(table: Table, shape: float, skew: float) -> list[Pages]:
-    share = shape + (1 - shape) * skew
+    share = shape + (1 - shape) * math.sqrt(skew)
     hot, cold = max(table.pages * shape, 1.0), max(table.pages * (1 - shape), 1.0)
     return [Pages(hot, table.accesses * share / hot), Pages(cold, table.accesses * (1 - share) / cold)]
 
@@ -388,17 +390,21 @@ class _Fit:
         """Move the skew of each table on its own: tables share the list, so that each moves all others a little."""
         tables = self._measured.tables
         least = _SAME * self._wanted / max(len(tables), 1)
+        length = 1.0
         for _ in range(_STEPS if len(tables) > 1 else 0):
             skews = {}
             for name, table in tables.items():
                 off = math.log(max(found.reads[name], least) / max(table.reads, least))
-                skews[name] = min(max(found.skews[name] + min(max(off / slope, -_FAR), _FAR), 0.0), 1.0)
+                skews[name] = min(max(found.skews[name] + min(max(length * off / slope, -_FAR), _FAR), 0.0), 1.0)
             if all(abs(skews[name] - found.skews[name]) * slope <= _SAME for name in tables):
                 break
             moved = self._try(skews)
             if moved is None or self._off(moved) >= self._off(found):
-                break  # a table of less skew may be read less, for it takes pages from the others
-            found = moved
+                length /= 2  # a table of less skew may be read less, for it takes pages from the others
+                if length < _SHORTEST:
+                    break
+            else:
+                found = moved
         return found
 
     def _try(self, skews: float | Mapping[str, float]) -> _Trial | None:

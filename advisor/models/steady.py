@@ -28,12 +28,12 @@ _QUARTER = 0.25
 _PHASES = 6
 """Moments between two scans at which a page may be read: the time that it stays depends on the next scan."""
 _STEP = 1.35
-"""From one rank to the next at which a group of pages ends."""
+"""From one rank to the next at which a group of pages ends, at least."""
 _BANDS, _TAILS = 16, 3.0
 """Groups of pages in a normal distribution, up to the standard deviation times this and the square root of two."""
 _EXACT = 8
 """Ranks of a group: their weights are summed one by one up to here, and integrated beyond."""
-_ITERATIONS, _ACCURACY, _TINY = 60, 1e-5, 1e-4
+_ITERATIONS, _ACCURACY, _TINY, _SLOWLY = 40, 1e-5, 1e-4, 0.3
 _NEARLY = 0.02
 """Accuracy that will do where a scan nearly fills the old sublist, so that lengths jump with the times."""
 _NEAR, _PASSES = 0.75, 0.5
@@ -104,19 +104,21 @@ class State:
     reads: tuple[float, ...]
 
 
-def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
+def zipf(pages: float, skew: float, per_second: float, groups: int = 48) -> list[Pages]:
     """Accesses by Zipf's law: the page of rank r is asked for with weight ``r ** -skew``.
 
     Args:
         pages: That are asked for.
         skew: 0 for all alike.
         per_second: Accesses to all of them.
+        groups: About as many at most.
     """
+    step = max(_STEP, pages ** (1.0 / groups))
     if not skew or pages <= 1:
         return [Pages(pages, per_second / pages)]
     found, begin, reach = [], 0.0, 1.0
     while begin < pages:
-        reach = max(reach * _STEP, begin + 1)
+        reach = max(reach * step, begin + 1)
         end = min(math.floor(reach), pages) if reach < pages else pages
         found.append((end - begin, _weight(begin, end, skew)))
         begin = end
@@ -249,6 +251,7 @@ def _start(whole: float, asked: float, size: float) -> _Point:
 
 _Point = tuple[float, float, float]
 """Logarithms of the two times, and of the pages read a second by lookups."""
+_Slopes = tuple[_Point, _Point, _Point]
 
 
 class _Search:
@@ -260,41 +263,43 @@ class _Search:
 
     def run(self, at: _Point) -> State | None:
         found = self._evaluate(at)
+        slopes: _Slopes | None = None
         for _ in range(_ITERATIONS):
             error = max(map(abs, found[0]))
             if error < _ACCURACY:
                 return found[1]
-            step = self._step(at, found[0])
+            fresh = slopes is None
+            slopes = slopes or self._slopes(at, found[0])
+            step = _newton(slopes, found[0])
             length = min(1.0, _LONGEST_STEP / max(map(abs, step)))
             tried = _moved(at, step, length)
             better = self._evaluate(tried)
+            if not fresh and max(map(abs, better[0])) > _SLOWLY * error:
+                slopes = None  # those of an earlier point lead no further
+                if _squares(better[0]) < _squares(found[0]):
+                    at, found = tried, better
+                continue
             while length > 1e-3 and _squares(better[0]) >= _squares(found[0]):
                 length /= 2
                 tried = _moved(at, step, length)
                 better = self._evaluate(tried)
             if length <= 1e-3:  # one coordinate at a time, as its own length asks for
+                slopes = None
                 tried = _moved(at, (-found[0][0], -found[0][1], found[0][2]), 0.5)
                 better = self._evaluate(tried)
             at, found = tried, better
         return found[1] if max(map(abs, found[0])) < _NEARLY else None
 
-    def _step(self, at: _Point, error: _Point) -> _Point:
+    def _slopes(self, at: _Point, error: _Point) -> _Slopes:
+        """How the errors change with each coordinate."""
         columns = []
         for axis in range(3):
             beside = list(at)
             beside[axis] += _TINY
             there = self._evaluate((beside[0], beside[1], beside[2]))[0]
-            columns.append([(after - before) / _TINY for after, before in zip(there, error, strict=True)])
-        (a, d, g), (b, e, h), (c, f, i) = columns
-        x, y, z = (-each for each in error)
-        whole = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-        if abs(whole) < 1e-12:
-            return (-error[0], -error[1], error[2])
-        return (
-            (x * (e * i - f * h) - b * (y * i - f * z) + c * (y * h - e * z)) / whole,
-            (a * (y * i - f * z) - x * (d * i - f * g) + c * (d * z - y * g)) / whole,
-            (a * (e * z - y * h) - b * (d * z - y * g) + x * (d * h - e * g)) / whole,
-        )
+            a, b, c = ((after - before) / _TINY for after, before in zip(there, error, strict=True))
+            columns.append((a, b, c))
+        return columns[0], columns[1], columns[2]
 
     def _evaluate(self, at: _Point) -> tuple[_Point, State]:
         """How far sublists and reads are off, as logarithms, and the state."""
@@ -395,6 +400,20 @@ class _Search:
 def _unasked(rate: float, stays: Sequence[float], after: float) -> float:
     """The chance that nothing asks for a page between ``after`` and the end of its stay."""
     return math.fsum(math.exp(-min(rate * max(stay - after, 0.0), _LARGEST)) for stay in stays) / len(stays)
+
+
+def _newton(slopes: _Slopes, error: _Point) -> _Point:
+    """The step at whose end the errors are none, if they change as here."""
+    (a, d, g), (b, e, h), (c, f, i) = slopes
+    x, y, z = (-each for each in error)
+    whole = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    if abs(whole) < 1e-12:
+        return (-error[0], -error[1], error[2])
+    return (
+        (x * (e * i - f * h) - b * (y * i - f * z) + c * (y * h - e * z)) / whole,
+        (a * (y * i - f * z) - x * (d * i - f * g) + c * (d * z - y * g)) / whole,
+        (a * (e * z - y * h) - b * (d * z - y * g) + x * (d * h - e * g)) / whole,
+    )
 
 
 def _moved(at: _Point, step: _Point, length: float) -> _Point:
