@@ -37,6 +37,10 @@ _STILL = 0.01
 """Part of the pool: one that gains fewer pages over its window no longer fills."""
 _FULL = 0.02
 """Part of the pool: with fewer free pages it is full."""
+_BESIDE, _LEAST_BESIDE = 0.05, 16 * 2.0**20
+"""What a pool is to be larger than the curve says, as a share and in bytes at least: undo logs and the data dictionary
+take pages beside the tables. A pool that only just holds a hot set falls off a cliff without them: on MySQL 9.7, 3,000
+pages needed 3,550."""
 _CLOCK_SLACK = 60.0
 """Seconds by which the server's start, computed from Uptime, may seem to move."""
 _MIB = 2.0**20
@@ -170,9 +174,10 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         sizes = (Reads(enough, reads, reads),)
     else:
         sizes = tuple(
-            Reads(each.bytes, each.reads.expected, each.reads.high)
+            Reads(found, each.reads.expected, each.reads.high)
             for each in (curve.sizes if curve else ())
-            if each.bytes < size and math.isfinite(each.reads.high)
+            if (found := each.bytes + max(_BESIDE * each.bytes, _LEAST_BESIDE)) < size
+            and math.isfinite(each.reads.high)
         )
     if not sizes:
         return None

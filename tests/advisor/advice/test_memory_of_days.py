@@ -80,7 +80,7 @@ async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Pat
     kept.close()
     [hour] = MemoryFile(tmp_path, "db:3306").memory.hours
     assert hour.at == latest.at
-    assert [(each.bytes, each.most) for each in hour.sizes] == [(32 * MIB, 2.0)]
+    assert [(each.bytes, each.most) for each in hour.sizes] == [(48 * MIB, 2.0)]
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/warm-pool", "mariadb-11.8/warm-pool"])
