@@ -12,7 +12,8 @@ from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, thousands
 
 _COLOURS = (BLUE, ORANGE, GREEN)
 _TICKS = (0.05, 0.1, 0.2, 0.3, 0.6, 1.2)
-_LEFT, _RIGHT = 0.04, 1.4
+_LEFT, _RIGHT, _TOP = 0.04, 1.4, 1.3
+"""Ends of the axes: shares of the data, and a multiple of the most reads that were measured."""
 
 
 def draw(figure: Figure, data: Data) -> None:
@@ -25,6 +26,7 @@ def draw(figure: Figure, data: Data) -> None:
             _prediction(axes, prediction, colour)
         axes.plot(*_columns(panel["measured"]), color=INK, marker="o", linewidth=1, markersize=5)
         _scale(axes)
+    every[0].set_ylim(0, _TOP * max(reads for panel in panels for _, reads in panel["measured"]))
     every[0].set_ylabel(f"pages read a {data['unit']}")
     every[0].yaxis.set_major_formatter(FuncFormatter(thousands))
     shares = [prediction["share"] for prediction in panels[0]["predictions"]]
@@ -53,7 +55,6 @@ def _prediction(axes: Axes, prediction: Data, colour: str) -> None:
 def _scale(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_xlim(_LEFT, _RIGHT)
-    axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(FixedLocator(_TICKS))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
