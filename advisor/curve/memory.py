@@ -41,6 +41,8 @@ _BESIDE, _LEAST_BESIDE = 0.05, 16 * 2.0**20
 """What a pool is to be larger than the curve says, as a share and in bytes at least: undo logs and the data dictionary
 take pages beside the tables. A pool that only just holds a hot set falls off a cliff without them: on MySQL 9.7, 3,000
 pages needed 3,550."""
+_RECENT = 86_400.0
+"""Seconds: with no hour as new as this, the memory is of a load that may be gone."""
 _CLOCK_SLACK = 60.0
 """Seconds by which the server's start, computed from Uptime, may seem to move."""
 _MIB = 2.0**20
@@ -210,7 +212,10 @@ def spare(remembered: Remembered, window: Window) -> SpareFacts:
         days=days,
         least_watched=least,
         hours=float(len(warm)),
-        settled=any(each.pool_bytes == today and _same_start(each.started, booted) for each in watched),
+        settled=any(
+            each.pool_bytes == today and _same_start(each.started, booted) and latest.at - each.at <= _RECENT
+            for each in watched
+        ),
         may_read=may_read,
         cure=f"wait: the hour that began at {least} was watched least",
     )

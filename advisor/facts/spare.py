@@ -28,8 +28,8 @@ class SpareFacts:
     settled: Annotated[
         bool,
         Meaning(
-            "Whether the pool is through its warm-up: since the last start and the last change of its size, an hour "
-            "passed in which it was full or no longer filled."
+            "Whether the pool is through its warm-up: since the last start and the last change of its size, and within "
+            "the last day, an hour passed in which it was full or no longer filled."
         ),
     ] = False
     may_read: Annotated[float, Meaning("Pages that may be read more, by --may-read.", unit="pages/s")] = 0.0

@@ -107,6 +107,11 @@ def test_the_warm_up_after_a_start_neither_counts_nor_objects() -> None:
     assert not found(hours(4, end=NOON - HOUR), started=NOON - 1800).settled
 
 
+def test_a_memory_that_ended_days_ago_tells_nothing_of_today() -> None:
+    assert found(hours(4, end=NOON - 12 * HOUR)).settled
+    assert not found(hours(4, end=NOON - 48 * HOUR)).settled
+
+
 def test_a_pool_that_still_fills_is_not_through_its_warm_up() -> None:
     facts = found(hours(4, settled=False))
     assert (facts.settled, facts.days) == (False, 0.0)
