@@ -14,12 +14,15 @@ from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
+from advisor.curve.choice import SizeChoices
 from advisor.curve.memory import Remembered, spare
 from advisor.facts import choice
+from advisor.facts.choice import Choice
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
+from advisor.rules.file import Choose
 from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.choice import choose
 from advisor.whatif.errors import Unanswerable
@@ -66,6 +69,7 @@ class Evaluator:
         *,
         every_reason: bool = False,
         calibrations: Calibrations | None = None,
+        sizes: SizeChoices | None = None,
         pause: Callable[[], None] = lambda: None,
         remembered: Remembered | None = None,
     ) -> None:
@@ -79,6 +83,7 @@ class Evaluator:
             every_reason: As in ``evaluate``.
             calibrations: The model's of earlier windows: what was calibrated for evidence that still stands is not
                 calibrated again.
+            sizes: The miss curve's choices of earlier windows, kept in the same way.
             pause: Called between two simulations of the model. It may block for a while, or raise Unanswerable.
             remembered: As in ``advise``.
         """
@@ -88,6 +93,7 @@ class Evaluator:
         self._facts = facts.facts(window, self._needed_by, spare(remembered or Remembered(), window))
         self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
         self._model.pause = pause
+        self._sizes = sizes or SizeChoices()
         self._slices: list[tuple[Window, facts.Facts]] | None = None
 
     def evaluations(
@@ -205,11 +211,16 @@ class Evaluator:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
             return []
-        values |= facts.values_by_name(choice.GROUP, choose(self._model, chosen.setting, item, at_most))
+        values |= facts.values_by_name(choice.GROUP, self._chosen(chosen, item, at_most))
         refusals, unsettled = self._conditions(rule, values)
         if unsettled is not None:
             raise unsettled
         return refusals
+
+    def _chosen(self, chosen: Choose, item: Any, at_most: float | None) -> Choice:
+        if chosen.model == "curve":
+            return self._sizes.choose(self._window, self._facts, at_most, self._model.check_time)
+        return choose(self._model, chosen.setting, item, at_most)
 
     def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
         """The conditions that say no; or else the error of one that cannot be evaluated.

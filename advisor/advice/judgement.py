@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from advisor.advice.interpreter import Evaluator
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Blind, Recommendation, Trend, fingerprint
+from advisor.curve.choice import SizeChoices
 from advisor.curve.memory import Remembered
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
@@ -62,7 +63,7 @@ class Options:
         recent: Whether the newest RECENT_SECONDS of a longer window are judged beside the whole.
         beside: As in ``advise``.
         before: The last judgements by rule, of the same server with the same settings.
-        calibrations: As in ``Evaluator``.
+        calibrations, sizes: As in ``Evaluator``.
         seconds: CPU time for all rules together, beside the limit of each rule.
         pause: As in ``Evaluator``.
         remembered: As in ``advise``.
@@ -72,6 +73,7 @@ class Options:
     beside: Sequence[Rule] = ()
     before: Mapping[str, Judgement] = field(default_factory=dict)
     calibrations: Calibrations | None = None
+    sizes: SizeChoices | None = None
     seconds: float = math.inf
     pause: Callable[[], None] = lambda: None
     remembered: Remembered | None = None
@@ -96,6 +98,7 @@ class _Judge:
             findings=standing,
             seconds=options.seconds,
             calibrations=options.calibrations,
+            sizes=options.sizes,
             pause=options.pause,
             remembered=options.remembered,
         )

@@ -13,6 +13,7 @@ from advisor import memory
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.turns import Turn, Turns
+from advisor.curve.choice import SizeChoices
 from advisor.curve.memory import Remembered
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.window import Window
@@ -113,7 +114,7 @@ class Rounds:
         self.failure: Exception | None = None
         self._recent, self._judge, self._seconds = recent, judge, seconds
         self._turns, self._calibrations, self._urgent = turns, calibrations, urgent
-        self._remembered = remembered
+        self._remembered, self._sizes = remembered, SizeChoices()
         self._clock, self._core, self._now = clock, core, now
         self._parts = (_Part(models=False), _Part(models=True))
         self._judgements: dict[str, Judgement] = {}
@@ -197,6 +198,7 @@ class Rounds:
             beside,
             dict(self._judgements),
             self._calibrations,
+            self._sizes,
             self._seconds,
             turn.pause,
             self._remembered(),

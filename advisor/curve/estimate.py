@@ -19,6 +19,8 @@ from exporter.snapshot import Snapshot
 
 _FURTHER = 0.3
 """Where none do: those are taken that are further off by no more than this."""
+_HURRIED = 0.8
+"""Where bursts may make so many times fewer pages young, as a logarithm (2.2), or more."""
 _MODEL, _LEAST = 0.05, 0.01
 """Error of the model, as a share of the reads, and least error, as a share of today's reads (docs/miss-curve.md)."""
 _FILLING_ERROR = 0.05
@@ -67,27 +69,51 @@ def curve(
         Unanswerable: A section is not known, or nothing explains what was measured.
     """
     window = Window.of(history, longest)
-    known = facts(window)
-    found = evidence(history, window, known)
     today = number(window.latest.setting("innodb_buffer_pool_size"))
+    found = explain(evidence(history, window, facts(window)), today, check_time)
+    return Curve(
+        at=window.latest.at,
+        seconds=found.evidence.seconds,
+        bytes=found.bytes,
+        page_bytes=found.evidence.page_bytes,
+        reads=found.evidence.reads,
+        sizes=found.sizes(times),
+        filled=tuple(_filled(found.evidence)),
+        notes=tuple(_notes(found.evidence, found.explanations)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What was watched, and the accesses that explain it.
+
+    Attributes:
+        bytes: innodb_buffer_pool_size today.
+    """
+
+    evidence: Evidence
+    bytes: float
+    explanations: Sequence[Explanation]
+
+    def sizes(self, times: Sequence[float]) -> tuple[Size, ...]:
+        """The reads with pools of so many times today's size, ascending, and with today's."""
+        every = sorted({1.0, *times})
+        answers = _answers(self.explanations, self.evidence, [_list(self.evidence, each) for each in every])
+        return tuple(_sizes(self.evidence, self.bytes, every, answers))
+
+
+def explain(found: Evidence, today: float | None, check_time: Callable[[], None] = lambda: None) -> Explained:
+    """Find the accesses that explain the evidence; ``today`` is innodb_buffer_pool_size.
+
+    Raises:
+        Unanswerable: The size is not known, or nothing explains what was measured.
+    """
     if today is None:
         raise Unanswerable("variables", "the size of the pool is not known")
-    sizes = sorted({1.0, *times})
-    lists = [_list(found, times_) for times_ in sizes]
     explained = explanations(found.measured, 1.0 - (found.read_again or 0.0), check_time)
     if not explained:
         raise Unanswerable("curve", "no distribution of accesses explains the reads of each table")
-    answers = _answers(explained, found, lists)
-    return Curve(
-        at=window.latest.at,
-        seconds=found.seconds,
-        bytes=float(today),
-        page_bytes=found.page_bytes,
-        reads=found.reads,
-        sizes=tuple(_sizes(found, today, sizes, answers)),
-        filled=tuple(_filled(found)),
-        notes=tuple(_notes(found, explained)),
-    )
+    return Explained(found, float(today), explained)
 
 
 def _list(found: Evidence, times: float) -> List:
@@ -116,6 +142,8 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
         raise Unanswerable("curve", "a pool of another size has no steady state with these accesses")
     best = min(abs(unlike) for several in kinds.values() for unlike, _ in several)
     most = UNLIKE if best <= UNLIKE else best + _FURTHER
+    if found.measured.hurried:
+        most = max(most, _HURRIED)
     between = [
         _between(one, other, level)
         for several in kinds.values()

@@ -27,6 +27,8 @@ _GROUPS, _LEAST_GROUPS = 72, 8
 """Groups of pages in a model, of all tables and of one at least: they are what it takes time for."""
 _LEAF_FANOUT = 1000
 """Children of a branch page: a tree of more leaf pages has another level (keys of some bytes)."""
+_LEVELS = 3.0
+"""Of an index where it is not known which ones are used: root, branch, leaf."""
 _FEW, _LONG, _MOST_GETS = 200, 5.0, 50.0
 """Fewer reads tell nothing of the gets of a visit. Nor do they where pages do not stay for so many times
 innodb_old_blocks_time. More gets than the last are no gets of one visit."""
@@ -75,7 +77,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     """
     if len(window.snapshots) < 2:
         raise Unanswerable("window", "only one collection since the server or its settings changed: wait for the next")
-    for section in ("pools", "index_sizes", "table_files", "table_io", "table_scans", "count_statements"):
+    for section in ("pools", "index_sizes", "table_files", "table_scans", "count_statements"):
         if window.latest.sections.get(section) is None:
             outcome = window.latest.outcomes.get(section)
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
@@ -166,7 +168,7 @@ def _levels(window: Window) -> float:
             leaves = max(size.leaf_pages, 1)
             rows += fetched
             levels += fetched * (1 + math.ceil(math.log(leaves, _LEAF_FANOUT)))
-    return levels / rows if rows else 3.0
+    return levels / rows if rows else _LEVELS
 
 
 def _tables(window: Window, scans: Mapping[str, ScanFacts], accesses: float) -> dict[str, Table]:
@@ -192,6 +194,10 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], accesses: float) -> 
         read = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.reads) or 0.0
         scan = scans.get(name)
         reads[name] = max(0.0, read - (read_by_scans(scan) if scan else 0.0)) / window.seconds
+    if window.latest[TABLE_IO] is None:  # whose accesses they are is not known
+        known = [name for name in pages if reads.get(name)]
+        asked, read = sum(pages[name] for name in known), sum(reads[name] for name in known)
+        return _fewer({OTHERS: Table(asked, max(accesses, read), read)} if known else {})
     whole = sum(rows.values())
     found = {
         name: Table(pages[name], max(accesses * count / whole, reads.get(name, 0.0), 1e-3), reads.get(name, 0.0))

@@ -29,8 +29,12 @@ _SAME = 0.003
 """Share of a table's reads: nearer is not worth a step."""
 _TOLERATED = 0.1
 """Share of the reads that may be of other tables than by the fit."""
+_SURE, _MOST_UNUSED = 0.03, 0.9
+"""Share of the reads that noise may add; and of the young sublist that may be unused."""
 _STALLED = 0.005
 """Pages made young for a page read: fewer are none."""
+_LONG = 3.0
+"""Times innodb_old_blocks_time: if pages stay longer in the old sublist, bursts make little difference."""
 _ROOM = 2.0
 """Times innodb_old_blocks_time: if pages stay longer in the old sublist, they become young for certain."""
 _MOST_KEPT = 0.9
@@ -84,6 +88,15 @@ class Measured:
     filling: tuple[tuple[float, float], ...] = ()
 
     @property
+    def hurried(self) -> bool:
+        """Whether pages hardly stay in the old sublist for innodb_old_blocks_time.
+
+        Accesses that come in bursts make far fewer of them young then than independent ones.
+        """
+        reads = math.fsum(table.reads for table in self.tables.values())
+        return self.held.old < _LONG * self.held.old_seconds * reads
+
+    @property
     def stalled(self) -> bool:
         """Whether hardly any page becomes young: all leave the old sublist before innodb_old_blocks_time has passed."""
         reads = math.fsum(table.reads for table in self.tables.values())
@@ -112,6 +125,7 @@ class Explanation:
         unlike: Logarithm of pages made young by these accesses, relative to those measured.
         once: Share of each table's reads that any pool would have: of pages that are not asked for again.
         stalled: Whether no page becomes young, and the young sublist is of no use.
+        unused: Pages in the young sublist that nothing asks for.
     """
 
     kind: str
@@ -121,6 +135,7 @@ class Explanation:
     unlike: float
     once: float = 0.0
     stalled: bool = False
+    unused: float = 0.0
 
     @property
     def special(self) -> bool:
@@ -149,6 +164,8 @@ class Explanation:
             grown: Pages that the pool has more than today.
         """
         asked = [each for groups in self.groups.values() for each in groups]
+        if grown <= 0:  # a larger pool evicts them, unless it holds everything
+            held = replace(held, young=held.young - min(self.unused, _MOST_UNUSED * held.young))
         passing = math.fsum(scan.read - scan.kept for scan in scans) > 0
         found: list[tuple[bool | None, Foretold]] = []
         kept = [] if not scans or (passing and grown < 0) else [0.0]  # a smaller pool keeps no more
@@ -252,7 +269,7 @@ def explanations(
         return _stalled(measured, check_time)
     found = list(_kinds(measured, check_time))
     off = [each.unlike for each in found]
-    unexplained = not off or min(map(abs, off)) > UNLIKE
+    unexplained = not measured.hurried and (not off or min(map(abs, off)) > UNLIKE)
     for share in _ONCE:
         if share <= most_once or (unexplained and all(each > 0 for each in off)):
             check_time()
@@ -342,6 +359,7 @@ class _Trial:
     state: State
     reads: Mapping[str, float]
     settled: bool
+    unused: float
 
     @property
     def read(self) -> float:
@@ -351,16 +369,19 @@ class _Trial:
 class _Fit:
     """The search for the skew of each table: more skew means fewer reads."""
 
-    def __init__(self, make: Make, shape: float, measured: Measured) -> None:
-        self._make, self._shape, self._measured = make, shape, measured
+    def __init__(self, make: Make, shape: float, measured: Measured, *, unused_too: bool) -> None:
+        self._make, self._shape, self._measured, self._unused_too = make, shape, measured, unused_too
         self._wanted = max(math.fsum(table.reads for table in measured.tables.values()), _NONE)
         self._near: State | None = None
+        self._unused = 0.0
 
     def run(self) -> _Trial | None:
         """The best skews; None if no skews give the measured reads."""
         found = self._try(0.0)
         if found is None:
             return None
+        if self._unused_too and found.read < (1 - _SURE) * self._wanted:
+            found = self._beside_unused() or found
         low, high = (0.0, found.read), (1.0, _NONE)
         if found.read > self._wanted:
             for _ in range(_STEPS):
@@ -379,6 +400,21 @@ class _Fit:
 
     def _off(self, found: _Trial) -> float:
         return math.fsum(abs(found.reads[name] - table.reads) for name, table in self._measured.tables.items())
+
+    def _beside_unused(self) -> _Trial | None:
+        """With pages in the young sublist that nothing asks for: more reads than accesses that are all alike have.
+
+        So it is for a while after a start, or after another load.
+        """
+        low, high = 0.0, _MOST_UNUSED * self._measured.held.young
+        found: _Trial | None = None
+        for _ in range(_STEPS):
+            self._unused = (low + high) / 2
+            found = self._try(0.0)
+            if found is None:
+                break
+            low, high = (self._unused, high) if found.read < self._wanted else (low, self._unused)
+        return found
 
     def _between(self, low: tuple[float, float], high: tuple[float, float]) -> float:
         """Where a line between the logarithms of the reads has the measured ones; halfway where one end has none."""
@@ -409,24 +445,26 @@ class _Fit:
 
     def _try(self, skews: float | Mapping[str, float]) -> _Trial | None:
         measured = self._measured
+        held = replace(measured.held, young=measured.held.young - self._unused)
         each = dict.fromkeys(measured.tables, skews) if isinstance(skews, float) else skews
         groups = {name: self._make(table, self._shape, each[name]) for name, table in measured.tables.items()}
         asked = [group for some in groups.values() for group in some]
-        settled = None if measured.stalled else settle(asked, measured.held, measured.scans, self._near)
-        state = settled or stall(asked, measured.held)  # where there is no steady state, the skew is too small
+        settled = None if measured.stalled else settle(asked, held, measured.scans, self._near)
+        state = settled or stall(asked, held)  # where there is no steady state, the skew is too small
         if settled is None and state.old_seconds > _ROOM * measured.held.old_seconds:
             return None
         self._near = settled
-        return _Trial(each, groups, state, _by_table(groups, state), settled is not None)
+        return _Trial(each, groups, state, _by_table(groups, state), settled is not None, self._unused)
 
 
 def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanation | None:
     """The skew of each table by its reads; None if no skew gives them."""
-    found = _Fit(make, shape, measured).run()
+    unused_too = kind == "zipf" and shape == 1.0  # no other shape has as many reads
+    found = _Fit(make, shape, measured, unused_too=unused_too).run()
     if found is None or found.settled is measured.stalled:
         return None
     unlike = _unlike(found.state.made_young, measured)
-    return Explanation(kind, shape, found.groups, found.state, unlike, stalled=measured.stalled)
+    return Explanation(kind, shape, found.groups, found.state, unlike, stalled=measured.stalled, unused=found.unused)
 
 
 def _mean(one: State, other: State) -> State:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from advisor.facts.base import Meaning, vocabulary
 
-Chooser = Literal["lru"]
-"""Models that choose a value."""
+Chooser = Literal["lru", "curve"]
+"""Models that choose a value: that of the LRU list, and the miss curve for the size of the pool."""
 ChosenSetting = Literal["innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"]
 """Settings that a model chooses a value for."""
 
@@ -54,6 +54,14 @@ class Choice:
         float,
         Meaning(
             "Pages read by everything with the value: what was measured, changed as the model changes.", unit="pages/s"
+        ),
+    ]
+    read_most: Annotated[
+        float,
+        Meaning(
+            "Pages read by everything with the value, at worst: by all accesses that explain what was measured, and "
+            "with larger tables.",
+            unit="pages/s",
         ),
     ]
     model_read_now: Annotated[

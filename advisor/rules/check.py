@@ -140,6 +140,11 @@ class _Checker:
         if file.choose is not None:
             if file.for_each not in (None, "scans"):
                 self._refuse(("choose",), "the model chooses for a scanned table (for_each: scans) or for the server")
+            if file.choose.model == "curve" and (file.for_each, file.choose.setting) != (
+                None,
+                "innodb_buffer_pool_size",
+            ):
+                self._refuse(("choose",), "the curve chooses innodb_buffer_pool_size, for the server")
             at_most = self._optional(("choose", "at_most"), file.choose.at_most, float)
             self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
         self._check_template(("summary",), file.summary)

@@ -130,6 +130,7 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
         predicted_by_pct=_by_pct(model, table) if table is not None and setting == _POOL_SIZE else None,
         read_now=round(found.now.all, 2),
         read_predicted=round(found.then.all, 2),
+        read_most=round(found.worst.all, 2),
         model_read_now=round(by_model.read, 2),
         cost_now=left_now,
         cost_predicted=left_then,

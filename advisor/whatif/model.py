@@ -68,7 +68,7 @@ class LruModel:
     def _found(self) -> Calibrated:
         if self._calibrated is None:
             with _answers():
-                self._calibrated = self._calibrations.of(evidence(self.window, self._known), self._check_time)
+                self._calibrated = self._calibrations.of(evidence(self.window, self._known), self.check_time)
         return self._calibrated
 
     def table(self, scan: ScanFacts) -> str:
@@ -95,7 +95,7 @@ class LruModel:
         def find() -> tuple[Workload, ...]:
             today = self.calibration
             with _answers():
-                return rivals(today.fit, today.pool, today.measured, self._check_time)
+                return rivals(today.fit, today.pool, today.measured, self.check_time)
 
         return self._found.rivalled(find)
 
@@ -115,7 +115,7 @@ class LruModel:
         """
 
         def predict() -> Prediction:
-            self._check_time()
+            self.check_time()
             today = self.calibration
             if rival is not None:
                 today = replace(today, fit=replace(today.fit, workload=rival))
@@ -152,7 +152,8 @@ class LruModel:
         """A change of a setting of the model, with the statements for this server."""
         return changes.change_at(self.window.latest, name, self.calibration.settings[name], value)
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Wait where that is asked for. Raises Unanswerable where time is over."""
         self.pause()
         if self.until is not None and time.thread_time() > self.until:
             raise Unanswerable("time", "the model took longer than the rule's time")

@@ -51,7 +51,6 @@ def test_a_curve_has_its_bounds_in_order_and_is_shown_in_every_form(name: str) -
     [
         ("mysql-9.7/unprivileged", "GRANT PROCESS ON"),
         ("mariadb-11.8/idle", "performance_schema is OFF"),
-        ("mysql-5.7/idle", "what is read of each table is not known"),
     ],
 )
 def test_a_recording_without_the_sources_says_which(name: str, why: str) -> None:
