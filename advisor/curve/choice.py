@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.curve.curve import Size
-from advisor.curve.estimate import Explained, explain
+from advisor.curve.estimate import TAKEN, Explained, explain
 from advisor.curve.evidence import Evidence, evidence
 from advisor.facts import Facts
 from advisor.facts.choice import Choice
@@ -56,7 +56,7 @@ class SizeChoices:
         now = known.pool.pages_read_per_second or 0.0
         pages = explained.evidence.size
         # What may come instead: tables grow, and undo logs and dirty pages take their part of the pool.
-        strain = 1.0 / GROWTH, lru_evidence(window, known).reserved / pages
+        strain = 1.0 / GROWTH / (1 - TAKEN), lru_evidence(window, known).reserved / pages
 
         def tried(sizes: list[float]) -> dict[float, _Reads]:
             check_time()

@@ -23,6 +23,8 @@ _HURRIED = 0.8
 """Where bursts may make so many times fewer pages young, as a logarithm (2.2), or more."""
 _MODEL, _LEAST = 0.05, 0.01
 """Error of the model, as a share of the reads, and least error, as a share of today's reads (docs/miss-curve.md)."""
+TAKEN = 0.02
+"""Share of the pool that something else may take: undo logs, the data dictionary, pages that the statistics lack."""
 _FILLING_ERROR = 0.05
 """Points of the filling tell explanations apart that differ by more, on average and as a logarithm."""
 _SMALLEST = 0.02
@@ -98,8 +100,11 @@ class Explained:
     def sizes(self, times: Sequence[float]) -> tuple[Size, ...]:
         """The reads with pools of so many times today's size, ascending, and with today's."""
         every = sorted({1.0, *times})
-        answers = _answers(self.explanations, self.evidence, [_list(self.evidence, each) for each in every])
-        return tuple(_sizes(self.evidence, self.bytes, every, answers))
+        lists = [_list(self.evidence, each) for each in every]
+        strained = [_list(self.evidence, each, strained=True) for each in every]
+        answers = _answers(self.explanations, self.evidence, lists)
+        worst = _answers(self.explanations, self.evidence, strained)
+        return tuple(_sizes(self.evidence, self.bytes, every, answers, worst))
 
 
 def explain(found: Evidence, today: float | None, check_time: Callable[[], None] = lambda: None) -> Explained:
@@ -116,10 +121,12 @@ def explain(found: Evidence, today: float | None, check_time: Callable[[], None]
     return Explained(found, float(today), explained)
 
 
-def _list(found: Evidence, times: float) -> List:
-    """The LRU list of a pool of so many times today's size."""
+def _list(found: Evidence, times: float, *, strained: bool = False) -> List:
+    """The LRU list of a pool of so many times today's size; ``strained`` is one that other pages take their part of."""
     now = found.measured.held
-    pages = max(found.size * times - found.kept_free, _SMALLEST * found.pages)
+    size = found.size * times
+    pages = size * (1 - TAKEN) - found.most_free if strained else size - found.kept_free
+    pages = max(pages, _SMALLEST * found.pages)
     if not found.measured.full:
         pages = min(pages, found.pages)
     share = pages / found.pages
@@ -197,7 +204,9 @@ def _between(one: tuple[float, _Answer], other: tuple[float, _Answer], level: fl
     return _Answer(reads, 0.0 if level else 1.0)
 
 
-def _sizes(found: Evidence, today: float, times: Sequence[float], answers: Sequence[_Answer]) -> Iterator[Size]:
+def _sizes(
+    found: Evidence, today: float, times: Sequence[float], answers: Sequence[_Answer], worst: Sequence[_Answer]
+) -> Iterator[Size]:
     tables = found.measured.tables
     for number_, each in enumerate(times):
         if each == 1.0:
@@ -206,6 +215,7 @@ def _sizes(found: Evidence, today: float, times: Sequence[float], answers: Seque
             yield Size(each, today, Estimate(found.reads, found.reads, found.reads), scans, exact)
             continue
         reads = [(answer.reads[number_], answer.weight) for answer in answers]
+        reads += [(answer.reads[number_], 0.0) for answer in worst]
         whole = [(sum(some.tables.values()) + some.scans + found.unexplained, weight) for some, weight in reads]
         yield Size(
             each,

@@ -50,7 +50,8 @@ class Evidence:
         seconds: Length of the window.
         pages: Pages of data in the pool, on average.
         size: Pages of the pool.
-        kept_free: Of these, pages that a full pool does not fill.
+        kept_free: Of these, pages that a full pool does not fill, as far as that was seen.
+        most_free: The most that there may be.
         page_bytes: Size of a page.
         measured: For the fit.
         reads: Pages read a second, by everything.
@@ -62,6 +63,7 @@ class Evidence:
     pages: float
     size: float
     kept_free: float
+    most_free: float
     page_bytes: float
     measured: Measured
     reads: float
@@ -112,6 +114,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         pages=pages,
         size=size,
         kept_free=size - pages if full else 0.0,
+        most_free=size - pages if full else min(_kept_free(window.latest), size / 2),
         page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
         measured=Measured(List(pages - old, old, milliseconds / 1000), tables, made_young, scanned, full, filling),
         reads=reads,

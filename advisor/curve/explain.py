@@ -29,6 +29,8 @@ _SAME = 0.003
 """Share of a table's reads: nearer is not worth a step."""
 _TOLERATED = 0.1
 """Share of the reads that may be of other tables than by the fit."""
+_ROUGHLY = 0.35
+"""The same where no fit is that good: many tables, each with another distribution."""
 _SURE, _MOST_UNUSED = 0.03, 0.9
 """Share of the reads that noise may add; and of the young sublist that may be unused."""
 _STALLED = 0.005
@@ -267,7 +269,7 @@ def explanations(
         return _at_rest(measured)
     if measured.stalled:
         return _stalled(measured, check_time)
-    found = list(_kinds(measured, check_time))
+    found = list(_kinds(measured, check_time)) or list(_kinds(measured, check_time, _ROUGHLY))
     off = [each.unlike for each in found]
     unexplained = not measured.hurried and (not off or min(map(abs, off)) > UNLIKE)
     for share in _ONCE:
@@ -290,11 +292,11 @@ def _stalled(measured: Measured, check_time: Callable[[], None]) -> list[Explana
     ]
 
 
-def _kinds(measured: Measured, check_time: Callable[[], None]) -> Iterator[Explanation]:
+def _kinds(measured: Measured, check_time: Callable[[], None], tolerated: float = _TOLERATED) -> Iterator[Explanation]:
     for kind, (make, shapes) in _SHAPES.items():
         for shape in shapes:
             check_time()
-            each = _fitted(kind, make, shape, measured)
+            each = _fitted(kind, make, shape, measured, tolerated)
             if each is not None:
                 yield each
 
@@ -375,7 +377,7 @@ class _Fit:
         self._near: State | None = None
         self._unused = 0.0
 
-    def run(self) -> _Trial | None:
+    def run(self, tolerated: float) -> _Trial | None:
         """The best skews; None if no skews give the measured reads."""
         found = self._try(0.0)
         if found is None:
@@ -396,7 +398,7 @@ class _Fit:
                 low, high = ((at, found.read), high) if found.read > self._wanted else (low, (at, found.read))
         slope = math.log(max(low[1], _NONE) / max(high[1], _NONE)) / (high[0] - low[0])
         found = self._apart(found, max(slope, 1.0))
-        return found if self._off(found) <= _TOLERATED * self._wanted else None
+        return found if self._off(found) <= tolerated * self._wanted else None
 
     def _off(self, found: _Trial) -> float:
         return math.fsum(abs(found.reads[name] - table.reads) for name, table in self._measured.tables.items())
@@ -457,10 +459,12 @@ class _Fit:
         return _Trial(each, groups, state, _by_table(groups, state), settled is not None, self._unused)
 
 
-def _fitted(kind: str, make: Make, shape: float, measured: Measured) -> Explanation | None:
+def _fitted(
+    kind: str, make: Make, shape: float, measured: Measured, tolerated: float = _TOLERATED
+) -> Explanation | None:
     """The skew of each table by its reads; None if no skew gives them."""
     unused_too = kind == "zipf" and shape == 1.0  # no other shape has as many reads
-    found = _Fit(make, shape, measured, unused_too=unused_too).run()
+    found = _Fit(make, shape, measured, unused_too=unused_too).run(tolerated)
     if found is None or found.settled is measured.stalled:
         return None
     unlike = _unlike(found.state.made_young, measured)
