@@ -13,6 +13,7 @@ from advisor.facts import Facts
 from advisor.facts.choice import Choice
 from advisor.observe.window import Window
 from advisor.whatif.calibration import evidence as lru_evidence
+from advisor.whatif.calibration import written_growth
 from advisor.whatif.choice import ENOUGH, EQUAL
 from advisor.whatif.fit import ACCEPTED_ERROR
 from advisor.whatif.model import GROWTH
@@ -56,7 +57,8 @@ class SizeChoices:
         now = known.pool.pages_read_per_second or 0.0
         pages = explained.evidence.size
         # What may come instead: tables grow, and undo logs and dirty pages take their part of the pool.
-        strain = 1.0 / GROWTH / (1 - TAKEN), lru_evidence(window, known).reserved / pages
+        grown = max(GROWTH, written_growth(window))
+        strain = 1.0 / grown / (1 - TAKEN), lru_evidence(window, known).reserved / pages
 
         def tried(sizes: list[float]) -> dict[float, _Reads]:
             check_time()

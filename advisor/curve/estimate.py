@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from advisor.curve.curve import TIMES, Curve, Estimate, Filled, Size
 from advisor.curve.evidence import Evidence, evidence
-from advisor.curve.explain import POINTS, UNLIKE, Explanation, Foretold, explanations
+from advisor.curve.explain import POINTS, TOLERATED, UNLIKE, Explanation, Foretold, explanations
 from advisor.facts import facts
 from advisor.models.steady import List
 from advisor.observe.window import Window
@@ -104,7 +104,9 @@ class Explained:
         strained = [_list(self.evidence, each, strained=True) for each in every]
         answers = _answers(self.explanations, self.evidence, lists)
         worst = _answers(self.explanations, self.evidence, strained)
-        return tuple(_sizes(self.evidence, self.bytes, every, answers, worst))
+        off = min(each.off for each in self.explanations)
+        error = _MODEL + (off if off > TOLERATED else 0.0)
+        return tuple(_sizes(self.evidence, self.bytes, every, answers, worst, error))
 
 
 def explain(found: Evidence, today: float | None, check_time: Callable[[], None] = lambda: None) -> Explained:
@@ -204,8 +206,13 @@ def _between(one: tuple[float, _Answer], other: tuple[float, _Answer], level: fl
     return _Answer(reads, 0.0 if level else 1.0)
 
 
-def _sizes(
-    found: Evidence, today: float, times: Sequence[float], answers: Sequence[_Answer], worst: Sequence[_Answer]
+def _sizes(  # noqa: PLR0917 - what is known of each size
+    found: Evidence,
+    today: float,
+    times: Sequence[float],
+    answers: Sequence[_Answer],
+    worst: Sequence[_Answer],
+    error: float,
 ) -> Iterator[Size]:
     tables = found.measured.tables
     for number_, each in enumerate(times):
@@ -220,20 +227,20 @@ def _sizes(
         yield Size(
             each,
             today * each,
-            _estimate(whole, found.reads),
-            _estimate([(some.scans, weight) for some, weight in reads], 0.0).expected,
+            _estimate(whole, found.reads, error),
+            _estimate([(some.scans, weight) for some, weight in reads], 0.0, error).expected,
             {
-                name: _estimate([(some.tables[name], weight) for some, weight in reads], table.reads)
+                name: _estimate([(some.tables[name], weight) for some, weight in reads], table.reads, error)
                 for name, table in tables.items()
             },
         )
 
 
-def _estimate(reads: Sequence[tuple[float, float]], today: float) -> Estimate:
+def _estimate(reads: Sequence[tuple[float, float]], today: float, error: float) -> Estimate:
     weighed = [each for each in reads if each[1]] or [(each, 1.0) for each, _ in reads]
     expected_ = sum(each * weight for each, weight in weighed) / sum(weight for _, weight in weighed)
     low, high = min(each for each, _ in reads), max(each for each, _ in reads)
-    return Estimate(expected_, max(0.0, (1 - _MODEL) * low - _LEAST * today), (1 + _MODEL) * high + _LEAST * today)
+    return Estimate(expected_, max(0.0, (1 - error) * low - _LEAST * today), (1 + error) * high + _LEAST * today)
 
 
 def _filled(found: Evidence) -> Iterator[Filled]:

@@ -9,8 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from advisor.models.steady import List, Pages, Scan, State, bell, filled, passes, rest, settle, stall, stays, zipf
+from advisor.models.steady import (
+    List,
+    Pages,
+    Scan,
+    State,
+    bell,
+    filled,
+    passes,
+    read_beside,
+    rest,
+    settle,
+    stall,
+    stays,
+    zipf,
+)
 
 UNLIKE = 0.15
 """Accesses explain the pages made young if these are no further off, as a logarithm."""
@@ -27,7 +42,7 @@ _ONCE = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
 _MOST_SKEW = 2.5
 _SAME = 0.003
 """Share of a table's reads: nearer is not worth a step."""
-_TOLERATED = 0.1
+TOLERATED = 0.1
 """Share of the reads that may be of other tables than by the fit."""
 _ROUGHLY = 0.35
 """The same where no fit is that good: many tables, each with another distribution."""
@@ -41,8 +56,8 @@ _ROOM = 2.0
 """Times innodb_old_blocks_time: if pages stay longer in the old sublist, they become young for certain."""
 _MOST_KEPT = 0.9
 """Share of the list: scanned tables do not stay where they would take more of it."""
-_FAR, _SHORTEST = 0.1, 0.2
-"""Most that the skew of a table moves in a step, and the shortest part of a step that is tried."""
+_TURNS = 8
+"""At most, in which each table is given a skew of its own."""
 _STEPS, _HALVINGS, _TRIED = 14, 20, 25
 POINTS = 4
 """Fewer points of the filling tell nothing."""
@@ -128,6 +143,7 @@ class Explanation:
         once: Share of each table's reads that any pool would have: of pages that are not asked for again.
         stalled: Whether no page becomes young, and the young sublist is of no use.
         unused: Pages in the young sublist that nothing asks for.
+        off: Share of the reads that are of other tables than measured.
     """
 
     kind: str
@@ -138,6 +154,7 @@ class Explanation:
     once: float = 0.0
     stalled: bool = False
     unused: float = 0.0
+    off: float = 0.0
 
     @property
     def special(self) -> bool:
@@ -288,11 +305,11 @@ def _stalled(measured: Measured, check_time: Callable[[], None]) -> list[Explana
     return [
         replace(each, kind=f"{each.kind}, {use}", unlike=0.0)
         for use, one in (("young of no use", measured), ("young of use", best))
-        for each in _kinds(one, check_time)
+        for each in list(_kinds(one, check_time)) or list(_kinds(one, check_time, _ROUGHLY))
     ]
 
 
-def _kinds(measured: Measured, check_time: Callable[[], None], tolerated: float = _TOLERATED) -> Iterator[Explanation]:
+def _kinds(measured: Measured, check_time: Callable[[], None], tolerated: float = TOLERATED) -> Iterator[Explanation]:
     for kind, (make, shapes) in _SHAPES.items():
         for shape in shapes:
             check_time()
@@ -396,12 +413,13 @@ class _Fit:
                 if abs(found.read - self._wanted) <= _SAME * self._wanted:
                     break
                 low, high = ((at, found.read), high) if found.read > self._wanted else (low, (at, found.read))
-        slope = math.log(max(low[1], _NONE) / max(high[1], _NONE)) / (high[0] - low[0])
-        found = self._apart(found, max(slope, 1.0))
-        return found if self._off(found) <= tolerated * self._wanted else None
+        found = self._apart(found)
+        return found if self.off(found) <= tolerated else None
 
-    def _off(self, found: _Trial) -> float:
-        return math.fsum(abs(found.reads[name] - table.reads) for name, table in self._measured.tables.items())
+    def off(self, found: _Trial) -> float:
+        """Share of the reads that are of other tables than measured."""
+        off = math.fsum(abs(found.reads[name] - table.reads) for name, table in self._measured.tables.items())
+        return off / max(self._wanted, _NONE)
 
     def _beside_unused(self) -> _Trial | None:
         """With pages in the young sublist that nothing asks for: more reads than accesses that are all alike have.
@@ -424,26 +442,40 @@ class _Fit:
         part = 0.5 if high[1] <= _NONE else over / (over - under)
         return low[0] + min(max(part, 0.1), 0.9) * (high[0] - low[0])
 
-    def _apart(self, found: _Trial, slope: float) -> _Trial:
-        """Move the skew of each table on its own: tables share the list, so that each moves all others a little."""
+    def _apart(self, found: _Trial) -> _Trial:
+        """Give each table a skew of its own: tables share the list, so that each moves all others a little.
+
+        At given times of the list a table may be read more with more skew, and less with still more: of a table that is
+        mostly in the pool only the pages that are rarely asked for are read.
+        """
         tables = self._measured.tables
-        least = _SAME * self._wanted / max(len(tables), 1)
-        length = 1.0
-        for _ in range(_STEPS if len(tables) > 1 else 0):
-            skews = {}
-            for name, table in tables.items():
-                off = math.log(max(found.reads[name], least) / max(table.reads, least))
-                skews[name] = min(max(found.skews[name] + min(max(length * off / slope, -_FAR), _FAR), 0.0), 1.0)
-            if all(abs(skews[name] - found.skews[name]) * slope <= _SAME for name in tables):
-                break
+        for _ in range(_TURNS if len(tables) > 1 and math.isfinite(found.state.young_seconds) else 0):
+            skews = {name: self._nearest(name, found) for name in tables}
             moved = self._try(skews)
-            if moved is None or self._off(moved) >= self._off(found):
-                length /= 2  # a table of less skew may be read less, for it takes pages from the others
-                if length < _SHORTEST:
+            if moved is None or self.off(moved) >= self.off(found):
+                halfway = {name: (skew + found.skews[name]) / 2 for name, skew in skews.items()}
+                moved = self._try(halfway)
+                if moved is None or self.off(moved) >= self.off(found):
                     break
-            else:
-                found = moved
+            found = moved
+            if self.off(found) <= _SAME:
+                break
         return found
+
+    def _nearest(self, name: str, found: _Trial) -> float:
+        """The skew nearest to the present one with which a table is read as measured, if the list stays as it is."""
+        measured, table = self._measured, self._measured.tables[name]
+        held = replace(measured.held, young=measured.held.young - self._unused)
+        tried = [n / _TRIED for n in range(_TRIED + 1)]
+        reads = [read_beside(self._make(table, self._shape, skew), held, measured.scans, found.state) for skew in tried]
+        between = [
+            a + (table.reads - low) / (high - low) * (b - a)
+            for (a, low), (b, high) in pairwise(zip(tried, reads, strict=True))
+            if low != high and (low - table.reads) * (high - table.reads) <= 0
+        ]
+        if between:
+            return min(between, key=lambda skew: abs(skew - found.skews[name]))
+        return min(zip(reads, tried, strict=True), key=lambda each: abs(each[0] - table.reads))[1]
 
     def _try(self, skews: float | Mapping[str, float]) -> _Trial | None:
         measured = self._measured
@@ -460,15 +492,18 @@ class _Fit:
 
 
 def _fitted(
-    kind: str, make: Make, shape: float, measured: Measured, tolerated: float = _TOLERATED
+    kind: str, make: Make, shape: float, measured: Measured, tolerated: float = TOLERATED
 ) -> Explanation | None:
     """The skew of each table by its reads; None if no skew gives them."""
     unused_too = kind == "zipf" and shape == 1.0  # no other shape has as many reads
-    found = _Fit(make, shape, measured, unused_too=unused_too).run(tolerated)
+    fit = _Fit(make, shape, measured, unused_too=unused_too)
+    found = fit.run(tolerated)
     if found is None or found.settled is measured.stalled:
         return None
-    unlike = _unlike(found.state.made_young, measured)
-    return Explanation(kind, shape, found.groups, found.state, unlike, stalled=measured.stalled, unused=found.unused)
+    unlike, off = _unlike(found.state.made_young, measured), fit.off(found)
+    return Explanation(
+        kind, shape, found.groups, found.state, unlike, stalled=measured.stalled, unused=found.unused, off=off
+    )
 
 
 def _mean(one: State, other: State) -> State:

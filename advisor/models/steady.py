@@ -249,6 +249,12 @@ def _start(whole: float, asked: float, size: float) -> _Point:
     return (seconds, seconds, math.log(asked * max(1 - size / whole, 0.01)))
 
 
+def read_beside(pages: Sequence[Pages], held: List, scans: Sequence[Scan], state: State) -> float:
+    """Pages read a second of pages that are asked for in this way, in a list that others keep in this state."""
+    at = math.log(state.old_seconds), math.log(state.young_seconds), math.log(max(state.read, 1e-9))
+    return _Search(pages, held, scans).at(at).read
+
+
 _Point = tuple[float, float, float]
 """Logarithms of the two times, and of the pages read a second by lookups."""
 _Slopes = tuple[_Point, _Point, _Point]
@@ -260,6 +266,10 @@ class _Search:
     def __init__(self, pages: Sequence[Pages], held: List, scans: Sequence[Scan]) -> None:
         self._pages, self._held, self._scans = pages, held, scans
         self._by_scans = math.fsum(scan.read / scan.period for scan in scans)
+
+    def at(self, point: _Point) -> State:
+        """The state at these times, whatever the lengths."""
+        return self._evaluate(point)[1]
 
     def run(self, at: _Point) -> State | None:
         found = self._evaluate(at)

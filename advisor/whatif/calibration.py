@@ -282,6 +282,16 @@ def _grown(window: Window, pages: Mapping[Table, int]) -> dict[Table, int]:
     }
 
 
+def written_growth(window: Window) -> float:
+    """How many times as many pages the tables may have as by their statistics: those that are written grow."""
+    sizes = window.latest[INDEX_SIZES]
+    pages: dict[Table, int] = {}
+    for index, size in (sizes.sizes if sizes else {}).items():
+        table = Table(index.schema, index.table)
+        pages[table] = pages.get(table, 0) + size.pages
+    return sum((pages | _grown(window, pages)).values()) / max(sum(pages.values()), 1)
+
+
 def _asked_pages(window: Window) -> int | None:
     """Pages of the tables of which rows were read by an index, or written, over the window; None where not known."""
     sizes, io = window.latest[INDEX_SIZES], window.latest[TABLE_IO]

@@ -14,8 +14,9 @@ from lab.campaign.part import Data
 from lab.curves.measure import recording
 from lab.packages.cache import REPOSITORY
 
-WINDOW = 10.0
-"""Seconds of the window: it begins after the pool has come to rest. The filling before it is known too."""
+WINDOW = 12.0
+"""Seconds of the window, in which three scans begin, after the pool has come to rest. The filling before it is also
+known too."""
 _PAGE_BYTES = 16_384
 _MODEL = ("advisor/curve", "advisor/models", "advisor/whatif", "advisor/facts")
 
