@@ -14,7 +14,7 @@ from advisor.facts.choice import Choice
 from advisor.observe.window import Window
 from advisor.whatif.calibration import evidence as lru_evidence
 from advisor.whatif.calibration import written_growth
-from advisor.whatif.choice import ENOUGH, EQUAL
+from advisor.whatif.choice import ENOUGH, EQUAL, ROUGH
 from advisor.whatif.fit import ACCEPTED_ERROR
 from advisor.whatif.model import GROWTH
 from advisor.whatif.settings import size_as_set
@@ -127,6 +127,7 @@ def _choice(explained: Explained, found: _Reads | None, value: float, now: float
     scale = now / before if before else 1.0  # the reads of this window, which may be a little more than those explained
     then = _Reads(before, before, before) if found is None else found
     error = max(then.high - then.expected, then.expected - then.low) / before if before else 0.0
+    error = max(error, ROUGH) if found is not None else error
     return Choice(
         value=value,
         now=None,

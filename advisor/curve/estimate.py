@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from advisor.curve.curve import TIMES, Curve, Estimate, Filled, Size
 from advisor.curve.evidence import Evidence, evidence
-from advisor.curve.explain import POINTS, TOLERATED, UNLIKE, Explanation, Foretold, explanations
+from advisor.curve.explain import POINTS, UNLIKE, Explanation, Foretold, explanations
 from advisor.facts import facts
 from advisor.models.steady import List
 from advisor.observe.window import Window
@@ -104,8 +104,7 @@ class Explained:
         strained = [_list(self.evidence, each, strained=True) for each in every]
         answers = _answers(self.explanations, self.evidence, lists)
         worst = _answers(self.explanations, self.evidence, strained)
-        off = min(each.off for each in self.explanations)
-        error = _MODEL + (off if off > TOLERATED else 0.0)
+        error = _MODEL + min(each.off for each in self.explanations)
         return tuple(_sizes(self.evidence, self.bytes, every, answers, worst, error))
 
 
@@ -153,14 +152,19 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
     most = UNLIKE if best <= UNLIKE else best + _FURTHER
     if found.measured.hurried:
         most = max(most, _HURRIED)
-    between = [
-        _between(one, other, level)
-        for several in kinds.values()
-        for one, other in pairwise(several)
-        for level in (-most, 0.0, most)
-        if (one[0] - level) * (other[0] - level) < 0
-    ]
-    return [each for some in (*kinds.values(), second) for unlike, each in some if abs(unlike) <= most] + between
+    answers = [each for unlike, each in second if abs(unlike) <= most]
+    for several in kinds.values():
+        crossing = [
+            _between(one, other, level)
+            for one, other in pairwise(several)
+            for level in (-most, 0.0, most)
+            if (one[0] - level) * (other[0] - level) < 0
+        ]
+        good = sorted((each for each in several if abs(each[0]) <= most), key=lambda each: abs(each[0]))
+        if good and not any(each.weight for each in crossing):  # none is exact: the best one counts
+            good[0] = good[0][0], replace(good[0][1], weight=max(good[0][1].weight, 1.0))
+        answers += [*(each for _, each in good), *crossing]
+    return answers
 
 
 def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence[Explanation]:

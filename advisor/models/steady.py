@@ -34,8 +34,8 @@ _BANDS, _TAILS = 16, 3.0
 _EXACT = 8
 """Ranks of a group: their weights are summed one by one up to here, and integrated beyond."""
 _ITERATIONS, _ACCURACY, _TINY, _SLOWLY = 40, 1e-5, 1e-4, 0.3
-_NEARLY = 0.02
-"""Accuracy that will do where a scan nearly fills the old sublist, so that lengths jump with the times."""
+_NEARLY, _RELAXATIONS, _DAMPED = 0.01, 100, 0.3
+"""Accuracy that will do where lengths change suddenly with the times, and the steps to come there."""
 _NEAR, _PASSES = 0.75, 0.5
 """Room for what may last: pages leave earlier or later than on average."""
 _ALL = 0.999
@@ -298,7 +298,19 @@ class _Search:
                 tried = _moved(at, (-found[0][0], -found[0][1], found[0][2]), 0.5)
                 better = self._evaluate(tried)
             at, found = tried, better
-        return found[1] if max(map(abs, found[0])) < _NEARLY else None
+        return self._relaxed(at)
+
+    def _relaxed(self, at: _Point) -> State | None:
+        """Small steps, one coordinate at a time, where slopes change so suddenly that Newton's method goes round.
+
+        So they do where a page would just be moved in the young sublist, or not.
+        """
+        for _ in range(_RELAXATIONS):
+            error, state = self._evaluate(at)
+            if max(map(abs, error)) < _NEARLY:
+                return state
+            at = _moved(at, (-error[0], -error[1], error[2]), _DAMPED)
+        return None
 
     def _slopes(self, at: _Point, error: _Point) -> _Slopes:
         """How the errors change with each coordinate."""
