@@ -169,15 +169,18 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
 
 def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence[Explanation]:
     """Those that agree best with what was read while the pool filled, where that was watched."""
-    usual = [each for each in explained if not each.special] or explained
     if len(found.measured.filling) < POINTS or found.measured.stalled:
-        return usual
-    off = {id(each): found.measured.off(each) for each in explained}
-    best = min(off.values())
-    if best > _FILLING_UNLIKE:
-        return usual  # something else went on while it filled
-    agreeing = [each for each in usual if off[id(each)] <= best + _FILLING_ERROR]
-    return agreeing or [each for each in explained if off[id(each)] <= best + _FILLING_ERROR]
+        return _usual(explained)
+    off = [found.measured.off(each) for each in explained]
+    if min(off) > _FILLING_UNLIKE:
+        return _usual(explained)  # something else went on while it filled
+    return _usual([each for each, by in zip(explained, off, strict=True) if by <= min(off) + _FILLING_ERROR])
+
+
+def _usual(explained: Sequence[Explanation]) -> Sequence[Explanation]:
+    """Without the special ones, unless only these explain the evidence."""
+    usual = [each for each in explained if not each.special]
+    return usual if any(abs(each.unlike) <= UNLIKE for each in usual) else explained
 
 
 def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:
