@@ -184,20 +184,25 @@ def _usual(explained: Sequence[Explanation]) -> Sequence[Explanation]:
 
 
 def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:
-    """What is read with a list, relative to what is measured today; the likelier first."""
+    """What is read with a list, relative to what is measured today; the likelier first.
+
+    While a pool fills, today's reads are first reads. They go on for as long as there are pages that were not read.
+    """
     today = found.measured.held
     grown = held.young + held.old - today.young - today.old
     now = each.now
-    return [
+    then = each.foretell(held, found.measured.scans, grown=grown)
+    relative = [
         replace(
-            then,
+            one,
             tables={
-                name: expected(table.reads, now[name], then.tables[name])
+                name: expected(table.reads, now[name], one.tables[name])
                 for name, table in found.measured.tables.items()
             },
         )
-        for then in each.foretell(held, found.measured.scans, grown=grown)
+        for one in then
     ]
+    return relative if found.measured.full else [*relative, *then]
 
 
 def _between(one: tuple[float, _Answer], other: tuple[float, _Answer], level: float) -> _Answer:

@@ -311,11 +311,19 @@ def _stalled(measured: Measured, check_time: Callable[[], None]) -> list[Explana
 
 def _kinds(measured: Measured, check_time: Callable[[], None], tolerated: float = TOLERATED) -> Iterator[Explanation]:
     for kind, (make, shapes) in _SHAPES.items():
+        before: Explanation | None = None
         for shape in shapes:
             check_time()
             each = _fitted(kind, make, shape, measured, tolerated)
-            if each is not None:
-                yield each
+            if each is None:
+                continue
+            if before is not None and before.unlike * each.unlike < 0 and abs(before.unlike - each.unlike) > UNLIKE:
+                part = before.unlike / (before.unlike - each.unlike)
+                between = _fitted(kind, make, before.shape + part * (shape - before.shape), measured, tolerated)
+                if between is not None:
+                    yield between
+            yield each
+            before = each
 
 
 def _besides(measured: Measured, share: float, *, young: bool) -> Iterator[Explanation]:
