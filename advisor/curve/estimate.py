@@ -29,6 +29,8 @@ _FILLING_ERROR = 0.05
 """Points of the filling tell explanations apart that differ by more, on average and as a logarithm."""
 _SMALLEST = 0.02
 """Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps free."""
+_SPECIAL_ERROR = 0.04
+"""Special explanations have to agree better."""
 _FILLING_UNLIKE = 0.2
 """If all are further off, the filling tells nothing."""
 _LIKELY, _SIMPLEST = 0.1, 3.0
@@ -174,7 +176,10 @@ def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence
     off = [found.measured.off(each) for each in explained]
     if min(off) > _FILLING_UNLIKE:
         return _usual(explained)  # something else went on while it filled
-    return _usual([each for each, by in zip(explained, off, strict=True) if by <= min(off) + _FILLING_ERROR])
+    allowed = {True: min(off) + _SPECIAL_ERROR, False: min(off) + _FILLING_ERROR}
+    agreeing = [each for each, by in zip(explained, off, strict=True) if by <= allowed[each.special]]
+    special = any(each.special and abs(each.unlike) <= UNLIKE for each in agreeing)
+    return agreeing if special else _usual(agreeing)
 
 
 def _usual(explained: Sequence[Explanation]) -> Sequence[Explanation]:

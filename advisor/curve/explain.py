@@ -27,7 +27,7 @@ from advisor.models.steady import (
     zipf,
 )
 
-UNLIKE = 0.15
+UNLIKE = 0.11
 """Accesses explain the pages made young if these are no further off, as a logarithm."""
 _FOOTPRINTS = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 """Shares of a table's pages that are asked for, by Zipf's law."""
