@@ -56,8 +56,9 @@ class MissCurve(Frozen):
     pool_bytes: Number = Field(description="innodb_buffer_pool_size today.")
     page_bytes: Number = Field(description="innodb_page_size.")
     pages_read_per_second: Number = Field(description="Today, as measured.")
-    first_pages_read_per_second: Number = Field(
-        description="The part of it that was read for the first time: no pool saves these reads."
+    first_pages_read_per_second: Reads = Field(
+        description="The part of it that was read for the first time. No size saves these reads, so that sizes leave"
+        " them out."
     )
     sizes: tuple[PoolSize, ...] = Field(description="Ascending; today's is among them.")
     filled: tuple[FilledPool, ...] = Field(description="Measured while the pool filled; ascending, often empty.")
@@ -87,7 +88,7 @@ def answer(curve: Curve, server: str) -> MissCurve:
         pool_bytes=tidy(curve.bytes),
         page_bytes=tidy(curve.page_bytes),
         pages_read_per_second=_rate(curve.reads),
-        first_pages_read_per_second=_rate(curve.first_reads),
+        first_pages_read_per_second=_reads(curve.first_reads),
         sizes=tuple(map(_size, curve.sizes)),
         filled=tuple(
             FilledPool(bytes=round(each.bytes), pages_read_per_second=_rate(each.reads)) for each in curve.filled

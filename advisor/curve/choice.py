@@ -99,7 +99,8 @@ class _Reads:
     @classmethod
     def of(cls, size: Size, strained: Size) -> _Reads:
         """Of a size, and of one that leaves room for what may come instead."""
-        return cls(size.reads.expected, size.reads.low, max(size.reads.high, strained.reads.high))
+        reads = size.with_first
+        return cls(reads.expected, reads.low, max(reads.high, strained.with_first.high))
 
 
 def _sizes(window: Window, today: float, most: float) -> Iterator[float]:

@@ -23,6 +23,9 @@ class Estimate:
     high: float
 
 
+NO_READS = Estimate(0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """A size of the pool, and the reads to expect.
@@ -30,7 +33,8 @@ class Size:
     Attributes:
         times: Multiple of today's size.
         bytes: innodb_buffer_pool_size.
-        reads: By everything: scans and all tables.
+        reads: By everything: scans and all tables. First reads are left out, for no size saves them.
+        with_first: The same with first reads, as far as they go on.
         scans: Pages read a second by full scans, which are a part of these.
         tables: Reads of each table's pages by anything but full scans, by ``schema.table``.
     """
@@ -38,6 +42,7 @@ class Size:
     times: float
     bytes: float
     reads: Estimate
+    with_first: Estimate
     scans: float = 0.0
     tables: Mapping[str, Estimate] = field(default_factory=dict)
 
@@ -66,7 +71,7 @@ class Curve:
         page_bytes: Size of a page.
         reads: Pages read a second today, as measured.
         sizes: Ascending; today's is among them.
-        first_reads: Of the pages read a second today, those that are read for the first time: no pool saves them.
+        first_reads: Of the pages read a second today, those that are read for the first time.
         filled: Measured points from the last time that the pool filled, ascending.
         notes: What the answer rests on, and what it cannot see, in sentences.
     """
@@ -77,7 +82,7 @@ class Curve:
     page_bytes: float
     reads: float
     sizes: tuple[Size, ...]
-    first_reads: float = 0.0
+    first_reads: Estimate = NO_READS
     filled: tuple[Filled, ...] = ()
     notes: tuple[str, ...] = ()
 

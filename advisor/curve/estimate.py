@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -47,11 +48,18 @@ class _Answer:
     """What is read with each size, by accesses that explain the evidence.
 
     Attributes:
+        first: First reads of each table, which come on top with every size until everything has been read.
         weight: In what is expected; 0 where it counts for the bounds alone.
     """
 
     reads: _Reads
+    first: Mapping[str, float]
     weight: float
+
+    @property
+    def all_first(self) -> float:
+        """First reads of all tables."""
+        return math.fsum(self.first.values())
 
 
 def curve(
@@ -75,13 +83,15 @@ def curve(
     window = Window.of(history, longest)
     today = number(window.latest.setting("innodb_buffer_pool_size"))
     found = explain(evidence(history, window, facts(window)), today, check_time)
+    sizes = found.sizes(times)
     return Curve(
         at=window.latest.at,
         seconds=found.evidence.seconds,
         bytes=found.bytes,
         page_bytes=found.evidence.page_bytes,
         reads=found.evidence.reads,
-        sizes=found.sizes(times),
+        sizes=sizes,
+        first_reads=_first_reads(found.evidence, sizes),
         filled=tuple(_filled(found.evidence)),
         notes=tuple(_notes(found.evidence, found.explanations)),
     )
@@ -140,14 +150,17 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
     """The reads by all accesses that explain the evidence, and between those that do nearly."""
     kinds: dict[str, list[tuple[float, _Answer]]] = {}
     second: list[tuple[float, _Answer]] = []
+    tables = found.measured.tables
     for each in _as_it_filled(explained, found):
         then = [_foretold(each, found, held) for held in lists]
         if all(then):
             weight = _SIMPLEST if each.simplest else _LIKELY
-            first = _Answer(tuple(some[0] for some in then), weight)
-            kinds.setdefault(each.kind, []).append((each.unlike, first))
-            others = range(1, max(map(len, then)))
-            second += [(each.unlike, _Answer(tuple(some[min(n, len(some) - 1)] for some in then), 0.0)) for n in others]
+            first = {name: each.once * table.reads if each.first else 0.0 for name, table in tables.items()}
+            likeliest, *others = (
+                tuple(some[min(n, len(some) - 1)] for some in then) for n in range(max(map(len, then)))
+            )
+            kinds.setdefault(each.kind, []).append((each.unlike, _Answer(likeliest, first, weight)))
+            second += [(each.unlike, _Answer(other, first, 0.0)) for other in others]
     if not kinds:
         raise Unanswerable("curve", "a pool of another size has no steady state with these accesses")
     best = min(abs(unlike) for several in kinds.values() for unlike, _ in several)
@@ -189,25 +202,21 @@ def _usual(explained: Sequence[Explanation]) -> Sequence[Explanation]:
 
 
 def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:
-    """What is read with a list, relative to what is measured today; the likelier first.
-
-    While a pool fills, today's reads are first reads. They go on for as long as there are pages that were not read.
-    """
+    """What is read with a list, relative to what is measured today, without first reads; the likelier first."""
     today = found.measured.held
     grown = held.young + held.old - today.young - today.old
     now = each.now
-    then = each.foretell(held, found.measured.scans, grown=grown)
-    relative = [
+    stays = 0.0 if each.first else each.once
+    return [
         replace(
             one,
             tables={
-                name: expected(table.reads, now[name], one.tables[name])
+                name: expected((1 - each.once) * table.reads, now[name], one.tables[name]) + stays * table.reads
                 for name, table in found.measured.tables.items()
             },
         )
-        for one in then
+        for one in each.foretell(held, found.measured.scans, grown=grown)
     ]
-    return relative if found.measured.full else [*relative, *then]
 
 
 def _between(one: tuple[float, _Answer], other: tuple[float, _Answer], level: float) -> _Answer:
@@ -220,7 +229,8 @@ def _between(one: tuple[float, _Answer], other: tuple[float, _Answer], level: fl
         )
         for some, others in zip(one[1].reads, other[1].reads, strict=True)
     )
-    return _Answer(reads, 0.0 if level else 1.0)
+    first = {name: reads + part * (other[1].first[name] - reads) for name, reads in one[1].first.items()}
+    return _Answer(reads, first, 0.0 if level else 1.0)
 
 
 def _sizes(  # noqa: PLR0917 - what is known of each size
@@ -234,17 +244,19 @@ def _sizes(  # noqa: PLR0917 - what is known of each size
     tables = found.measured.tables
     for number_, each in enumerate(times):
         if each == 1.0:
-            exact = {name: Estimate(table.reads, table.reads, table.reads) for name, table in tables.items()}
-            scans = sum(scan.read / scan.period for scan in found.measured.scans)
-            yield Size(each, today, Estimate(found.reads, found.reads, found.reads), scans, exact)
+            yield _today(found, today, answers)
             continue
-        reads = [(answer.reads[number_], answer.weight) for answer in answers]
-        reads += [(answer.reads[number_], 0.0) for answer in worst]
-        whole = [(sum(some.tables.values()) + some.scans + found.unexplained, weight) for some, weight in reads]
+        every = [*answers, *(replace(answer, weight=0.0) for answer in worst)]
+        reads = [(answer.reads[number_], answer.weight) for answer in every]
+        whole = [sum(some.tables.values()) + some.scans + found.unexplained for some, _ in reads]
+        first = [read + answer.all_first for read, answer in zip(whole, every, strict=True)]
+        weights = [answer.weight for answer in every]
+        again = _estimate(list(zip(whole, weights, strict=True)), found.reads, error)
         yield Size(
             each,
             today * each,
-            _estimate(whole, found.reads, error),
+            again,
+            replace(_estimate(list(zip(first, weights, strict=True)), found.reads, error), low=again.low),
             _estimate([(some.scans, weight) for some, weight in reads], 0.0, error).expected,
             {
                 name: _estimate([(some.tables[name], weight) for some, weight in reads], table.reads, error)
@@ -253,11 +265,38 @@ def _sizes(  # noqa: PLR0917 - what is known of each size
         )
 
 
+def _today(found: Evidence, today: float, answers: Sequence[_Answer]) -> Size:
+    """Today's size, with what is measured: only how much of it is read for the first time is not."""
+
+    def without(reads: float, first: Estimate) -> Estimate:
+        return Estimate(*(max(0.0, reads - each) for each in (first.expected, first.high, first.low)))
+
+    tables = {
+        name: without(table.reads, _weighed([(answer.first[name], answer.weight) for answer in answers]))
+        for name, table in found.measured.tables.items()
+    }
+    scans = sum(scan.read / scan.period for scan in found.measured.scans)
+    first = _weighed([(answer.all_first, answer.weight) for answer in answers])
+    exact = Estimate(found.reads, found.reads, found.reads)
+    return Size(1.0, today, without(found.reads, first), exact, scans, tables)
+
+
+def _first_reads(found: Evidence, sizes: Sequence[Size]) -> Estimate:
+    today = next(each.reads for each in sizes if each.times == 1.0)
+    return Estimate(*(found.reads - each for each in (today.expected, today.high, today.low)))
+
+
 def _estimate(reads: Sequence[tuple[float, float]], today: float, error: float) -> Estimate:
+    found = _weighed(reads)
+    low, high = (1 - error) * found.low - _LEAST * today, (1 + error) * found.high + _LEAST * today
+    return Estimate(found.expected, max(0.0, low), high)
+
+
+def _weighed(reads: Sequence[tuple[float, float]]) -> Estimate:
+    """The mean by weights, and the ends."""
     weighed = [each for each in reads if each[1]] or [(each, 1.0) for each, _ in reads]
-    expected_ = sum(each * weight for each, weight in weighed) / sum(weight for _, weight in weighed)
-    low, high = min(each for each, _ in reads), max(each for each, _ in reads)
-    return Estimate(expected_, max(0.0, (1 - error) * low - _LEAST * today), (1 + error) * high + _LEAST * today)
+    mean = sum(each * weight for each, weight in weighed) / sum(weight for _, weight in weighed)
+    return Estimate(mean, min(each for each, _ in reads), max(each for each, _ in reads))
 
 
 def _filled(found: Evidence) -> Iterator[Filled]:

@@ -141,6 +141,7 @@ class Explanation:
         state: Of the list today.
         unlike: Logarithm of pages made young by these accesses, relative to those measured.
         once: Share of each table's reads that any pool would have: of pages that are not asked for again.
+        first: Whether these are first reads, which end once everything has been read.
         stalled: Whether no page becomes young, and the young sublist is of no use.
         unused: Pages in the young sublist that nothing asks for.
         off: Share of the reads that are of other tables than measured.
@@ -152,6 +153,7 @@ class Explanation:
     state: State
     unlike: float
     once: float = 0.0
+    first: bool = False
     stalled: bool = False
     unused: float = 0.0
     off: float = 0.0
@@ -168,11 +170,11 @@ class Explanation:
 
     @property
     def now(self) -> Mapping[str, float]:
-        """Pages read a second of each table, today."""
-        return self._tables(self.state)
+        """Pages read a second of each table, today, without those that any pool would have."""
+        return _by_table(self.groups, self.state)
 
     def foretell(self, held: List, scans: Sequence[Scan], *, grown: float) -> list[Foretold]:
-        """What is read with another list.
+        """What is read with another list, without what any pool would read.
 
         A scanned table may stay in the pool, or pass through it. Both may last, once they are so. Then what a pool
         does that grew comes first, which has free pages until it has filled.
@@ -187,17 +189,18 @@ class Explanation:
             held = replace(held, young=held.young - min(self.unused, _MOST_UNUSED * held.young))
         passing = math.fsum(scan.read - scan.kept for scan in scans) > 0
         found: list[tuple[bool | None, Foretold]] = []
-        kept = [] if not scans or (passing and grown < 0) else [0.0]  # a smaller pool keeps no more
-        for read in (*kept, 1.0):
+        fitting = math.fsum(scan.pages for scan in scans) < _MOST_KEPT * (held.young + held.old)
+        # A smaller pool keeps no more, and a larger one no less.
+        may_stay = bool(scans) and fitting and not (passing and grown < 0)
+        may_pass = not may_stay or passing or grown < 0
+        for read in (*([0.0] if may_stay else []), *([1.0] if may_pass else [])):
             then = [replace(scan, read=read * scan.pages) for scan in scans]
-            if sum(scan.kept for scan in then) >= _MOST_KEPT * (held.young + held.old):
-                continue
             for state in self._states(asked, held, then):
                 lasts = all((passes if read else stays)(scan, state) for scan in then)
                 by_scans = math.fsum(scan.read / scan.period for scan in then)
                 fits = grown >= math.fsum(scan.pages + state.read * scan.period for scan in then)
                 likely = bool(read) == (passing if grown < 0 else not fits)
-                found.append((likely if lasts else None, Foretold(self._tables(state), by_scans)))
+                found.append((likely if lasts else None, Foretold(_by_table(self.groups, state), by_scans)))
         lasting = [each for each in found if each[0] is not None] or found
         return [each for _, each in sorted(lasting, key=lambda each: not each[0])]
 
@@ -219,13 +222,6 @@ class Explanation:
         if self.stalled and worst.old_seconds < held.old_seconds / _ROOM:
             return [worst, best]
         return [best, worst] if self.stalled else [_mean(best, worst), best, worst]
-
-    def _tables(self, state: State) -> Mapping[str, float]:
-        again = _by_table(self.groups, state)
-        if not self.once:
-            return again
-        today = _by_table(self.groups, self.state)
-        return {name: reads + self.once / (1 - self.once) * today[name] for name, reads in again.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +288,7 @@ def explanations(
     for share in _ONCE:
         if share <= most_once or (unexplained and all(each > 0 for each in off)):
             check_time()
-            found += _besides(measured, share, young=False)
+            found += [replace(each, first=share <= most_once) for each in _besides(measured, share, young=False)]
         if unexplained and off and all(each < 0 for each in off):
             check_time()
             found += _besides(measured, share, young=True)
@@ -362,7 +358,8 @@ def _skews(kind: str, shape: float, measured: Measured) -> Iterator[Explanation]
     def made(skew: float) -> Explanation:
         groups = {name: make(table, shape, skew) for name, table in measured.tables.items()}
         state = rest([each for some in groups.values() for each in some], measured.held)
-        return Explanation(kind, shape, groups, state, _unlike(state.made_young, measured))
+        unlike = _unlike(state.made_young, measured)
+        return Explanation(kind, shape, groups, state, unlike, once=1.0, first=True)
 
     if measured.made_young > _NONE:
         low, high = 0.0, 1.0

@@ -176,10 +176,10 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         sizes = (Reads(enough, reads, reads),)
     else:
         sizes = tuple(
-            Reads(found, each.reads.expected, each.reads.high)
+            Reads(found, each.with_first.expected, each.with_first.high)
             for each in (curve.sizes if curve else ())
             if (found := each.bytes + max(_BESIDE * each.bytes, _LEAST_BESIDE)) < size
-            and math.isfinite(each.reads.high)
+            and math.isfinite(each.with_first.high)
         )
     if not sizes:
         return None
