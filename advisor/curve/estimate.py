@@ -18,6 +18,8 @@ from advisor.whatif.reads import expected
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
+_LEAP = 1.0
+"""Nothing lies between two explanations that are further apart, as a logarithm: they are of different regimes."""
 _FURTHER = 0.3
 """Where none do: those are taken that are further off by no more than this."""
 _HURRIED = 0.8
@@ -164,7 +166,7 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
     if not kinds:
         raise Unanswerable("curve", "a pool of another size has no steady state with these accesses")
     best = min(abs(unlike) for several in kinds.values() for unlike, _ in several)
-    most = UNLIKE if best <= UNLIKE else best + _FURTHER
+    most = best + UNLIKE if best <= UNLIKE else best + _FURTHER
     if found.measured.hurried:
         most = max(most, _HURRIED)
     answers = [each for unlike, each in second if abs(unlike) <= most]
@@ -173,7 +175,7 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
             _between(one, other, level)
             for one, other in pairwise(several)
             for level in (-most, 0.0, most)
-            if (one[0] - level) * (other[0] - level) < 0
+            if (one[0] - level) * (other[0] - level) < 0 and abs(one[0] - other[0]) <= _LEAP
         ]
         good = sorted((each for each in several if abs(each[0]) <= most), key=lambda each: abs(each[0]))
         if good and not any(each.weight for each in crossing):  # none is exact: the best one counts

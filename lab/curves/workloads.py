@@ -85,6 +85,6 @@ WORKLOADS = (
         prepare=_prepare_sysbench,
         client=clients.transactions,
         load_pool=partial(_read_all, columns=[(table, "pad") for table in SYSBENCH_TABLES]),
-        slower=2.0,
+        slower=6.0,
     ),
 )
