@@ -30,7 +30,7 @@ class PoolSize(Frozen):
 
     times: Number = Field(description="Multiple of today's size.")
     bytes: Number = Field(description="innodb_buffer_pool_size.")
-    pages_read_per_second: Reads = Field(description="By everything.")
+    pages_read_per_second: Reads = Field(description="By everything, without first reads.")
     scan_pages_read_per_second: Number = Field(description="The part of the expected reads that full scans cause.")
     tables: tuple[TableReads, ...] = Field(description="The most read first.")
 

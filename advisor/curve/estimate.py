@@ -153,7 +153,8 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
     kinds: dict[str, list[tuple[float, _Answer]]] = {}
     second: list[tuple[float, _Answer]] = []
     tables = found.measured.tables
-    for each in _as_it_filled(explained, found):
+    agreeing, shown = _as_it_filled(explained, found)
+    for each in agreeing:
         then = [_foretold(each, found, held) for held in lists]
         if all(then):
             weight = _SIMPLEST if each.simplest else _LIKELY
@@ -165,7 +166,8 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
             second += [(each.unlike, _Answer(other, first, 0.0)) for other in others]
     if not kinds:
         raise Unanswerable("curve", "a pool of another size has no steady state with these accesses")
-    best = min(abs(unlike) for several in kinds.values() for unlike, _ in several)
+    usual = [each for each in agreeing if not each.special]
+    best = min(abs(each.unlike) for each in (agreeing if shown else usual or agreeing))
     most = best + UNLIKE if best <= UNLIKE else best + _FURTHER
     if found.measured.hurried:
         most = max(most, _HURRIED)
@@ -184,17 +186,17 @@ def _answers(explained: Sequence[Explanation], found: Evidence, lists: Sequence[
     return answers
 
 
-def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> Sequence[Explanation]:
-    """Those that agree best with what was read while the pool filled, where that was watched."""
+def _as_it_filled(explained: Sequence[Explanation], found: Evidence) -> tuple[Sequence[Explanation], bool]:
+    """Those that agree best with what was read while the pool filled, where that was watched; and whether it was."""
     if len(found.measured.filling) < POINTS or found.measured.stalled:
-        return _usual(explained)
+        return _usual(explained), False
     off = [found.measured.off(each) for each in explained]
     if min(off) > _FILLING_UNLIKE:
-        return _usual(explained)  # something else went on while it filled
+        return _usual(explained), False  # something else went on while it filled
     allowed = {True: min(off) + _SPECIAL_ERROR, False: min(off) + _FILLING_ERROR}
     agreeing = [each for each, by in zip(explained, off, strict=True) if by <= allowed[each.special]]
     special = any(each.special and abs(each.unlike) <= UNLIKE for each in agreeing)
-    return agreeing if special else _usual(agreeing)
+    return agreeing if special else _usual(agreeing), True
 
 
 def _usual(explained: Sequence[Explanation]) -> Sequence[Explanation]:
@@ -254,6 +256,8 @@ def _sizes(  # noqa: PLR0917 - what is known of each size
         first = [read + answer.all_first for read, answer in zip(whole, every, strict=True)]
         weights = [answer.weight for answer in every]
         again = _estimate(list(zip(whole, weights, strict=True)), found.reads, error)
+        if each > 1.0:  # a larger pool may keep those pages too
+            again = replace(again, low=max(0.0, again.low - found.unexplained))
         yield Size(
             each,
             today * each,

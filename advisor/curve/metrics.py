@@ -16,6 +16,7 @@ from exporter.metrics import Sample, Spec
 TABLES = 10
 """Tables with series of their own, those with the most reads: each has one for every size and bound."""
 _READS, _OF_TABLE = "innodb_advisor_curve_pages_read_per_second", "innodb_advisor_curve_table_pages_read_per_second"
+_FIRST = "innodb_advisor_curve_first_pages_read_per_second"
 _AT = "innodb_advisor_curve_timestamp_seconds"
 SPECS = {
     spec.name: spec
@@ -23,9 +24,15 @@ SPECS = {
         Spec(
             _READS,
             "gauge",
-            "Pages read per second to expect if the buffer pool were so many times as large. bound is expected, low or"
-            " high. See /curve.",
+            "Pages read per second to expect if the buffer pool were so many times as large, without first reads. bound"
+            " is expected, low or high. See /curve.",
             ("times", "bound"),
+        ),
+        Spec(
+            _FIRST,
+            "gauge",
+            "Pages read per second today that are read for the first time: no size of the pool saves these reads.",
+            ("bound",),
         ),
         Spec(
             _OF_TABLE,
@@ -47,6 +54,8 @@ def families(curve: Curve | None) -> Iterator[Metric]:
 
 def _samples(curve: Curve) -> Iterator[Sample]:
     yield _AT, (), curve.at
+    for bound, reads in _bounds(curve.first_reads):
+        yield _FIRST, (bound,), reads
     shown = _most_read(curve)
     for size in curve.sizes:
         times = f"{size.times:g}"

@@ -127,8 +127,9 @@ def _plot(root: ET.Element, curve: MissCurve, scales: _Scales) -> None:
     if curve.scanned:
         points = [(each.bytes, each.scan_pages_read_per_second) for each in sizes]
         _put(root, "polyline", "scans", points=scales.line(points))
-    if curve.first_pages_read_per_second:
-        points = [(each.bytes, curve.first_pages_read_per_second) for each in sizes]
+    first = curve.first_pages_read_per_second
+    if first.high:
+        points = [(each.bytes, first.expected) for each in sizes]
         _put(root, "polyline", "first", points=scales.line(points))
     for number, (_, reads) in enumerate(_tables(curve)):
         points = [(each.bytes, reads[each.times]) for each in sizes if each.times in reads]

@@ -53,7 +53,10 @@ def _line(out: Console, text: str, style: str = "") -> None:
 def _today(curve: MissCurve) -> str:
     measured, first = curve.pages_read_per_second, curve.first_pages_read_per_second
     found = f"innodb_buffer_pool_size = {exact_binary(curve.pool_bytes)}: {value_text(measured)} pages read a second"
-    return f"{found}, {value_text(first)} of them for the first time" if first else found
+    if not first.high:
+        return found
+    part = value_text(first.high) if first.low == first.high else f"{value_text(first.low)} to {value_text(first.high)}"
+    return f"{found}, {part} of them for the first time, which no size saves: left out here"
 
 
 def _print_sizes(out: Console, curve: MissCurve) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from advisor.curve.curve import TIMES, Curve, Estimate, Filled, Size
+from advisor.curve.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
 
 MIB = 2**20
 POOL = 64 * MIB
@@ -16,6 +16,7 @@ def size(times: float, expected: float, width: float = 0.2, *, scans: float = 0.
     return Size(
         times,
         POOL * times,
+        estimate(expected, width),
         estimate(expected, width),
         scans,
         {f"shop.{name}": estimate(reads, width) for name, reads in tables.items()},
@@ -31,7 +32,7 @@ def curve(
     *,
     reads: float = 400.0,
     filled: Mapping[float, float] | None = None,
-    first_reads: float = 0.0,
+    first_reads: Estimate = NO_READS,
     at: float = AT,
     seconds: float = 3600.0,
 ) -> Curve:

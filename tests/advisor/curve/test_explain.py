@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advisor.curve.curve import Size
+from advisor.curve.curve import Estimate, Size
 from advisor.curve.estimate import explain
 from advisor.curve.evidence import Evidence
 from advisor.curve.explain import Measured, Table
@@ -129,27 +129,37 @@ def test_neither_the_size_of_the_load_nor_that_of_the_pool_matters(skew: float, 
 
 
 def test_the_filling_narrows_the_bounds() -> None:
-    groups, pages = LOADS["zipf 0.9"], 0.1 * PAGES
+    groups, pages = LOADS["hot spot"], 0.3 * PAGES
     bare, seen = (
-        sizes(evidence_of(groups, pages, filling=points))[0.5].reads
+        sizes(evidence_of(groups, pages, filling=points))[2.0].reads
         for points in ((), tuple(pages * part / 8 for part in range(1, 8)))
     )
     assert seen.high - seen.low < 0.6 * (bare.high - bare.low)
-    assert seen.low <= state_of(groups, 0.5 * pages).read <= seen.high
+    assert seen.low <= state_of(groups, 2 * pages).read <= seen.high
 
 
 def test_reads_that_are_not_repeated_stay_in_every_size() -> None:
     """No access is made young: nothing that is read is asked for again."""
     evidence = evidence_of(LOADS["uniform"], 0.3 * PAGES)
     measured = replace(evidence.measured, made_young=0.02 * evidence.measured.made_young)
-    found = sizes(replace(evidence, measured=measured, read_again=0.0))[4.0].reads
-    assert found.high > 0.85 * evidence.reads
+    for again in (0.0, None):
+        found = sizes(replace(evidence, measured=measured, read_again=again))[4.0].with_first
+        assert found.high > 0.85 * evidence.reads
 
 
 def test_first_reads_are_in_the_bounds_as_far_as_they_may_be() -> None:
     evidence = evidence_of(LOADS["hot spot"], 0.6 * PAGES)
-    never, perhaps = (sizes(replace(evidence, read_again=share))[2.0].reads.high for share in (1.0, 0.5))
-    assert never < 0.05 * evidence.reads < perhaps
+    never, perhaps = (sizes(replace(evidence, read_again=share)) for share in (1.0, 0.5))
+    assert never[2.0].with_first.high < 0.05 * evidence.reads < perhaps[2.0].with_first.high
+
+
+def test_first_reads_are_no_part_of_the_curve() -> None:
+    evidence = evidence_of(LOADS["hot spot"], 0.6 * PAGES)
+    never, perhaps = (sizes(replace(evidence, read_again=share)) for share in (1.0, 0.5))
+    assert never[1.0].reads == Estimate(evidence.reads, evidence.reads, evidence.reads)
+    assert perhaps[1.0].reads.low < 0.7 * evidence.reads
+    assert perhaps[1.0].reads.high == perhaps[1.0].with_first.expected == evidence.reads
+    assert perhaps[2.0].reads.high < 0.05 * evidence.reads
 
 
 def test_a_scan_that_passes_through_the_pool_is_kept_by_a_larger_one() -> None:

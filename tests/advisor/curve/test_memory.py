@@ -202,10 +202,11 @@ def test_curves_that_come_more_often_than_once_an_hour_leave_no_moment_out_and_d
 
 
 def a_curve(at: float, reads: float = 2.0, high: float = 5.0) -> Curve:
-    sizes = tuple(
-        Size(times, TODAY * times, Estimate(reads, reads, reads if times >= 1 else high)) for times in (0.5, 1.0, 2.0)
-    )
-    return Curve(at, HOUR, TODAY, 16_384.0, reads, sizes)
+    sizes = []
+    for times in (0.5, 1.0, 2.0):
+        found = Estimate(reads, reads, reads if times >= 1 else high)
+        sizes.append(Size(times, TODAY * times, found, found))
+    return Curve(at, HOUR, TODAY, 16_384.0, reads, tuple(sizes))
 
 
 def watched(free: int, gained: int = 0) -> Window:

@@ -168,9 +168,20 @@ def series(families: Iterator[Metric]) -> dict[tuple[str, frozenset[tuple[str, s
 
 
 def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
-    found = series(metrics.families(curve([size(0.5, 800.0, 0.1, items=600.0), size(1.0, 400.0, 0.0, items=9.0)])))
+    found = series(
+        metrics.families(
+            curve(
+                [size(0.5, 800.0, 0.1, items=600.0), size(1.0, 400.0, 0.0, items=9.0)],
+                first_reads=Estimate(20.0, 10.0, 30.0),
+            )
+        )
+    )
     wanted = {
         ("innodb_advisor_curve_timestamp_seconds", frozenset()): 1_700_003_600.0,
+        **{
+            ("innodb_advisor_curve_first_pages_read_per_second", frozenset({("bound", bound)})): value
+            for bound, value in (("expected", 20.0), ("low", 10.0), ("high", 30.0))
+        },
         **{
             (
                 "innodb_advisor_curve_pages_read_per_second",
@@ -200,7 +211,7 @@ def test_only_so_many_tables_have_series_those_with_the_most_reads() -> None:
     found = series(metrics.families(curve([size(times, 9.0, **many) for times in TIMES])))
     tables = {dict(labels)["table"] for name, labels in found if "table" in name}
     assert tables == {f"t{number:03}" for number in range(metrics.TABLES)}
-    assert len(found) == 1 + 3 * len(TIMES) * (1 + metrics.TABLES)
+    assert len(found) == 1 + 3 + 3 * len(TIMES) * (1 + metrics.TABLES)
 
 
 def test_any_name_is_a_label() -> None:
@@ -210,7 +221,8 @@ def test_any_name_is_a_label() -> None:
 
 
 def test_what_the_model_sums_is_labelled_as_other_sums_are() -> None:
-    summed = Size(1.0, 2.0**26, Estimate(9.0, 8.0, 10.0), tables={OTHERS: Estimate(3.0, 2.0, 4.0)})
+    reads = Estimate(9.0, 8.0, 10.0)
+    summed = Size(1.0, 2.0**26, reads, reads, tables={OTHERS: Estimate(3.0, 2.0, 4.0)})
     found = series(metrics.families(curve([summed])))
     [(schema, value)] = {
         (dict(labels)["schema"], value)

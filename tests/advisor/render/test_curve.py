@@ -62,7 +62,7 @@ def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read
         "pool_bytes": POOL,
         "page_bytes": 16384,
         "pages_read_per_second": 400,
-        "first_pages_read_per_second": 0,
+        "first_pages_read_per_second": {"expected": 0, "low": 0, "high": 0},
         "sizes": [
             {
                 "times": 0.5,
@@ -88,7 +88,7 @@ def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read
 
 
 def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
-    named = Size(1.0, POOL, estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
+    named = Size(1.0, POOL, estimate(1.0), estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
     assert [table.subject for table in shown(curve([named])).sizes[0].tables] == [
         {"schema": "shop", "table": "a.b"},
         {"schema": "", "table": "else"},
@@ -96,11 +96,16 @@ def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
 
 
 def test_text_has_a_row_with_a_bar_for_each_size_and_the_tables() -> None:
-    text = curve_text.plain(shown(curve(filled={20.0 * MIB: 1200.0, 40.0 * MIB: 700.0}, first_reads=12.5)))
+    text = curve_text.plain(
+        shown(curve(filled={20.0 * MIB: 1200.0, 40.0 * MIB: 700.0}, first_reads=Estimate(12.5, 12.5, 12.5)))
+    )
     lines = text.splitlines()
     assert lines[:2] == [
         "mysql 9.7.4, watched 60 min",
-        "innodb_buffer_pool_size = 64 MiB: 400 pages read a second, 12.5 of them for the first time",
+        (
+            "innodb_buffer_pool_size = 64 MiB: 400 pages read a second,"
+            " 12.5 of them for the first time, which no size saves: left out here"
+        ),
     ]
     rows = [line for line in lines if re.match(r" *\d+ MiB ", line)]
     assert [re.split(r" {2,}", row.strip())[1] for row in rows] == [*SIZES]
@@ -149,7 +154,7 @@ def test_only_the_tables_with_the_most_reads_are_shown_and_the_rest_summed() -> 
 
 
 def test_a_picture_has_the_curve_with_its_band_and_todays_point() -> None:
-    root = picture(shown(curve(filled={20.0 * MIB: 1200.0}, first_reads=10.0)))
+    root = picture(shown(curve(filled={20.0 * MIB: 1200.0}, first_reads=Estimate(10.0, 5.0, 12.0))))
     line = pixels(root, "polyline", "expected")
     assert dots(root, "size") == line
     assert len(line) == len(SIZES)
@@ -178,7 +183,7 @@ def test_a_picture_loads_nothing_and_follows_the_readers_colours() -> None:
 
 
 def test_odd_names_stay_text_in_every_form() -> None:
-    named = Size(1.0, POOL, estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
+    named = Size(1.0, POOL, estimate(9.0), estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
     found = answer(curve([named, size(2.0, 1.0)]), f"mysql {ODD}")
     root = picture(found)
     assert not [*root.iter(f"{SVG}script")]
@@ -204,7 +209,8 @@ def test_no_reads_and_very_many_reads_are_drawn(reads: float) -> None:
 
 
 def test_a_single_size_and_an_exact_one_are_drawn() -> None:
-    exact = Size(1.0, POOL, Estimate(5.0, 5.0, 5.0))
+    reads = Estimate(5.0, 5.0, 5.0)
+    exact = Size(1.0, POOL, reads, reads)
     found = shown(curve([exact], reads=5.0))
     [(x, _)] = pixels(picture(found), "polyline", "expected")
     assert 78.0 < x < 700.0
