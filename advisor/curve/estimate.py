@@ -21,7 +21,7 @@ from exporter.snapshot import Snapshot
 _LEAP = 1.0
 """Nothing lies between two explanations that are further apart, as a logarithm: they are of different regimes."""
 _FURTHER = 0.3
-"""Where none do: those are taken that are further off by no more than this."""
+"""Where none do: those are taken that are further off than the best by no more than this."""
 _HURRIED = 0.8
 """Where bursts may make so many times fewer pages young, as a logarithm (2.2), or more."""
 _MODEL, _LEAST = 0.05, 0.01

@@ -28,7 +28,8 @@ from advisor.models.steady import (
 )
 
 UNLIKE = 0.11
-"""Accesses explain the pages made young if these are no further off, as a logarithm."""
+"""Accesses explain the pages made young if these are no further off, as a logarithm; and so do those that are off by no
+more than this beyond the best ones."""
 _FOOTPRINTS = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 """Shares of a table's pages that are asked for, by Zipf's law."""
 _HOT = (0.5, 0.35, 0.2, 0.1, 0.05, 0.02)

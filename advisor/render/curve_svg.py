@@ -154,7 +154,7 @@ def _keys(curve: MissCurve) -> Iterator[tuple[str, str]]:
         yield "filled", "measured while the pool filled"
     if curve.scanned:
         yield "scans", "of these, by full scans"
-    if curve.first_pages_read_per_second:
+    if curve.first_pages_read_per_second.high:
         yield "first", "read for the first time: no pool saves it"
     for number, (name, _) in enumerate(_tables(curve)):
         yield f"t{number}", f"{_shortened(name)}, without full scans"

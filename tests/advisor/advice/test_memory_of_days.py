@@ -72,7 +72,8 @@ async def test_the_service_gives_the_rules_the_memory_as_it_is_now() -> None:
 async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Path) -> None:
     source = Replay(capture("mysql-9.7/warm-pool"))
     latest = source.history[-1]
-    sizes = tuple(Size(times, times * 64 * MIB, Estimate(1.0, 1.0, 2.0)) for times in (0.5, 1.0))
+    reads = Estimate(1.0, 1.0, 2.0)
+    sizes = tuple(Size(times, times * 64 * MIB, reads, reads) for times in (0.5, 1.0))
     curve = Curve(latest.at, 9.0, 64 * MIB, 16_384.0, 1.0, sizes)
     kept = MemoryFile(tmp_path, "db:3306")
     service = Service(source, Rulebook(RULES_FOLDER), curve=lambda *_: replace(curve), remember=kept.remember)
