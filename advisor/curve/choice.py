@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.curve.curve import Size
@@ -28,6 +28,8 @@ _MOST = 4
 """That are kept: windows of several lengths are judged."""
 _LEAST = 0.05
 """Share of today's size: no smaller one is tried."""
+_STEP = 0.02
+"""Between sizes that leave room for other pages, as a multiple of today's."""
 _MOVED = 0.1
 """Share that reads, accesses, pages made young and the list may move by: what explained them stands."""
 
@@ -37,7 +39,7 @@ class SizeChoices:
 
     def __init__(self) -> None:
         """Nothing is kept yet."""
-        self._kept: list[Explained] = []
+        self._kept: list[_Kept] = []
 
     def choose(
         self, window: Window, known: Facts, at_most: float | None, check_time: Callable[[], None] = lambda: None
@@ -53,7 +55,8 @@ class SizeChoices:
         Raises:
             Unanswerable: A section is not known, or nothing explains what was measured.
         """
-        explained = self._explained(window, known, check_time)
+        kept = self._keep(window, known, check_time)
+        explained = kept.explained
         now = known.pool.pages_read_per_second or 0.0
         pages = explained.evidence.size
         # What may come instead: tables grow, and undo logs and dirty pages take their part of the pool.
@@ -63,8 +66,8 @@ class SizeChoices:
         def tried(sizes: list[float]) -> dict[float, _Reads]:
             check_time()
             times = {size: size / explained.bytes for size in sizes}
-            strained = {size: max(each * strain[0] - strain[1], _LEAST) for size, each in times.items()}
-            found = {each.times: each for each in explained.sizes([*times.values(), *strained.values()])}
+            strained = {size: max(_down(each * strain[0] - strain[1]), _LEAST) for size, each in times.items()}
+            found = kept.sizes([*times.values(), *strained.values()])
             return {size: _Reads.of(found[times[size]], found[strained[size]]) for size in sizes}
 
         most = min(at_most or math.inf, known.pool.most_bytes or math.inf, _LARGER[-1] * explained.bytes)
@@ -78,14 +81,30 @@ class SizeChoices:
             value = _enough(reads, explained)
         return _choice(explained, reads.get(value), value, now)
 
-    def _explained(self, window: Window, known: Facts, check_time: Callable[[], None]) -> Explained:
+    def _keep(self, window: Window, known: Facts, check_time: Callable[[], None]) -> _Kept:
         found = evidence(window.snapshots, window, known)
         today = number(window.latest.setting("innodb_buffer_pool_size"))
-        kept = next((each for each in self._kept if each.bytes == today and _stands(each.evidence, found)), None)
+        same = (each for each in self._kept if each.explained.bytes == today)
+        kept = next((each for each in same if _stands(each.explained.evidence, found)), None)
         if kept is None:
-            kept = explain(found, today, check_time)
+            kept = _Kept(explain(found, today, check_time))
         self._kept = [kept, *(each for each in self._kept if each is not kept)][:_MOST]
         return kept
+
+
+class _Kept:
+    """What explained the evidence of a window, and the sizes that were answered for."""
+
+    def __init__(self, explained: Explained) -> None:
+        self.explained = explained
+        self._sizes: dict[float, Size] = {}
+
+    def sizes(self, times: Iterable[float]) -> Mapping[float, Size]:
+        """The reads by multiples of today's size."""
+        new = [each for each in dict.fromkeys(times) if each not in self._sizes]
+        if new:
+            self._sizes |= {each.times: each for each in self.explained.sizes(new)}
+        return self._sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +120,11 @@ class _Reads:
         """Of a size, and of one that leaves room for what may come instead."""
         reads = size.with_first
         return cls(reads.expected, reads.low, max(reads.high, strained.with_first.high))
+
+
+def _down(times: float) -> float:
+    """To a whole step, so that a size that was answered for serves later windows too."""
+    return math.floor(times / _STEP) * _STEP
 
 
 def _sizes(window: Window, today: float, most: float) -> Iterator[float]:

@@ -311,14 +311,18 @@ def _filled(found: Evidence) -> Iterator[Filled]:
         yield Filled(pages * found.page_bytes, read * accesses)
 
 
+def _tables(count: int) -> str:
+    return "one table" if count == 1 else f"{count} tables"
+
+
 def _notes(found: Evidence, explained: Sequence[Explanation]) -> Iterator[str]:
     yield (
-        f"{found.seconds:,.0f} s were watched: {found.reads:,.1f} pages read and {found.measured.made_young:,.1f} made"
-        f" young a second, in {len(found.measured.tables)} tables that are looked up"
+        f"{found.seconds:,.0f} s of lookups in {_tables(len(found.measured.tables))} were watched:"
+        f" {found.reads:,.1f} pages read and {found.measured.made_young:,.1f} made young a second"
     )
     if found.measured.filling:
         yield f"the pool was seen while it filled: {len(found.measured.filling)} points of the curve were measured"
     if min(abs(each.unlike) for each in explained) > UNLIKE:
         yield "no distribution of independent accesses makes as many pages young as were measured: the bounds are wide"
     if found.unexplained > _LEAST * found.reads:
-        yield f"{found.unexplained:,.1f} of the pages read a second are of no table: they stay in every size"
+        yield f"{found.unexplained:,.1f} of the pages read a second are of no table: a larger pool may read these too"
