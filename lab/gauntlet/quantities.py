@@ -38,6 +38,7 @@ def merges(counters: Counters) -> float:
 
 NOT_RATES = {
     "blind rules",
+    "memory for the buffer pool",
     "pages that a slow shutdown reads to empty the change buffer",
     "pages of the change buffer after a slow shutdown",
     "pages that one COUNT(*) goes through",
