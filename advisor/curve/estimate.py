@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from advisor.curve.curve import TIMES, Curve, Estimate, Filled, Size
-from advisor.curve.evidence import Evidence, evidence
+from advisor.curve.evidence import Evidence, evidence, since_full
 from advisor.curve.explain import POINTS, UNLIKE, Explanation, Foretold, explanations
 from advisor.facts import facts
 from advisor.models.steady import List
@@ -82,7 +82,7 @@ def curve(
     Raises:
         Unanswerable: A section is not known, or nothing explains what was measured.
     """
-    window = Window.of(history, longest)
+    window = since_full(Window.of(history, longest))
     today = number(window.latest.setting("innodb_buffer_pool_size"))
     found = explain(evidence(history, window, facts(window)), today, check_time)
     sizes = found.sizes(times)
@@ -209,6 +209,8 @@ def _foretold(each: Explanation, found: Evidence, held: List) -> list[Foretold]:
     """What is read with a list, relative to what is measured today, without first reads; the likelier first."""
     today = found.measured.held
     grown = held.young + held.old - today.young - today.old
+    if not found.measured.full and grown >= 0:  # nothing was evicted, and nothing will be
+        return [Foretold(dict.fromkeys(found.measured.tables, 0.0), 0.0)]
     now = each.now
     stays = 0.0 if each.first else each.once
     return [

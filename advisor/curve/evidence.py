@@ -38,6 +38,8 @@ _ENOUGH = 400
 """Pages read from one point of the filling to the next: chance moves it by a twentieth."""
 _KEPT = 1.2
 """Times innodb_lru_scan_depth in each instance, for collections between two rounds of the page cleaner."""
+_LONG_ENOUGH = 0.25
+"""Share of a window: less of it is too little to leave out the rest."""
 _FREE = 0.02
 """Share of the pool: with fewer free pages it is full."""
 
@@ -90,15 +92,16 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     scanned = tuple(_scanned(window, scans))
     pools = [snapshot[POOLS] for snapshot in window.snapshots]
     lists = [(sum(p.database_pages for p in each), sum(p.old_pages for p in each)) for each in pools if each]
+    size = float(sum(each.size_pages for each in window.latest[POOLS] or ()))
+    full = _is_full(window.latest)
+    if not full:  # it grows: what it holds at the end counts
+        lists = lists[-1:]
     pages = sum(data for data, _ in lists) / len(lists)
     old = sum(old for _, old in lists) / len(lists)
     gets_of_visit = _gets_of_visit(window, scanned, reads, old)
     visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values())
     tables = _tables(window, scans, _accesses(window, visited, gets_of_visit) / window.seconds)
-    latest = window.latest[POOLS] or ()
-    size = float(sum(each.size_pages for each in latest))
     milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
-    full = sum(each.free_pages for each in latest) <= max(_FREE * size, _kept_free(window.latest))
     if not full:  # nothing was evicted: what was read of a table is what is asked for
         so_far = {
             f"{table.schema}.{table.table}": file.reads for table, file in (window.latest[TABLE_FILES] or {}).items()
@@ -121,6 +124,21 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         unexplained=max(0.0, reads - explained),
         read_again=known.pool.read_again,
     )
+
+
+def since_full(window: Window) -> Window:
+    """The part of a window since its pool is full, where that is enough of it: filling is no steady state."""
+    filling = [number for number, snapshot in enumerate(window.snapshots) if not _is_full(snapshot)]
+    if not filling or not _is_full(window.latest):
+        return window
+    rest = Window(window.snapshots[filling[-1] + 1 :])
+    return rest if rest.seconds >= _LONG_ENOUGH * window.seconds else window
+
+
+def _is_full(snapshot: Snapshot) -> bool:
+    pools = snapshot[POOLS] or ()
+    size = float(sum(each.size_pages for each in pools))
+    return sum(each.free_pages for each in pools) <= max(_FREE * size, _kept_free(snapshot))
 
 
 def _kept_free(snapshot: Snapshot) -> float:

@@ -187,6 +187,16 @@ def test_before_anything_was_evicted_only_the_filling_tells() -> None:
     assert sizes(seen, (0.1,))[0.1].reads.high < 1.5 * real
 
 
+def test_a_larger_pool_reads_nothing_again_where_pages_are_free() -> None:
+    evidence = evidence_of(LOADS["zipf 0.9"], 0.5 * PAGES)
+    tables = {"shop.items": Table(PAGES, PER_SECOND, 60.0)}  # the statistics may count more pages than are asked for
+    measured = replace(evidence.measured, tables=tables, made_young=0.0, full=False)
+    found = sizes(replace(evidence, size=PAGES, measured=measured, reads=60.0))
+    assert {found[times].reads.expected for times in (1.0, 2.0, 4.0)} == {0.0}
+    assert found[2.0].with_first.expected == pytest.approx(60.0)
+    assert found[0.5].reads.high > 1_000.0
+
+
 def test_where_no_page_becomes_young_both_uses_of_the_young_sublist_are_possible() -> None:
     evidence = evidence_of(LOADS["zipf 0.6"], 0.1 * PAGES)
     stalled = replace(evidence.measured, held=replace(evidence.measured.held, old_seconds=10.0), made_young=0.0)
