@@ -1,0 +1,109 @@
+"""The entries of the ledger: findings, outcomes and what outcomes compare. All are written to the journal as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from advisor.contract.recommendation import Frozen, Number
+
+
+class Result(StrEnum):
+    """What became of a change."""
+
+    OPEN = "open"
+    """The pool has not settled yet."""
+    KEPT = "kept"
+    """The promise was kept: what was measured is within its error."""
+    MISSED = "missed"
+    """The promise was not kept."""
+    UNPROMISED = "unpromised"
+    """Nobody promised anything: the change was not advised, or its effect is not measured in production."""
+    NOT_COMPARABLE = "not comparable"
+    """The work changed, or the server or another setting changed before it could be measured."""
+
+
+class Promise(Frozen):
+    """What a finding, or an alternative of it, predicts of a change."""
+
+    setting: str
+    to: Number | str
+    quantity: str
+    unit: str = ""
+    now: Number
+    predicted: Number
+    error: Number | None = Field(None, description="What it may be off, relative to now.")
+
+
+class Found(Frozen):
+    """A finding that stood."""
+
+    fingerprint: str
+    rule: str
+    subject: Mapping[str, str]
+    severity: str
+    summary: str
+    first_seen: float = Field(description="Unix seconds.")
+    last_seen: float = Field(description="Unix seconds.")
+    settings: Mapping[str, Number | str] = Field(description="The values of the settings that it would change.")
+    promises: tuple[Promise, ...] = Field(description="Of its own changes first, then of its alternatives.")
+    rule_version: str = Field(description="A digest of the rule's file.")
+    model_version: str = Field(description="The version of innodb-advisor.")
+
+
+class Changed(Frozen):
+    """A setting that took another value."""
+
+    setting: str
+    before: Number | str | None
+    after: Number | str | None
+    undo: tuple[str, ...] = Field((), description="Statements that take it back; empty where only a restart does.")
+    undo_config: str = Field("", description="The line for the option file that takes it back.")
+
+
+class Compared(Frozen):
+    """A quantity before and after a change, by the same work."""
+
+    quantity: str
+    unit: str = ""
+    subject: Mapping[str, str] = Field({}, description="Empty for the whole server.")
+    before: Number
+    after: Number
+    noise: Number = Field(description="Two standard errors of the difference, in the unit.")
+    worse: bool = Field(False, description="Whether it rose beyond noise, and by enough to matter.")
+
+
+class Outcome(Frozen):
+    """What became of a change."""
+
+    id: str
+    at: float = Field(description="When the change was first seen, Unix seconds.")
+    changes: tuple[Changed, ...]
+    rule: str | None = Field(None, description="Whose finding asked for the setting; null where none did.")
+    fingerprint: str | None = None
+    subject: Mapping[str, str] = {}
+    followed: bool = Field(False, description="Whether the value is the advised one, or that of an alternative.")
+    promise: Promise | None = None
+    result: Result = Result.OPEN
+    why: str = Field("", description="In words: what is waited for, why it is not comparable, or what was found.")
+    closed_at: float | None = None
+    measured: Compared | None = Field(None, description="The promised quantity.")
+    error: Number | None = Field(None, description="Measured less predicted, relative to now.")
+    others: tuple[Compared, ...] = Field((), description="What else was compared.")
+    rule_version: str = ""
+    model_version: str = ""
+
+    @property
+    def harm(self) -> tuple[Compared, ...]:
+        """What got worse, by what the change was not made for."""
+        return tuple(each for each in self.others if each.worse)
+
+
+def outcome_id(at: float, changes: tuple[Changed, ...]) -> str:
+    """Sixteen hexadecimal digits: of the time and the settings."""
+    text = json.dumps([round(at, 3), sorted((each.setting, str(each.after)) for each in changes)], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
