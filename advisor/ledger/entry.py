@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number
+from advisor.ledger.reading import Reading
 
 
 class Result(StrEnum):
@@ -42,6 +44,7 @@ class Promise(Frozen):
 class Found(Frozen):
     """A finding that stood."""
 
+    kind: Literal["found"] = "found"
     fingerprint: str
     rule: str
     subject: Mapping[str, str]
@@ -78,8 +81,9 @@ class Compared(Frozen):
 
 
 class Outcome(Frozen):
-    """What became of a change."""
+    """What became of a change, for one finding that asked for the setting, or for none."""
 
+    kind: Literal["outcome"] = "outcome"
     id: str
     at: float = Field(description="When the change was first seen, Unix seconds.")
     changes: tuple[Changed, ...]
@@ -103,7 +107,22 @@ class Outcome(Frozen):
         return tuple(each for each in self.others if each.worse)
 
 
-def outcome_id(at: float, changes: tuple[Changed, ...]) -> str:
-    """Sixteen hexadecimal digits: of the time and the settings."""
-    text = json.dumps([round(at, 3), sorted((each.setting, str(each.after)) for each in changes)], ensure_ascii=False)
+class Baseline(Frozen):
+    """What was measured under some settings, to compare with once they changed."""
+
+    kind: Literal["baseline"] = "baseline"
+    of: str = Field("", description="The outcome that it is kept for; empty for the settings of now.")
+    settings: Mapping[str, str]
+    reading: Reading
+
+
+Entry = Annotated[Found | Outcome | Baseline, Field(discriminator="kind")]
+"""A line of the journal."""
+
+
+def outcome_id(at: float, changes: tuple[Changed, ...], fingerprint: str | None = None) -> str:
+    """Sixteen hexadecimal digits: of the time, the settings and the finding that asked for them."""
+    text = json.dumps(
+        [round(at, 3), sorted((each.setting, str(each.after)) for each in changes), fingerprint], ensure_ascii=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
