@@ -8,7 +8,17 @@ from typing import Any
 
 from advisor.advice.values import FactValues
 from advisor.contract import changes
-from advisor.contract.recommendation import Action, Change, Effect, Evidence, Number, Recommendation, fingerprint, tidy
+from advisor.contract.recommendation import (
+    Action,
+    Change,
+    Effect,
+    Evidence,
+    Number,
+    Recommendation,
+    TrackRecord,
+    fingerprint,
+    tidy,
+)
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
@@ -21,8 +31,17 @@ from advisor.whatif.model import LruModel
 from exporter.server import Server
 
 
-def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -> Recommendation | None:
+def recommendation(
+    rule: Rule, model: LruModel, values: FactValues, item: Any, track_record: TrackRecord | None = None
+) -> Recommendation | None:
     """The recommendation; None where no change and no action of the rule can be made on this server.
+
+    Args:
+        rule: The rule.
+        model: The model of the window.
+        values: What the rule's expressions see.
+        item: The item of ``for_each``; None without.
+        track_record: What became of the rule's earlier advice on this server.
 
     Raises:
         Missing: A value in it is not known.
@@ -39,10 +58,11 @@ def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -
     chosen = None if value is None else file.choose
     tried = () if chosen is None or item is None else alternatives(model, chosen.setting, item)
     effect = _effect(rule.effect, values)
+    certainty = 1.0 if sure is None else _sure(float(sure), effect)
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
-        confidence=file.confidence if sure is None else round(file.confidence * _sure(float(sure), effect), 3),
+        confidence=round(file.confidence * certainty * (track_record.factor if track_record else 1.0), 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=fill(file.summary, values).strip(),
         subject=subject,
@@ -54,6 +74,7 @@ def recommendation(rule: Rule, model: LruModel, values: FactValues, item: Any) -
         others=others(model, chosen.setting, float(value)) if chosen and item and found and value else None,
         alternatives=tried,
         watched_seconds=round(window.seconds, 3),
+        track_record=track_record,
         references=file.references,
     )
 

@@ -85,6 +85,9 @@ const evidence = (items) =>
     element("td", { class: "quiet" }, item.source),
   ]));
 
+const soFar = (found) =>
+  `so far: ${found.note}${found.factor === 1 ? "" : `; the confidence is multiplied by ${found.factor}`}`;
+
 const recommendation = (found) =>
   element("article", { class: found.severity },
     element("h2", {}, found.summary),
@@ -96,6 +99,7 @@ const recommendation = (found) =>
     ...alternatives(found),
     ...(found.since === null ? [] : [element("p", {},
       `since ${moment(found.since)}${found.trend ? `, ${trends[found.trend]}` : ""}; last seen ${moment(found.judged_at)}`)]),
+    ...(found.track_record === null ? [] : [element("p", {}, soFar(found.track_record))]),
     evidence(found.evidence),
     quiet(element("a", { href: `/rules/${encodeURIComponent(found.rule)}` }, found.rule),
       ` · ${found.severity} · confidence ${found.confidence} · watched ${minutes(found.watched_seconds)} · `,

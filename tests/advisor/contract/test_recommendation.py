@@ -29,6 +29,7 @@ SHAPE = {
     "since": float,
     "trend": type(None),
     "judged_at": float,
+    "track_record": type(None),
     "references": list,
 }
 CHANGE = {"setting", "from", "to", "dynamic", "apply", "rollback", "persist", "config", "via", "note"}
