@@ -26,6 +26,14 @@ def put(part: Path, path: Path) -> None:
     _sync(path.parent)
 
 
+def append(path: Path, content: bytes) -> None:
+    """Append to a file that exists, so that a crash of the machine afterwards loses nothing of it. Raises OSError."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _sync(path: Path) -> None:
     """Make a file's content, or a folder's names, survive a crash of the machine."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -1,0 +1,102 @@
+"""Journals that are killed: ``python killed.py FOLDER KILLS`` prints what was told and what was lost, as JSON.
+
+Each child opens the journal, closes the outcomes that it finds open, and goes on to open and close new ones. It tells
+each once it was kept. The parent kills it at a random moment and looks for everything that was told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from advisor.ledger import journal as journals
+from advisor.ledger.entry import Entry, Outcome, Result
+from advisor.ledger.journal import Journal
+from advisor.ledger.ledger import MOST_OUTCOMES
+from tests.advisor.ledger.entries import baseline, closed, opened
+
+ADDRESS = "db:3306"
+LEAST_BYTES = 50_000
+"""The file is written anew after some fifty entries."""
+LONGEST = 0.02
+"""Seconds after its first word until a child is killed."""
+
+
+def write(folder: Path, told: int) -> None:
+    """Keep and tell outcomes without end."""
+    made = Journal(folder, ADDRESS, least_bytes=LEAST_BYTES)
+    ledger = made.ledger
+
+    def tell(kind: str, outcome: Outcome, *more: Entry) -> None:
+        nonlocal ledger
+        for each in (outcome, *more):
+            ledger = ledger.with_entry(each)
+        made.keep((outcome, *more), ledger)
+        if made.problem is not None:
+            raise OSError(made.problem)
+        os.write(told, f"{kind} {outcome.id} {outcome.result}\n".encode())
+
+    for each in list(ledger.outcomes.values()):
+        if each.result is Result.OPEN:
+            assert each.id in ledger.before, "an open outcome without what was measured before it"
+            tell("went-on", closed(each.id))
+    for number in range(1 + max((int(name, 16) for name in ledger.outcomes), default=0), 1 << 30):
+        name = f"{number:016x}"
+        tell("told", opened(name), baseline(name))
+        tell("told", closed(name))
+
+
+def main(folder: Path, kills: int) -> None:
+    """Kill so many children."""
+    chance = random.Random(7)  # noqa: S311 - no secret
+    path = journals.path_of(folder, ADDRESS)
+    results: dict[str, str] = {}
+    lost: list[str] = []
+    counts = {"told": 0, "went_on": 0}
+    files: set[int] = set()
+    for _ in range(kills):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            try:
+                write(folder, writing)
+            finally:
+                os._exit(1)
+        os.close(writing)
+        heard = os.read(reading, 65_536)
+        time.sleep(chance.uniform(0, LONGEST))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), "a child ended by itself"
+        while more := os.read(reading, 65_536):
+            heard += more
+        os.close(reading)
+        for line in heard.decode().splitlines(keepends=True):
+            if line.endswith("\n"):
+                kind, name, result = line.split()
+                results[name] = result
+                counts["told"] += 1
+                counts["went_on"] += kind == "went-on"
+        content = journals.read(path)
+        assert content.damage is None, content.damage
+        outcomes = content.ledger.outcomes
+        oldest = max(int(name, 16) for name in outcomes) - MOST_OUTCOMES + 1  # closed ones before it may be forgotten
+        kept = {name: result for name, result in results.items() if int(name, 16) >= oldest}
+        lost += [name for name, result in kept.items() if not _holds(outcomes.get(name), result)]
+        files.add(path.stat().st_ino)
+    print(json.dumps({"kills": kills, "lost": lost, "files": len(files), **counts}))
+
+
+def _holds(outcome: Outcome | None, told: str) -> bool:
+    """Whether the journal has an outcome as it was told, or as it became later."""
+    return outcome is not None and told in (outcome.result, Result.OPEN)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
