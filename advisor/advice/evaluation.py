@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from advisor.advice.conflicts import resolve
 from advisor.advice.interpreter import evaluate
+from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation
-from advisor.curve.memory import Remembered
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.suppression import Suppression

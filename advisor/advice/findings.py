@@ -22,6 +22,7 @@ from advisor.contract.recommendation import (
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
+from advisor.facts.harm import HarmFacts
 from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
@@ -50,7 +51,7 @@ def recommendation(
     """
     file, window = rule.file, model.window
     subject: dict[str, str] = {} if item is None else item.subject
-    found = tuple(_changes(rule, window, values))
+    found = (*_changes(rule, window, values), *(_taken_back(window, item) if file.take_back else ()))
     actions = tuple(_actions(rule, window.latest.server, values))
     if not (found or actions):
         return None
@@ -89,7 +90,7 @@ def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:
         value = expression(values)
         shown = value if isinstance(value, str) else _number(value)
         source = fill(item.source, values)
-        yield Evidence(name=item.name, value=shown, unit=item.unit, source=source)
+        yield Evidence(name=item.name, value=shown, unit=fill(item.unit, values), source=source)
 
 
 def _changes(rule: Rule, window: Window, values: FactValues) -> Iterator[Change]:
@@ -109,6 +110,15 @@ def _change(each: CheckedChange, window: Window, values: FactValues) -> Change |
     if to == before or changes.refuses(window.latest.server, each.setting, to) is not None:
         return None
     return changes.change_at(window.latest, each.setting, before, to)
+
+
+def _taken_back(window: Window, harm: HarmFacts) -> Iterator[Change]:
+    """The way back of each setting that the server lets go back."""
+    latest = window.latest
+    for name, to in harm.take_back.items():
+        now = SETTINGS[name].read(latest.setting(name))
+        if to != now and changes.refuses(latest.server, name, to) is None:
+            yield changes.change_at(latest, name, now, to)
 
 
 def _actions(rule: Rule, server: Server, values: FactValues) -> Iterator[Action]:
@@ -135,10 +145,10 @@ def _effect(quantity: Quantity | None, values: FactValues) -> Effect | None:
         return None
     item = quantity.item
     return Effect(
-        quantity=item.quantity,
+        quantity=fill(item.quantity, values),
         now=None if quantity.now is None else _number(quantity.now(values)),
         predicted=_number(quantity.predicted(values)),
-        unit=item.unit,
+        unit=fill(item.unit, values),
         model=item.model,
         error=None if quantity.error is None else _number(quantity.error(values)),
         read_bytes_saved_per_second=None if quantity.saved is None else _number(quantity.saved(values)),

@@ -9,15 +9,17 @@ from typing import Any, Literal
 
 from advisor import facts
 from advisor.advice.findings import recommendation
+from advisor.advice.remembered import Remembered
 from advisor.advice.slices import slices
 from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
 from advisor.curve.choice import SizeChoices
-from advisor.curve.memory import Remembered, spare
+from advisor.curve.memory import spare
 from advisor.facts import choice
 from advisor.facts.choice import Choice
+from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
@@ -90,7 +92,13 @@ class Evaluator:
         self._window, self._findings, self._every_reason = window, findings, every_reason
         self._until = time.thread_time() + seconds
         self._needed_by = _needed_by(known, window)
-        self._facts = facts.facts(window, self._needed_by, spare(remembered or Remembered(), window))
+        known_before = remembered or Remembered()
+        self._facts = facts.facts(
+            window,
+            self._needed_by,
+            spare(known_before.memory, window, known_before.may_read),
+            harms(known_before.outcomes, window.latest),
+        )
         self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
         self._model.pause = pause
         self._sizes = sizes or SizeChoices()
@@ -156,7 +164,8 @@ class Evaluator:
         """The slices of the window, and their facts."""
         if self._slices is None:
             self._slices = [
-                (part, facts.facts(part, self._needed_by, self._facts.spare)) for part in slices(self._window)
+                (part, facts.facts(part, self._needed_by, self._facts.spare, self._facts.lists["harms"]))
+                for part in slices(self._window)
             ]
         return self._slices
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from advisor.advice.interpreter import Evaluator
+from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Blind, Recommendation, Trend, fingerprint
 from advisor.curve.choice import SizeChoices
-from advisor.curve.memory import Remembered
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
@@ -19,7 +19,7 @@ from advisor.whatif.calibrations import Calibrations
 
 CLEAR_SECONDS = RECENT_SECONDS
 """A finding clears once its rule has not made it for so long: a single sample proves nothing."""
-_STATES = frozenset({"blind_spots"})
+_STATES = frozenset({"blind_spots", "harms"})
 """Lists whose items are states, read anew at each collection: a finding about one clears at once."""
 _CHANGED = 1.2
 """Factor between the quantity over the newest minutes and over the whole window: less is steady."""

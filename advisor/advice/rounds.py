@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from advisor import memory
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Judgement, Options, judge
+from advisor.advice.remembered import Remembered
 from advisor.advice.turns import Turn, Turns
 from advisor.curve.choice import SizeChoices
-from advisor.curve.memory import Remembered
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule

@@ -12,6 +12,7 @@ from dataclasses import replace
 from advisor.advice.assessment import Assessment
 from advisor.advice.curves import Curves, Estimate
 from advisor.advice.judgement import judge
+from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
 from advisor.advice.turns import Turns
 from advisor.contract.recommendation import Advice
@@ -19,7 +20,6 @@ from advisor.contract.settings import SettingValue
 from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
-from advisor.curve.memory import Remembered
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook

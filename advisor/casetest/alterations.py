@@ -9,8 +9,9 @@ from typing import Annotated, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from advisor.advice.remembered import Remembered
 from advisor.contract.settings import SETTINGS
-from advisor.curve.memory import Hour, Memory, Reads, Remembered, settings_digest, started
+from advisor.curve.memory import Hour, Memory, Reads, settings_digest, started
 from advisor.files.sizes import size
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window

@@ -140,19 +140,6 @@ class Memory:
         return Memory((*kept, hour)[-MOST_HOURS:])
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What is handed to an evaluation.
-
-    Attributes:
-        memory: None where none is kept.
-        may_read: Pages a second that may be read more.
-    """
-
-    memory: Memory | None = None
-    may_read: float = MAY_READ
-
-
 def hour(window: Window, curve: Curve | None) -> Hour | None:
     """What is to be remembered of an hour; None where no smaller pool can be answered for.
 
@@ -187,7 +174,7 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
     return Hour(latest.at, window.seconds, booted, float(size), settings_digest(latest), settled, reads, sizes)
 
 
-def spare(remembered: Remembered, window: Window) -> SpareFacts:
+def spare(memory: Memory | None, window: Window, may_read: float = MAY_READ) -> SpareFacts:
     """The memory of the pool that could go.
 
     The answer is the smallest size for which, at the high end of the interval, no hour reads more than ``may_read``
@@ -195,10 +182,10 @@ def spare(remembered: Remembered, window: Window) -> SpareFacts:
     settings. Only hours with today's settings, in which the pool did not fill, count as watched.
 
     Args:
-        remembered: The memory of the server.
+        memory: The memory of the server; None where none is kept.
         window: Its newest snapshot tells today's settings.
+        may_read: Pages a second that may be read more.
     """
-    memory, may_read = remembered.memory, remembered.may_read
     if memory is None:
         return SpareFacts(may_read=may_read)
     latest = window.latest

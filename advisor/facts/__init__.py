@@ -16,6 +16,7 @@ from advisor.facts.blind_spots import BlindSpotFacts, blind_spots
 from advisor.facts.change_buffer import ChangeBufferFacts, change_buffer
 from advisor.facts.counts import CountFacts, counts
 from advisor.facts.ddl import DdlFacts, ddl
+from advisor.facts.harm import HarmFacts
 from advisor.facts.io import IoFacts, io
 from advisor.facts.machine import MachineFacts, machine
 from advisor.facts.parallel import ParallelFacts, parallel
@@ -69,6 +70,7 @@ LISTS: dict[str, tuple[str, type]] = {
     "parallel_reads": ("read", ParallelReadFacts),
     "statistics": ("statistic", StatisticsFacts),
     "blind_spots": ("blind_spot", BlindSpotFacts),
+    "harms": ("harm", HarmFacts),
 }
 """What ``for_each`` may name: the name of one item in expressions, and its class."""
 
@@ -79,7 +81,10 @@ def setting_vocabulary() -> dict[str, type]:
 
 
 def facts(
-    window: Window, needed_by: Mapping[str, Sequence[str]] | None = None, spare: SpareFacts | None = None
+    window: Window,
+    needed_by: Mapping[str, Sequence[str]] | None = None,
+    spare: SpareFacts | None = None,
+    harms: Sequence[HarmFacts] = (),
 ) -> Facts:
     """The facts of a window.
 
@@ -87,6 +92,7 @@ def facts(
         window: What has been watched.
         needed_by: By section of a snapshot, the rules that need it.
         spare: From the memory of days, where one is kept.
+        harms: From the ledger, where one is kept.
     """
     latest, scanned, here = window.latest, scans(window), machine(window)
     return Facts(
@@ -106,5 +112,6 @@ def facts(
             "parallel_reads": parallel_reads(window, scanned, here),
             "statistics": statistics(window),
             "blind_spots": blind_spots(window, needed_by or {}),
+            "harms": harms,
         },
     )

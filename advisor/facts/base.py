@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, get_args, get_type_hints
 
 from advisor.observe.window import Window, total
@@ -15,6 +15,8 @@ from exporter.collectors.status import STATUS
 from exporter.snapshot import Snapshot
 
 _KINDS: tuple[type, ...] = (float, str, bool)
+NO_FACT = MappingProxyType({"fact": False})
+"""Metadata of a field that is none: expressions cannot name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,10 @@ def fact_fields(shape: type) -> tuple[Fact, ...]:
     """The facts of a class, in the order of its fields.
 
     Raises:
-        TypeError: A field is not ``Annotated`` with a Meaning, or is neither a float, a str nor a bool.
+        TypeError: A field without NO_FACT is not ``Annotated`` with a Meaning, or is neither a float, a str nor a bool.
     """
     hints = get_type_hints(shape, include_extras=True)
-    return tuple(_fact(shape, field.name, hints[field.name]) for field in fields(shape))
+    return tuple(_fact(shape, field.name, hints[field.name]) for field in fields(shape) if field.metadata != NO_FACT)
 
 
 def _fact(shape: type, name: str, hint: Any) -> Fact:
@@ -70,7 +72,7 @@ def vocabulary(group: str, shape: type) -> dict[str, type]:
 
 def values_by_name(group: str, facts: Any) -> dict[str, float | str | bool | None]:
     """The values under their names in expressions."""
-    return {f"{group}.{f.name}": getattr(facts, f.name) for f in fields(facts)}
+    return {f"{group}.{fact.name}": getattr(facts, fact.name) for fact in fact_fields(facts.__class__)}
 
 
 def ratio(dividend: float | None, divisor: float | None) -> float | None:

@@ -174,8 +174,10 @@ class _Checker:
         for number, section in enumerate(file.needs):
             if section not in sections:
                 self._refuse(("needs", number), f"no section {section}; there are {', '.join(sorted(sections))}")
-        if not (file.change or file.action):
+        if not (file.change or file.action or file.take_back):
             self._refuse(("id",), "a rule needs something to do: add change or action")
+        if file.take_back and file.for_each != "harms":
+            self._refuse(("take_back",), "only a change that did harm is taken back (for_each: harms)")
 
     def _lasting(self) -> Expression | None:
         lasting = self._file.lasting
@@ -195,6 +197,7 @@ class _Checker:
         return self._expression(("blind", "if"), blind.only_if, (bool,))
 
     def _evidence(self, number: int, item: EvidenceItem) -> tuple[EvidenceItem, Expression]:
+        self._check_template(("evidence", number, "unit"), item.unit)
         self._check_template(("evidence", number, "source"), item.source)
         return item, self._expression(("evidence", number, "value"), item.value, (float, str))
 
@@ -233,6 +236,8 @@ class _Checker:
         return CheckedAction(item, only_if=self._optional(("action", number, "if"), item.only_if, bool))
 
     def _quantity(self, key: str, item: EffectItem) -> Quantity:
+        self._check_template((key, "quantity"), item.quantity)
+        self._check_template((key, "unit"), item.unit)
         return Quantity(
             item,
             only_if=self._optional((key, "if"), item.only_if, bool),

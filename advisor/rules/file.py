@@ -75,7 +75,7 @@ class Applies(_Shape):
 
 
 class EvidenceItem(_Shape):
-    """A named value and where it comes from."""
+    """A named value and where it comes from. Its unit and source are templates."""
 
     name: Text
     value: Cel
@@ -101,7 +101,7 @@ class ActionItem(_Shape):
 
 
 class EffectItem(_Shape):
-    """A quantity now and after the change; left out unless ``if`` holds."""
+    """A quantity now and after the change; left out unless ``if`` holds. Its name and unit are templates."""
 
     quantity: Text
     only_if: Cel | None = Field(None, alias="if")
@@ -165,6 +165,7 @@ class RuleFile(_Shape):
     summary: Text
     evidence: tuple[EvidenceItem, ...] = Field(strict=False, min_length=1)
     change: tuple[ChangeItem, ...] = Field((), strict=False)
+    take_back: bool = False
     action: tuple[ActionItem, ...] = Field((), strict=False)
     effect: EffectItem | None = None
     cost: EffectItem | None = None

@@ -139,6 +139,11 @@ def _fixes(rule: Rule) -> Iterator[str]:
         " server at hand, the SQL to take it back, and the line for its option file."
         for each in file.change
     ]
+    if file.take_back:
+        fixes.append(
+            "Set each setting back to the value that it had before the change. The recommendation has the SQL for the"
+            " server at hand, or the line for its option file."
+        )
     for action in file.action:
         text = f"{_line(action.do)}{_only_if(action.only_if)}"
         text += "".join(f"\n\n  ```sql\n  {statement.strip()};\n  ```" for statement in action.apply)

@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from advisor.advice.remembered import Remembered
 from advisor.casetest.alterations import Alteration
 from advisor.curve import estimate
-from advisor.curve.memory import WARM_UP, Hour, Memory, Remembered, hour
+from advisor.curve.memory import WARM_UP, Hour, Memory, hour
 from advisor.observe.window import Window
 from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from advisor.advice import evaluation
+from advisor.advice.remembered import Remembered
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice, Recommendation
-from advisor.curve.memory import Remembered
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown

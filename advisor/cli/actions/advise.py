@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
 from advisor.cli.actions.setup import load_setup
@@ -16,7 +17,7 @@ from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.contract.recommendation import Advice, Severity
 from advisor.curve import memory_file
-from advisor.curve.memory import Memory, Remembered
+from advisor.curve.memory import Memory
 from advisor.render import markdown
 
 

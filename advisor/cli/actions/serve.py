@@ -17,13 +17,13 @@ from prometheus_client.core import Metric
 
 from advisor import memory
 from advisor.advice.metrics import Exposition
+from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.cli.actions.observation import snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
-from advisor.curve.memory import Remembered
 from advisor.curve.memory_file import MemoryFile
 from advisor.files.yaml_file import FileError
 from advisor.http import app as application

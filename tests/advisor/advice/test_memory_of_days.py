@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from advisor.advice import evaluation
+from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice
 from advisor.curve.curve import Curve, Estimate, Size
-from advisor.curve.memory import Remembered
 from advisor.curve.memory_file import MemoryFile
 from advisor.observe.source import Replay
 from advisor.observe.window import Window

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.curve.curve import Curve, Estimate, Size
-from advisor.curve.memory import DAYS, LONGEST, Hour, Memory, Reads, Remembered, hour, settings_digest, spare
+from advisor.curve.memory import DAYS, LONGEST, Hour, Memory, Reads, hour, settings_digest, spare
 from advisor.facts.spare import SpareFacts
 from advisor.observe.window import Window
 from tests.advisor.building import pool, snapshot, variables
@@ -52,11 +52,11 @@ def hours(days: float, end: float = NOON, **more: Any) -> tuple[Hour, ...]:
 
 
 def found(memory: tuple[Hour, ...], may_read: float = 10.0, **now: Any) -> SpareFacts:
-    return spare(Remembered(Memory(memory), may_read), window(**now))
+    return spare(Memory(memory), window(**now), may_read)
 
 
 def test_without_a_memory_nothing_is_known_but_the_cure() -> None:
-    facts = spare(Remembered(), window())
+    facts = spare(None, window())
     assert (facts.kept, facts.days, facts.value) == (False, 0.0, None)
     assert "--state-dir" in facts.cure
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import pytest
 
-from advisor.facts.base import Fact, Meaning, fact_fields, vocabulary
+from advisor.facts.base import NO_FACT, Fact, Meaning, fact_fields, values_by_name, vocabulary
 
 
 @dataclass
@@ -15,6 +15,7 @@ class Declared:
     pages: Annotated[float | None, Meaning("Size.", unit="pages")]
     name: Annotated[str, Meaning("Name.")]
     cached: Annotated[bool | None, Meaning("Whether it is cached.")] = None
+    files: tuple[str, ...] = field(default=(), metadata=NO_FACT)
 
 
 @dataclass
@@ -33,6 +34,7 @@ def test_a_field_is_a_fact() -> None:
         Fact("name", str, Meaning("Name.")),
         Fact("cached", bool, Meaning("Whether it is cached.")),
     )
+    assert values_by_name("d", Declared(2.0, "a", files=("b",))) == {"d.pages": 2.0, "d.name": "a", "d.cached": None}
     assert vocabulary("d", Declared) == {"d.pages": float, "d.name": str, "d.cached": bool}
 
 

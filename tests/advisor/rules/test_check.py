@@ -215,6 +215,18 @@ MISTAKES = {
         "quantty: young",
         "cost.quantty: there is no such key",
     ),
+    "misspelt name in the quantity of an effect": (
+        "  quantity: young pages",
+        '  quantity: "pages of {scan.tabel}"',
+        "{scan.tabel}",
+        "cost.quantity: unknown name in {scan.tabel}",
+    ),
+    "a change to take back without a list of harms": (
+        "severity:",
+        "take_back: true\nseverity:",
+        "take_back",
+        "take_back: only a change that did harm is taken back (for_each: harms)",
+    ),
     "unknown family": ("  mariadb:", "  mongodb:", "mongodb:", "applies.mongodb: there is no such key"),
     "unknown setting": (
         "{setting: innodb_old_blocks_pct",

@@ -1,0 +1,25 @@
+"""What is known beside a window: the memory of days, and what became of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from advisor.curve.memory import Memory
+from advisor.ledger.entry import Outcome
+from advisor.observe.limits import MAY_READ
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is handed to an evaluation.
+
+    Attributes:
+        memory: None where none is kept.
+        may_read: Pages a second that may be read more.
+        outcomes: What became of changes of settings, in any order.
+    """
+
+    memory: Memory | None = None
+    may_read: float = MAY_READ
+    outcomes: Sequence[Outcome] = ()

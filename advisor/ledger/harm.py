@@ -1,0 +1,107 @@
+"""Changes that did harm and are still in force, for the rule change-did-harm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from advisor.contract import changes
+from advisor.contract.recommendation import tidy
+from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.templates import exact_binary
+from advisor.facts.harm import HarmFacts
+from advisor.ledger.entry import Changed, Compared, Outcome, Result
+from exporter.snapshot import Snapshot
+
+_Moment = tuple[float, tuple[str, ...]]
+"""When which settings changed: the outcomes of one change, one for each finding that asked for it, share it."""
+
+
+def harms(outcomes: Iterable[Outcome], latest: Snapshot) -> list[HarmFacts]:
+    """One for each change that did harm and is still in force, the newest first.
+
+    A change is in force while each of its settings has the value that it left it with, and has not had another one
+    since: then the outcome of that change counts, and not this one's.
+
+    Args:
+        outcomes: In any order.
+        latest: Tells today's settings.
+    """
+    of_change: dict[_Moment, list[Outcome]] = {}
+    newest: dict[str, float] = {}
+    for outcome in outcomes:
+        names = tuple(sorted(each.setting for each in outcome.changes))
+        of_change.setdefault((outcome.at, names), []).append(outcome)
+        newest |= {name: max(outcome.at, newest.get(name, outcome.at)) for name in names}
+    found = []
+    for (at, names), same in sorted(of_change.items(), reverse=True):
+        worse = _worse(same)
+        in_force = all(_is_in_force(each, latest) for each in same[0].changes)
+        if worse and in_force and all(newest[name] == at for name in names):
+            found.append(_harm(same, worse, latest))
+    return found
+
+
+def _worse(outcomes: Iterable[Outcome]) -> list[Compared]:
+    """What got worse after a change, each quantity once, the clearest first."""
+    found = {
+        (each.quantity, *sorted(each.subject.items())): each
+        for outcome in outcomes
+        if outcome.result is not Result.NOT_COMPARABLE
+        for each in outcome.harm
+    }
+    return sorted(found.values(), key=_clearness, reverse=True)
+
+
+def _clearness(compared: Compared) -> float:
+    """The rise as a multiple of noise and of what was there before, so that a quantity that was 0 has one too."""
+    return float((compared.after - compared.before) / ((compared.before + compared.noise) or 1.0))
+
+
+def _is_in_force(change: Changed, latest: Snapshot) -> bool:
+    return SETTINGS[change.setting].read(latest.setting(change.setting)) == change.after
+
+
+def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmFacts:
+    # What was followed comes first: it says best who asked for the change.
+    outcome = max(same, key=lambda each: (each.followed, each.rule is not None))
+    back = {each.setting: _setting(each.before) for each in outcome.changes if each.before is not None}
+    return HarmFacts(
+        setting=", ".join(each.setting for each in outcome.changes),
+        changed="; ".join(map(_change, outcome.changes)),
+        changed_at=datetime.fromtimestamp(outcome.at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        seconds=max(0.0, latest.at - outcome.at),
+        advised=outcome.followed,
+        rule=outcome.rule or "",
+        quantity=worse[0].quantity,
+        of=".".join(worse[0].subject.values()) or "the whole server",
+        unit=worse[0].unit,
+        before=float(worse[0].before),
+        after=float(worse[0].after),
+        noise=float(worse[0].noise),
+        count=float(len(worse)),
+        worse="; ".join(map(_in_words, worse)),
+        can_be_taken_back=len(back) == len(outcome.changes)
+        and all(changes.refuses(latest.server, name, to) is None for name, to in back.items()),
+        take_back=back,
+    )
+
+
+def _in_words(compared: Compared) -> str:
+    of = f" of {'.'.join(compared.subject.values())}" if compared.subject else ""
+    return f"{compared.quantity}{of} from {tidy(compared.before):,} to {tidy(compared.after):,}"
+
+
+def _setting(value: float | str) -> SettingValue:
+    return value if isinstance(value, str) else float(value)
+
+
+def _change(change: Changed) -> str:
+    before, after = (_shown(change.setting, each) for each in (change.before, change.after))
+    return f"{change.setting} from {before} to {after}"
+
+
+def _shown(name: str, value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return "unknown" if value is None else value
+    return exact_binary(value) if SETTINGS[name].unit == "bytes" else f"{tidy(value)}"

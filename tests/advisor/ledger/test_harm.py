@@ -1,0 +1,120 @@
+"""A change that did harm stands as a fact while the setting has the value that did it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advisor.ledger.entry import Changed, Compared, Outcome, Result
+from advisor.ledger.harm import harms
+from exporter.snapshot import Snapshot
+from tests.advisor.building import BOOTED, server, snapshot, variables
+
+PCT, TIME, SIZE = "innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"
+
+
+def outcome(at: float, *changes: Changed, **keys: Any) -> Outcome:
+    known: dict[str, Any] = {
+        "id": f"{at}",
+        "at": BOOTED + at,
+        "changes": changes,
+        "result": Result.UNPROMISED,
+        "others": (rise(of="hot", before=0.25, after=812.0, noise=3.0),),
+    }
+    return Outcome(**(known | keys))
+
+
+def rise(of: str, before: float, after: float, noise: float, *, worse: bool = True) -> Compared:
+    return Compared(
+        quantity="pages read per second",
+        unit="pages per second",
+        subject={"schema": "shop", "table": of},
+        before=before,
+        after=after,
+        noise=noise,
+        worse=worse,
+    )
+
+
+def pct(before: float, after: float) -> Changed:
+    return Changed(setting=PCT, before=before, after=after)
+
+
+def today(**settings: str) -> Snapshot:
+    return snapshot(1000, variables=variables(**settings))
+
+
+HARMED = outcome(400, pct(37, 95))
+
+
+def test_a_change_that_did_harm_has_its_numbers_and_the_way_back() -> None:
+    [found] = harms([HARMED], today(innodb_old_blocks_pct="95"))
+    assert found.subject == {"setting": PCT}
+    assert (found.changed, found.changed_at) == (f"{PCT} from 37 to 95", "2023-11-14 22:20 UTC")
+    assert (found.seconds, found.advised, found.rule) == (600.0, False, "")
+    assert (found.quantity, found.of, found.unit) == ("pages read per second", "shop.hot", "pages per second")
+    assert (found.before, found.after, found.noise, found.count) == (0.25, 812.0, 3.0, 1.0)
+    assert found.worse == "pages read per second of shop.hot from 0.25 to 812"
+    assert found.can_be_taken_back
+    assert found.take_back == {PCT: 37.0}
+
+
+def test_it_ends_with_the_value_that_did_it() -> None:
+    assert harms([HARMED], today(innodb_old_blocks_pct="37")) == []
+    assert harms([HARMED], today(innodb_old_blocks_pct="50")) == []
+
+
+def test_of_several_changes_to_the_same_value_only_the_newest_counts() -> None:
+    back = outcome(500, pct(95, 37), others=())
+    again = outcome(600, pct(37, 95), others=(), result=Result.OPEN)
+    assert harms([HARMED, back, again], today(innodb_old_blocks_pct="95")) == []
+    assert harms([again.model_copy(update={"others": HARMED.others}), back, HARMED], today(innodb_old_blocks_pct="95"))
+
+
+def test_what_got_worse_with_other_work_is_no_harm() -> None:
+    assert harms([HARMED.model_copy(update={"result": Result.NOT_COMPARABLE})], today(innodb_old_blocks_pct="95")) == []
+
+
+def test_a_change_without_harm_is_none() -> None:
+    better = outcome(400, pct(37, 95), others=(rise("hot", 812.0, 0.25, 3.0, worse=False),))
+    assert harms([better], today(innodb_old_blocks_pct="95")) == []
+
+
+def test_the_outcomes_that_findings_have_of_one_change_are_one_harm() -> None:
+    clearest = rise("sessions", 5.0, 900.0, 1.0)
+    asked = outcome(400, pct(37, 95), id="a", rule="scan-exceeds-old-sublist", followed=True)
+    other = outcome(400, pct(37, 95), id="b", rule="old-blocks-time-zero", others=(*HARMED.others, clearest))
+    [found] = harms([other, asked], today(innodb_old_blocks_pct="95"))
+    assert (found.advised, found.rule, found.count) == (True, "scan-exceeds-old-sublist", 2.0)
+    assert found.of == "shop.hot"
+
+
+def test_several_settings_that_changed_at_once_are_taken_back_together() -> None:
+    both = outcome(400, pct(37, 95), Changed(setting=TIME, before=1000.0, after=0.0))
+    [found] = harms([both], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="0"))
+    assert (found.setting, found.take_back) == (f"{PCT}, {TIME}", {PCT: 37.0, TIME: 1000.0})
+    assert found.changed == f"{PCT} from 37 to 95; {TIME} from 1000 to 0"
+    assert harms([both], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="1000")) == []
+
+
+def test_bytes_are_shown_exactly_in_binary_units() -> None:
+    smaller = outcome(400, Changed(setting=SIZE, before=8 * 2.0**30, after=100 * 2.0**20))
+    [found] = harms([smaller], today(innodb_buffer_pool_size=f"{100 * 2**20}"))
+    assert found.changed == f"{SIZE} from 8 GiB to 100 MiB"
+
+
+def test_an_earlier_value_that_the_server_refuses_cannot_be_taken_back() -> None:
+    moved = outcome(400, Changed(setting="innodb_change_buffering", before="inserts", after="none"))
+    [found] = harms([moved], today(innodb_change_buffering="none"))
+    assert found.can_be_taken_back
+    unknown = outcome(400, Changed(setting="innodb_change_buffering", before=None, after="none"))
+    [found] = harms([unknown], today(innodb_change_buffering="none"))
+    assert (found.can_be_taken_back, found.take_back) == (False, {})
+    without = snapshot(1000, of=server("11.8.2-MariaDB"), variables=variables(innodb_change_buffering="none"))
+    [found] = harms([moved], without)
+    assert not found.can_be_taken_back
+
+
+def test_the_newest_change_comes_first() -> None:
+    earlier = outcome(300, Changed(setting=TIME, before=1000.0, after=0.0))
+    found = harms([earlier, HARMED], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="0"))
+    assert [each.setting for each in found] == [PCT, TIME]
