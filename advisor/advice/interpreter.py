@@ -19,6 +19,7 @@ from advisor.curve.choice import SizeChoices
 from advisor.curve.memory import spare
 from advisor.facts import choice
 from advisor.facts.choice import Choice
+from advisor.ledger.calibration import track_records
 from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
@@ -99,6 +100,7 @@ class Evaluator:
             spare(known_before.memory, window, known_before.may_read),
             harms(known_before.outcomes, window.latest),
         )
+        self._track_records = track_records(known_before.outcomes)
         self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
         self._model.pause = pause
         self._sizes = sizes or SizeChoices()
@@ -181,7 +183,7 @@ class Evaluator:
                     lacks, cure = rule.file.blind.lacks, rule.file.blind.cure
                     cured = None if cure is None else fill(cure, values)
                     return Blind(rule=rule.id, lacks=lacks, reason=f"{reason}{_of(item)}", cure=cured), ()
-                found = recommendation(rule, self._model, values, item)
+                found = recommendation(rule, self._model, values, item, self._track_records.get(rule.id))
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)
                 return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}"), ()

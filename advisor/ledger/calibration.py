@@ -30,7 +30,7 @@ class Prediction(Frozen):
     where: str = Field("", description="The server, the recording or the workload.")
     quantity: str
     unit: str = ""
-    before: Number = Field(description="Measured before the change.")
+    now: Number = Field(description="As the finding said, before the change.")
     predicted: Number
     measured: Number = Field(description="After the change.")
     stated: Number | None = Field(None, description="The error that the finding stated, relative to now.")
@@ -39,7 +39,7 @@ class Prediction(Frozen):
 
 
 class RuleCalibration(Frozen):
-    """The predictions of a rule; errors are relative to the quantity before the change."""
+    """The predictions of a rule; errors are relative to now."""
 
     rule: str
     predictions: int
@@ -98,7 +98,7 @@ def prediction(outcome: Outcome, where: str = "") -> Prediction | None:
         where=where,
         quantity=promise.quantity,
         unit=promise.unit,
-        before=measured.before,
+        now=promise.now,
         predicted=promise.predicted,
         measured=measured.after,
         stated=promise.error,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from advisor.contract.templates import duration
 from advisor.models.lru.scenario import Pass
-from advisor.render.phrases import setting_value, value_text
+from advisor.render.phrases import setting_text, value_text
 from advisor.render.terminal import plain_table
 from advisor.whatif.answer import Amount, TableOutcome, WhatIf
 
@@ -23,8 +23,8 @@ def print_what_if(out: Console, answer: WhatIf) -> None:
         out.print(
             Text.assemble(
                 "if ",
-                (f"{change.setting} = {setting_value(change, change.to)}", "bold"),
-                f" (now {setting_value(change, change.from_)})",
+                (f"{change.setting} = {setting_text(change.setting, change.to)}", "bold"),
+                f" (now {setting_text(change.setting, change.from_)})",
             )
         )
     rows = plain_table("pages read", "now", "then", "cached", right=(1, 2, 3))

@@ -60,14 +60,14 @@ def _change(change: Change) -> Iterator[tuple[str, str]]:
 
 def _in_words(change: Change, value: Number | str | None) -> str:
     """A comment after a statement that has bytes."""
-    return f"  -- {setting_value(change, value)}" if SETTINGS[change.setting].unit == BYTES else ""
+    return f"  -- {setting_text(change.setting, value)}" if SETTINGS[change.setting].unit == BYTES else ""
 
 
-def setting_value(change: Change, value: Number | str | None) -> str:
-    """A value of the setting to change, for people."""
+def setting_text(setting: str, value: Number | str | None) -> str:
+    """A value of a setting, for people."""
     if value is None:
         return "unknown"
-    exact = SETTINGS[change.setting].unit == BYTES and not isinstance(value, str)
+    exact = SETTINGS[setting].unit == BYTES and not isinstance(value, str)
     return exact_binary(value) if exact else value_text(value)
 
 
@@ -138,7 +138,7 @@ def alternative(other: Alternative) -> str:
     parts = [effect(other.effect), *(amount(each) for each in (other.cost, other.others) if each is not None)]
     if change.via != BY_SQL:
         parts.append(change.via)
-    return f"{change.setting} = {setting_value(change, change.to)}: {'; '.join(parts)}"
+    return f"{change.setting} = {setting_text(change.setting, change.to)}: {'; '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)

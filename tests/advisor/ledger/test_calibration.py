@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
+from advisor.advice import evaluation
+from advisor.advice.remembered import Remembered
+from advisor.contract.recommendation import Recommendation
 from advisor.ledger.calibration import NEWEST, calibration, track_records
 from advisor.ledger.entry import Outcome, Result
+from advisor.observe.window import Window
 from advisor.render import markdown, text
-from tests.advisor.building import advised, captured
+from advisor.rules import check
+from tests.advisor.building import RULES_FOLDER, captured
 from tests.advisor.ledger.outcomes import DAY, RULE, outcome, worse
 
 KEPT, MISSED = outcome(0, 20), outcome(0, 200)  # 2 % and 20 % off; 5 % are stated
@@ -70,14 +76,33 @@ def test_advice_that_harmed_something_else_counts_as_missed_and_says_what() -> N
     assert record.note.endswith("1970-01-02, pages read of shop.items rose from 5 to 95")
 
 
-def test_the_finding_shows_the_track_record() -> None:
-    [record] = track_records([MISSED]).values()
-    [found] = advised(captured("mysql-9.7/repeated-scan")).recommendations
-    shown = found.model_copy(update={"track_record": record})
-    line = (
+def test_the_next_finding_says_so_and_its_confidence_is_lower() -> None:
+    rules = [each for each in check.load(RULES_FOLDER) if each.id == RULE]
+    window = captured("mysql-9.7/repeated-scan")
+
+    def found(*outcomes: Outcome) -> Recommendation:
+        [found] = evaluation.advise(rules, window, remembered=Remembered(outcomes=outcomes)).recommendations
+        return found
+
+    before, kept, off, restored = found(), found(KEPT), found(MISSED), found(MISSED, KEPT)
+    assert before.track_record is None
+    assert before.confidence == kept.confidence > restored.confidence > off.confidence
+    assert off.confidence == pytest.approx(0.625 * before.confidence, abs=0.001)
+    assert off.track_record is not None
+    assert off.track_record.note == (
         "the last promise of this rule was off on this server: 1970-01-02, pages read per pass: predicted 0,"
-        " measured 200; the confidence is multiplied by 0.625"
+        " measured 200"
     )
-    assert line in " ".join(text.plain_finding(shown).split())
-    assert line in markdown.markdown_finding(shown)
-    assert "so far" not in text.plain_finding(found)
+    assert restored.track_record is not None
+    assert restored.track_record.note.startswith("1 of the last 2 promises of this rule were kept on this server: ")
+    shown = f"{off.track_record.note}; the confidence is multiplied by 0.625"
+    assert shown in " ".join(text.plain_finding(off).split())
+    assert shown in markdown.markdown_finding(off)
+    assert "multiplied" not in text.plain_finding(kept)
+
+
+def test_a_rule_without_outcomes_is_as_sure_as_before(make_rule: Callable[..., check.Rule]) -> None:
+    window = Window(captured("mysql-9.7/repeated-scan").snapshots)
+    rule = make_rule()
+    [found] = evaluation.advise([rule], window, remembered=Remembered(outcomes=[MISSED])).recommendations
+    assert (found.track_record, found.confidence) == (None, rule.file.confidence)

@@ -1,0 +1,66 @@
+"""The phrases of an outcome: what was changed, predicted and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from advisor.contract.recommendation import Number, tidy
+from advisor.ledger.entry import Changed, Compared, Outcome, Promise
+from advisor.render.phrases import BYTES, moment, setting_text, value_text
+
+
+def head(outcome: Outcome) -> str:
+    """When, which settings, and what became of it."""
+    return f"{moment(outcome.at)}  {'; '.join(map(change, outcome.changes))}: {outcome.result.value}"
+
+
+def change(changed: Changed) -> str:
+    """A setting with both values."""
+    before, after = (setting_text(changed.setting, each) for each in (changed.before, changed.after))
+    return f"{changed.setting} {before} -> {after}"
+
+
+def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The finding, the promise beside what was measured, and what got worse: label and text of each line."""
+    if outcome.rule is not None:
+        of = ".".join(outcome.subject.values())
+        advised = "followed" if outcome.followed else "another value than it advises"
+        yield "rule", ", ".join(each for each in (outcome.rule, of, advised, outcome.fingerprint) if each)
+    if outcome.promise is not None:
+        yield "predicted", predicted(outcome.promise)
+    if outcome.measured is not None:
+        off = "" if outcome.error is None else f", {share(outcome.error)} off"
+        yield "measured", f"{compared(outcome.measured)}{off}"
+    for each in outcome.harm:
+        yield "worse", compared(each)
+    if outcome.harm:
+        for changed in outcome.changes:
+            yield from (("take back", f"{statement};") for statement in changed.undo)
+            if changed.undo_config and not changed.undo:
+                yield "take back", f"{changed.undo_config}, and a restart"
+    if outcome.why:
+        yield "why", outcome.why
+
+
+def predicted(promise: Promise) -> str:
+    """The promised quantity, and the stated error."""
+    stated = "" if promise.error is None else f" (at most {share(promise.error)} off)"
+    now, then = (_amount(each, promise.unit) for each in (promise.now, promise.predicted))
+    return f"{promise.quantity}: {now} -> {then}{stated}"
+
+
+def compared(found: Compared) -> str:
+    """A quantity before and after."""
+    of = f" of {'.'.join(found.subject.values())}" if found.subject else ""
+    before, after, noise = (_amount(each, found.unit) for each in (found.before, found.after, found.noise))
+    return f"{found.quantity}{of}: {before} -> {after} (noise {noise})"
+
+
+def share(value: Number) -> str:
+    """A share in per cent, without its sign: one decimal below ten."""
+    percent = 100 * abs(float(value))
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
+
+
+def _amount(value: Number, unit: str) -> str:
+    return value_text(value if unit.startswith(BYTES) else tidy(float(value)), unit)
