@@ -6,6 +6,7 @@ import statistics
 
 from advisor.ledger.entry import Compared, Outcome, Result
 from advisor.ledger.reading import Measure, Reading
+from advisor.ledger.verdict import verdict
 
 _MATTERS = 0.2
 
@@ -23,12 +24,8 @@ def grade(outcome: Outcome, before: Reading | None, after: Reading) -> Outcome:
         measured = next(
             (each for each in compared if (each.quantity, each.subject) == (promise.quantity, outcome.subject)), None
         )
-    error = None
-    if promise is not None and measured is not None and promise.now:
-        error = (measured.after - promise.predicted) / abs(promise.now)
-    result = Result.UNPROMISED
-    if error is not None and promise is not None:
-        result = Result.KEPT if abs(error) <= max(promise.error or 0.0, 0.2) else Result.MISSED
+    judged = None if promise is None or measured is None else verdict(promise, measured)
+    result, error = judged or (Result.UNPROMISED, None)
     return outcome.model_copy(
         update={
             **closed,
