@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from advisor.advice.assessment import Assessment
+from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.curves import Curves, Estimate
 from advisor.advice.judgement import judge
 from advisor.advice.remembered import Remembered
@@ -20,6 +21,7 @@ from advisor.contract.settings import SettingValue
 from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
+from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook
@@ -58,6 +60,7 @@ class Service:
     Attributes:
         source: The server, or a recording.
         book: The rules.
+        books: What became of advice.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Service:
         evaluation_seconds: float = EVALUATION_SECONDS,
         remembered: Callable[[], Remembered] = Remembered,
         remember: Callable[[Window, Curve | None], None] | None = None,
+        books: Bookkeeping | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -87,12 +91,14 @@ class Service:
             curve: Works miss curves out.
             collection_seconds: How long a request waits for a collection.
             evaluation_seconds: Limit for an evaluation, in seconds of a core.
-            remembered: The memory of days as it is now.
+            remembered: The memory of days as it is now. The outcomes come from ``books``.
             remember: Takes the window of each hour, and its miss curve where there is one.
+            books: What became of earlier advice, and where it is kept; by default nothing, and in memory.
             clock: Seconds, monotonic.
             now: Unix seconds.
         """
         self.source, self.book = source, book
+        self.books = books or Bookkeeping(Ledger())
         self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
         self._now = now
         self._turns, self._calibrations = Turns(), Calibrations()
@@ -105,7 +111,7 @@ class Service:
             seconds=evaluation_seconds,
             turns=self._turns,
             calibrations=self._calibrations,
-            remembered=remembered,
+            remembered=lambda: replace(remembered(), outcomes=tuple(self.books.ledger.outcomes.values())),
             clock=clock,
             now=now,
         )
@@ -119,6 +125,7 @@ class Service:
                 tasks.create_task(self.source.run())
                 tasks.create_task(self.book.run())
                 tasks.create_task(self._keep_judging())
+                tasks.create_task(self._keep_books())
         finally:
             for each in (self._whole, *self._others.values()):
                 each.call_off()
@@ -130,6 +137,14 @@ class Service:
             seen = self._window(None)
             if seen is not None:
                 self._curves.keep(seen, self.source.history)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _keep_books(self) -> None:
+        while True:
+            seen, rule_set = self._window(None), self.book.rule_set
+            if seen is not None:
+                found = self._whole.assessment(rule_set, seen)
+                await self.books.observe(self.source.history, None if found is None else found.advice, rule_set)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def collect(self) -> None:

@@ -60,10 +60,7 @@ class Content:
     @property
     def ledger(self) -> Ledger:
         """The ledger that they make."""
-        found = Ledger()
-        for each in self.entries:
-            found = found.with_entry(each)
-        return found
+        return Ledger.of(self.entries)
 
 
 def path_of(folder: Path, address: str) -> Path:

@@ -51,6 +51,14 @@ class Ledger:
     before: Mapping[str, Reading] = field(default_factory=dict)
     now: Baseline | None = None
 
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Ledger:
+        """The ledger that entries make, oldest first."""
+        ledger = cls()
+        for entry in entries:
+            ledger = ledger.with_entry(entry)
+        return ledger
+
     def with_entry(self, entry: Entry) -> Ledger:
         """The ledger with one more entry, or with another state of one that it has."""
         match entry:

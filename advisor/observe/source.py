@@ -8,7 +8,7 @@ from typing import Protocol
 
 from advisor.observe.window import Window
 from exporter.connection.errors import ServerError
-from exporter.recording.file import RecordingError, replay
+from exporter.recording.file import RecordingError, Replayer
 from exporter.snapshot import Snapshot
 
 
@@ -38,7 +38,11 @@ class SnapshotSource(Protocol):
 
 
 class Replay:
-    """A recording, seen from its end."""
+    """A recording, seen from its end.
+
+    Attributes:
+        ledger: The entries of the ledger that it carries, as JSON values; None where it carries none.
+    """
 
     problem: ServerError | None = None
 
@@ -48,7 +52,9 @@ class Replay:
         Raises:
             RecordingError: It cannot be used, or holds no complete collection.
         """
-        self.history: Sequence[Snapshot] = list(replay(path))
+        replayer = Replayer()
+        self.history: Sequence[Snapshot] = list(replayer.read(path))
+        self.ledger = replayer.ledger
         if not self.history:
             raise RecordingError(f"{path} holds no complete collection")
 

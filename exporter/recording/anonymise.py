@@ -11,7 +11,7 @@ from pathlib import Path
 from exporter.anonymisation import plain_version, plain_words
 from exporter.collectors import BY_NAME
 from exporter.pseudonyms import Pseudonyms
-from exporter.recording.file import Recorder
+from exporter.recording.file import Carried, Recorder
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
 
@@ -58,6 +58,10 @@ class AnonymousRecorder(Recorder):
                 cure=self._cure(answer.cure),
             )
         )
+
+    def ledger(self, ledger: Carried) -> None:
+        """Keep what became of advice, without what may hold other names than those of schemas, tables and indexes."""
+        self._write({"ledger": ledger.lines(self._pseudonyms)})
 
     def _cure(self, cure: str | None) -> str | None:
         if cure is None or not cure.startswith("GRANT "):

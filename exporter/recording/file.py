@@ -8,6 +8,8 @@ was opened in an earlier recording,
 ``{"answer": <collector>, "at": …, "seconds": …, "results": [{"columns": […], "rows": [[…]]}]}`` with
 ``"same": true`` in place of results equal to that collector's last, or ``"failure"``, ``"reason"``, ``"cure"``,
 ``{"collection": <Unix seconds>}`` at the end of a collection,
+``{"ledger": [{"kind": …}, …]}`` with what became of advice until then, as advisor.ledger has it; readers that do not
+know this line skip it,
 and ``{"end": <lines before>}`` last: without it the recording is truncated.
 """
 
@@ -20,9 +22,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, Protocol, Self, cast
 
 from exporter import __version__
+from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server, identify, identity
@@ -33,6 +36,13 @@ FORMAT = 1
 
 class RecordingError(ValueError):
     """The file is not a usable recording; the text says why and where."""
+
+
+class Carried(Protocol):
+    """What a recording carries beside answers."""
+
+    def lines(self, names: Pseudonyms | None = None) -> list[Any]:
+        """As JSON values; with ``names`` in place of the owner's, and without what may hold others."""
 
 
 class Recorder:
@@ -94,13 +104,18 @@ class Recorder:
         """A collection that began at ``at`` (Unix seconds) is complete."""
         self._write({"collection": at})
 
+    def ledger(self, ledger: Carried) -> None:
+        """What became of advice until now; it replaces what came before."""
+        self._write({"ledger": ledger.lines()})
+
     def close(self) -> None:
         """Write the end mark and close the file."""
         self._write({"end": self._lines})
         self._close.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+        self._file.write(text.encode("utf-8", "surrogatepass") + b"\n")  # json reads it the same way
         self._lines += 1
 
 
@@ -114,9 +129,14 @@ def replay(path: Path) -> Iterator[Snapshot]:
 
 
 class Replayer:
-    """Reads a series of recordings, in which a session may continue from one recording to the next."""
+    """Reads a series of recordings, in which a session may continue from one recording to the next.
+
+    Attributes:
+        ledger: The entries that the last of them carries that has any, as JSON values; None where none has.
+    """
 
     def __init__(self) -> None:
+        self.ledger: list[Any] | None = None
         self._assembler: Assembler | None = None
 
     def read(self, path: Path) -> Iterator[Snapshot]:
@@ -137,6 +157,8 @@ class Replayer:
                     self._assembler.take(answer)
                 elif "collection" in line:
                     yield self._assembler.snapshot(float(line["collection"]))
+                elif "ledger" in line:
+                    self.ledger = list(line["ledger"])
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
                 what = f"{type(error).__name__}: {error}"
                 raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error

@@ -16,6 +16,7 @@ import click
 from prometheus_client.core import Metric
 
 from advisor import memory
+from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
@@ -30,7 +31,10 @@ from advisor.http import app as application
 from advisor.http import server as http
 from advisor.http.guard import Guard
 from advisor.http.web_settings import WebSettings
-from advisor.observe.source import SnapshotSource
+from advisor.ledger.carried import ledger_of
+from advisor.ledger.journal import Journal
+from advisor.ledger.ledger import Ledger
+from advisor.observe.source import Replay, SnapshotSource
 from advisor.rules.configuration import ServerMachine
 from advisor.rules.rulebook import Rulebook
 from exporter import mysqld_exporter_names
@@ -94,6 +98,7 @@ def serve(
                 loaded.book,
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
+                books=_books(source, state_dir, where),
             )
             notifier = alerting.notifier(where, scheme, port)
             own: list[Callable[[], Iterable[Metric]]] = []
@@ -145,6 +150,15 @@ def _memory(folder: Path | None, where: SourceOptions) -> Iterator[MemoryFile | 
         yield days
     finally:
         days.close()
+
+
+def _books(source: SnapshotSource, folder: Path | None, where: SourceOptions) -> Bookkeeping:
+    """What became of earlier advice: from the folder or the recording; else nothing, and in memory."""
+    if folder is not None:
+        journal = Journal(folder, where.server().address)
+        return Bookkeeping(journal.ledger, journal)
+    carried = ledger_of(source.ledger) if isinstance(source, Replay) else None
+    return Bookkeeping(carried or Ledger())
 
 
 def _source(
