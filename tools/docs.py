@@ -27,9 +27,12 @@ from lab.bench import report as bench
 from lab.bench.registry import FIGURES
 from lab.curves import report as curves
 from lab.experiments import report as experiments
+from lab.gauntlet import outcomes as gauntlet_outcomes
 from lab.gauntlet import report as gauntlet
 from lab.observation import rules
+from lab.proofs import outcomes as proofs_outcomes
 from lab.proofs import report as proofs
+from lab.reports import calibration
 from lab.steady import report as steady
 from tools import generated
 
@@ -141,7 +144,11 @@ def documents() -> dict[Path, str]:
     in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
-    found[PROOFS] = _MADE_FROM_RECORDS + proofs.page() + gauntlet.section() + steady.section()
+    graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes()])
+    found[PROOFS] = "".join(
+        (_MADE_FROM_RECORDS, proofs.page(), calibration.section(graded), gauntlet.section(), steady.section())
+    )
+    found[calibration.PICTURE] = calibration.svg(graded)
     if (measured := bench.document(FIGURES)) is not None:
         found[bench.PAGE] = measured
     found[PAGES / "README.md"] = _index()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 from advisor.ledger.calibration import Calibration, Prediction
-from advisor.render.outcomes import share
+from advisor.render.outcomes import signed
 from advisor.render.phrases import value_text
 from advisor.render.svg import COLOURS, LINE, document, dot, label, picture, put, shortened, text
 
@@ -63,7 +63,7 @@ def svg(found: Calibration) -> str:
         root,
         16,
         24 + LINE,
-        f"{found.kept} of {len(found.predictions)} promises kept; both axes by the quantity before",
+        f"{found.kept} of {len(found.predictions)} promises kept; 100% is the rule's number for today",
         "quiet",
     )
     for kind, x, name in (("kept", 22.0, "kept"), ("off", 82.0, "missed")):
@@ -97,5 +97,5 @@ def _panel(root: ET.Element, rule: str, known: list[Prediction], left: float, to
 
 def _tip(each: Prediction) -> str:
     predicted, measured = (value_text(value, each.unit) for value in (each.predicted, each.measured))
-    said = f"{each.quantity}: predicted {predicted}, measured {measured}, {share(each.off)} off"
+    said = f"{each.quantity}: predicted {predicted}, measured {measured}, off by {signed(each.off)}"
     return f"{each.where}: {said}" if each.where else said

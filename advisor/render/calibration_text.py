@@ -10,7 +10,7 @@ from rich.text import Text
 from advisor.contract.recommendation import Number
 from advisor.ledger.calibration import Calibration, Prediction, RuleCalibration
 from advisor.render.calibration_svg import axes, place
-from advisor.render.outcomes import share
+from advisor.render.outcomes import share, signed
 from advisor.render.terminal import plain_table
 
 TITLES = ("rule", "promises", "kept", "median error", "largest", "bias", "not comparable", "harm")
@@ -39,7 +39,7 @@ def cells(row: RuleCalibration) -> tuple[str, ...]:
         f"{row.kept}",
         _known(row.median_error),
         _known(row.largest_error),
-        "" if row.bias is None else f"{'-' if row.bias < 0 else '+'}{share(row.bias)}",
+        "" if row.bias is None else signed(row.bias),
         f"{row.not_comparable}",
         f"{row.harmful}",
     )

@@ -29,7 +29,7 @@ def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
     if outcome.promise is not None:
         yield "predicted", predicted(outcome.promise)
     if outcome.measured is not None:
-        off = "" if outcome.error is None else f", {share(outcome.error)} off"
+        off = "" if outcome.error is None else f", off by {signed(outcome.error)}"
         yield "measured", f"{compared(outcome.measured)}{off}"
     for each in outcome.harm:
         yield "worse", compared(each)
@@ -60,6 +60,12 @@ def share(value: Number) -> str:
     """A share in per cent, without its sign: one decimal below ten."""
     percent = 100 * abs(float(value))
     return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
+
+
+def signed(value: Number) -> str:
+    """A share in per cent with its sign; 0 has none."""
+    shown = share(value)
+    return shown if float(shown.split()[0]) == 0 else f"{'-' if value < 0 else '+'}{shown}"
 
 
 def _amount(value: Number, unit: str) -> str:

@@ -37,6 +37,7 @@ class MeasuredEffect(_Frozen):
         now: The current value, by the rule.
         predicted: The future value, by the rule.
         before, after: The lab's measurements before and after the rule's statements.
+        stated: The rule's own error of ``predicted``, relative to ``now``; None where it states none.
     """
 
     quantity: str
@@ -45,6 +46,7 @@ class MeasuredEffect(_Frozen):
     predicted: float
     before: float
     after: float
+    stated: float | None = None
 
     @property
     def error(self) -> float:

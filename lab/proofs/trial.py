@@ -156,6 +156,7 @@ class Trial:
             predicted=said.predicted / rate,
             before=before,
             after=after,
+            stated=said.error,
         )
 
     def follow(self, **by_hand: str) -> None:
