@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number
-from advisor.ledger.reading import Reading
+from advisor.ledger.reading import READ, WAITED, Reading
 
 
 class Result(StrEnum):
@@ -76,7 +76,10 @@ class Compared(Frozen):
     subject: Mapping[str, str] = Field({}, description="Empty for the whole server.")
     before: Number
     after: Number
-    noise: Number = Field(description="Two standard errors of the difference, in the unit.")
+    noise: Number = Field(
+        description="What chance may make of the difference, in the unit: two standard errors, or more where many "
+        "quantities are compared."
+    )
     worse: bool = Field(False, description="Whether it rose beyond noise, and by enough to matter.")
 
 
@@ -103,16 +106,15 @@ class Outcome(Frozen):
 
     @property
     def harm(self) -> tuple[Compared, ...]:
-        """What got worse, by what the change was not made for."""
-        return tuple(each for each in self.others if each.worse)
+        """What the change was not made for, and reads or waits more."""
+        return tuple(each for each in self.others if each.worse and each.quantity in (READ, WAITED))
 
 
 class Baseline(Frozen):
-    """What was measured under some settings, to compare with once they changed."""
+    """What was measured before the change of an open outcome."""
 
     kind: Literal["baseline"] = "baseline"
-    of: str = Field("", description="The outcome that it is kept for; empty for the settings of now.")
-    settings: Mapping[str, str]
+    of: str = Field(description="The outcome's id.")
     reading: Reading
 
 

@@ -2,59 +2,210 @@
 
 from __future__ import annotations
 
-import statistics
+from collections.abc import Collection
+from functools import partial
 
-from advisor.ledger.entry import Compared, Outcome, Result
-from advisor.ledger.reading import Measure, Reading
+from advisor.contract.recommendation import Number, tidy
+from advisor.ledger.comparison import Side, compared, side, together
+from advisor.ledger.entry import Compared, Outcome, Promise, Result
+from advisor.ledger.reading import (
+    CHECKPOINT_AGE,
+    LATENCY,
+    MERGES,
+    READ,
+    READ_A_SCAN,
+    READ_UNIT,
+    SECONDS_PER_COUNT,
+    WAITED,
+    WAITED_UNIT,
+    WINDOW_SECONDS,
+    Measure,
+    Reading,
+    Subject,
+    Wanted,
+)
 from advisor.ledger.verdict import verdict
+from advisor.ledger.work import changed_work
 
-_MATTERS = 0.2
+MOST_OTHERS = 12
+"""Quantities that an outcome names beside the promised one: what got worse, and then what moved most."""
+_SAME_NOW = 2.0
+"""Factor between the quantity before the change and what the finding said of it: more, and it was of another load."""
+OTHERS: Subject = {"tables": "all others"}
+"""All tables together that a change was not made for, with what is read beside tables."""
+_IN_ALL = "pages read by the same work"
+"""All pages read, over the finding's window."""
+_PART = "secondary-index pages read per second by inserts and updates"
+"""Pages that are read beside others. Nobody counts them alone: all pages read tell by how many they fell."""
+_OF_TABLE = (READ_A_SCAN, SECONDS_PER_COUNT)
+"""Quantities of the finding's table."""
+_RATES = (READ, MERGES)
+"""Quantities that depend on how much work is done in a second."""
+
+_Pair = tuple[Side, Side]
 
 
-def grade(outcome: Outcome, before: Reading | None, after: Reading) -> Outcome:
-    """The outcome, closed."""
-    closed = {"closed_at": after.at}
+def wanted(promise: Promise, subject: Subject) -> Wanted:
+    """What `reading` has to measure for a promise."""
+    return promise.quantity, subject if promise.quantity in _OF_TABLE else {}
+
+
+def measurable(quantity: str) -> bool:
+    """Whether a promised quantity can be measured in production."""
+    return quantity in (*_RATES, _IN_ALL, _PART, *_OF_TABLE, CHECKPOINT_AGE)
+
+
+def grade(
+    outcome: Outcome,
+    before: Reading | None,
+    after: Reading,
+    *,
+    spared: Collection[Subject] = (),
+    window_seconds: float = WINDOW_SECONDS,
+) -> Outcome:
+    """The outcome, closed.
+
+    Args:
+        outcome: With its promise, if anybody promised anything.
+        before: What was measured before the change; None where too little was seen.
+        after: What was measured once the pool had settled.
+        spared: Subjects that the change was made for: what they read and wait is no harm.
+        window_seconds: Length of a window that counts as one.
+    """
+    closed = partial(_closed, outcome, after.at)
     if before is None:
-        why = "what was read before the change is not known"
-        return outcome.model_copy(update={**closed, "result": Result.NOT_COMPARABLE, "why": why})
-    compared = [found for each in before.measures if (found := _compared(each, after)) is not None]
-    promise = outcome.promise
-    measured = None
-    if promise is not None:
-        measured = next(
-            (each for each in compared if (each.quantity, each.subject) == (promise.quantity, outcome.subject)), None
-        )
-    judged = None if promise is None or measured is None else verdict(promise, measured)
-    result, error = judged or (Result.UNPROMISED, None)
-    return outcome.model_copy(
-        update={
-            **closed,
-            "result": result,
-            "why": "measured",
-            "measured": measured,
-            "error": error,
-            "others": tuple(each for each in compared if each is not measured),
+        return closed(Result.NOT_COMPARABLE, "too little was seen before the change")
+    if before.server != after.server:
+        return closed(Result.NOT_COMPARABLE, f"the server was {before.server}, and is {after.server} now")
+    if reason := changed_work(before, after):
+        return closed(Result.NOT_COMPARABLE, reason)
+    comparisons = _Comparisons(before, after, window_seconds)
+    others = comparisons.others(spared)
+    measured = None if outcome.promise is None else comparisons.promised(outcome.promise, outcome.subject)
+    found = closed(Result.UNPROMISED, _unpromised(outcome), others=_fewest(others), measured=measured)
+    if outcome.promise is None or measured is None:
+        return found
+    return _judged(found, outcome.promise, measured)
+
+
+class _Comparisons:
+    """All quantities that both readings have."""
+
+    def __init__(self, before: Reading, after: Reading, window_seconds: float) -> None:
+        self._before, self._after, self._window_seconds = before, after, window_seconds
+        self._pairs = {
+            (measure.quantity, tuple(sorted(measure.subject.items()))): (measure, pair)
+            for measure in before.measures
+            if (pair := self._pair(measure)) is not None
         }
-    )
+
+    def _pair(self, measure: Measure) -> _Pair | None:
+        again = self._after.measure(measure.quantity, measure.subject)
+        if again is None:
+            return None
+        scale = self._before.scale(measure)
+        sides = (
+            side(self._before, measure, scale, self._window_seconds),
+            side(self._after, again, scale, self._window_seconds),
+        )
+        return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
+
+    def _compared(self, quantity: str, unit: str, subject: Subject, pair: _Pair) -> Compared:
+        return compared(quantity, unit, subject, pair, len(self._pairs) + 2)
+
+    def others(self, spared: Collection[Subject]) -> list[Compared]:
+        """What is read and waited by each table but the spared ones, by these together, and what else tells of harm."""
+        found = []
+        for quantity, unit in ((READ, READ_UNIT), (WAITED, WAITED_UNIT)):
+            of = [
+                (measure.subject, pair)
+                for measure, pair in self._pairs.values()
+                if measure.quantity == quantity and measure.subject not in spared
+            ]
+            found += [self._compared(quantity, unit, subject, pair) for subject, pair in of if subject]
+            if of:
+                subject = OTHERS if spared else {}
+                found.append(self._compared(quantity, unit, subject, _sum([pair for _, pair in of])))
+        for quantity in (LATENCY, CHECKPOINT_AGE):
+            if (known := self._pairs.get((quantity, ()))) is not None:
+                found.append(self._compared(quantity, known[0].unit, {}, known[1]))
+        return found
+
+    def promised(self, promise: Promise, subject: Subject) -> Compared | None:
+        """The promised quantity; None where it is not measured."""
+        if promise.quantity in (READ, _IN_ALL, _PART):
+            pairs = [pair for measure, pair in self._pairs.values() if measure.quantity == READ]
+            return _as_promised(self._compared(READ, READ_UNIT, {}, _sum(pairs)), promise) if pairs else None
+        quantity, of = wanted(promise, subject)
+        known = self._pairs.get((quantity, tuple(sorted(of.items()))))
+        return None if known is None else self._compared(quantity, known[0].unit, of, known[1])
 
 
-def _compared(before: Measure, reading: Reading) -> Compared | None:
-    after = reading.measure(before.quantity, before.subject)
-    if after is None or before.value is None or after.value is None:
-        return None
-    noise = 2.0 * (_error(before) ** 2 + _error(after) ** 2) ** 0.5
-    rise = after.value - before.value
-    return Compared(
-        quantity=before.quantity,
-        unit=before.unit,
-        subject=before.subject,
-        before=before.value,
-        after=after.value,
-        noise=noise,
-        worse=rise > noise and rise > _MATTERS * before.value,
-    )
+def _sum(pairs: Collection[_Pair]) -> _Pair:
+    return together([before for before, _ in pairs]), together([after for _, after in pairs])
 
 
-def _error(measure: Measure) -> float:
-    values = [amount / base for amount, base in zip(measure.amounts, measure.bases, strict=True) if base]
-    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+def _closed(
+    outcome: Outcome,
+    at: float,
+    result: Result,
+    why: str,
+    *,
+    others: tuple[Compared, ...] = (),
+    measured: Compared | None = None,
+) -> Outcome:
+    update = {"closed_at": at, "result": result, "why": why, "others": others, "measured": measured}
+    return outcome.model_copy(update=update)
+
+
+def _unpromised(outcome: Outcome) -> str:
+    if outcome.promise is not None:
+        return f"{outcome.promise.quantity}: not measured in production"
+    return "nobody advised it" if outcome.rule is None else f"{outcome.rule} advised another value"
+
+
+def _as_promised(read: Compared, promise: Promise) -> Compared:
+    """All pages read as the promised quantity."""
+    now, before = float(promise.now), float(read.before)
+    if promise.quantity == READ or not before:
+        return read
+    scale = now / before if promise.quantity == _IN_ALL else 1.0
+    update = {
+        "quantity": promise.quantity,
+        "unit": promise.unit,
+        "before": now,
+        "after": now + scale * (float(read.after) - before),
+        "noise": scale * float(read.noise),
+    }
+    return read.model_copy(update=update)
+
+
+def _judged(outcome: Outcome, promise: Promise, measured: Compared) -> Outcome:
+    """Whether the promise was kept."""
+    now, predicted = float(promise.now), float(promise.predicted)
+    before, after = float(measured.before), float(measured.after)
+    if not now / _SAME_NOW <= before <= now * _SAME_NOW:
+        why = f"before the change it was {_shown(before)} {measured.unit}, but {_shown(now)} when it was predicted"
+        return outcome.model_copy(update={"result": Result.NOT_COMPARABLE, "why": why})
+    # A rate is as many times as high, or as low, as at the time of the prediction: the work of a second is.
+    pace = now / before if promise.quantity in _RATES else 1.0
+    scaled = {"after": after * pace, "noise": float(measured.noise) * pace}
+    if (judged := verdict(promise, measured.model_copy(update=scaled))) is None:
+        return outcome
+    result, error = judged
+    why = f"predicted {_shown(predicted)} after {_shown(now)}, measured {_shown(after)} after {_shown(before)}"
+    return outcome.model_copy(update={"result": result, "why": why, "error": float(f"{error:.4g}")})
+
+
+def _shown(value: Number) -> str:
+    return f"{tidy(float(value)):,}"
+
+
+def _fewest(others: Collection[Compared]) -> tuple[Compared, ...]:
+    """What got worse, and then what moved most beside its noise."""
+
+    def moved(each: Compared) -> float:
+        return abs(each.after - each.before) / (each.noise + 0.01 * abs(each.before) or 1.0)
+
+    ranked = sorted(others, key=lambda each: (not each.worse, bool(each.subject), -moved(each)))
+    return tuple(ranked[: max(MOST_OTHERS, sum(each.worse for each in others))])

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from advisor.contract.changes import change_on
-from advisor.contract.recommendation import Advice, Effect, Recommendation
-from advisor.contract.settings import SETTINGS
-from advisor.ledger.entry import Baseline, Changed, Entry, Found, Outcome, Promise, Result, outcome_id
-from advisor.ledger.grading import grade
-from advisor.ledger.reading import Reading, reading
-from advisor.ledger.settling import settled
+from advisor.contract.changes import change_on, refuses
+from advisor.contract.recommendation import Advice, Effect, Number, Recommendation, tidy
+from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.ledger.comparison import LEAST_WINDOWS, matters
+from advisor.ledger.entry import Baseline, Changed, Compared, Entry, Found, Outcome, Promise, Result, outcome_id
+from advisor.ledger.grading import grade, measurable, wanted
+from advisor.ledger.reading import SLICES, WINDOW_SECONDS, Reading, Subject, reading
+from advisor.ledger.settling import LIMIT, Settling, settling
 from advisor.observe.window import Window
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
 
 MOST_FOUND, MOST_OUTCOMES = 500, 1_000
 """Entries that are kept: the oldest go first."""
-_LONGEST = 3600.0
-"""Seconds of a window that is measured."""
+STANDS_SECONDS = 86_400.0
+"""A finding that was last seen earlier did not ask for a change."""
+_SAME = 0.01
+"""Share by which a number may differ from the advised one: a server rounds the size of its pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,16 @@ class Ledger:
     """What is remembered.
 
     Attributes:
-        found: By fingerprint; the one that was seen last comes last.
+        found: By fingerprint; the one that was told last comes last.
         outcomes: By id, oldest first.
         before: By the id of an open outcome, what was measured before its change.
-        now: What was last measured under the settings of now.
+        window_seconds: Length of a window that counts as one.
     """
 
     found: Mapping[str, Found] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     before: Mapping[str, Reading] = field(default_factory=dict)
-    now: Baseline | None = None
+    window_seconds: float = WINDOW_SECONDS
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Ledger:
@@ -63,27 +67,31 @@ class Ledger:
         """The ledger with one more entry, or with another state of one that it has."""
         match entry:
             case Found():
-                found = {name: each for name, each in self.found.items() if name != entry.fingerprint}
-                return replace(self, found=_last({**found, entry.fingerprint: entry}, MOST_FOUND))
+                others = {name: each for name, each in self.found.items() if name != entry.fingerprint}
+                return replace(self, found=_newest({**others, entry.fingerprint: entry}, MOST_FOUND))
             case Outcome():
                 outcomes = _fewer({**self.outcomes, entry.id: entry})
-                return replace(self, outcomes=outcomes, before=_open(self.before, outcomes))
-            case Baseline(of=""):
-                return replace(self, now=entry)
+                return replace(self, outcomes=outcomes, before=_of_open(self.before, outcomes))
             case Baseline():
-                return replace(self, before={**self.before, entry.of: entry.reading})
+                return replace(self, before=_of_open({**self.before, entry.of: entry.reading}, self.outcomes))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What a journal has to hold so that `with_entry` makes the same ledger of it, in this order."""
-        before = (Baseline(of=name, settings={}, reading=each) for name, each in self.before.items())
-        now = () if self.now is None else (self.now,)
-        return (*self.found.values(), *self.outcomes.values(), *before, *now)
+        """The entries of which `with_entry` makes the same ledger, in this order."""
+        before = (Baseline(of=name, reading=each) for name, each in self.before.items())
+        return (*self.found.values(), *self.outcomes.values(), *before)
+
+    @property
+    def open(self) -> tuple[Outcome, ...]:
+        """Outcomes that are not closed yet, oldest first."""
+        return tuple(each for each in self.outcomes.values() if each.result is Result.OPEN)
 
     def observe(
         self, history: Sequence[Snapshot], advice: Advice | None, versions: Versions = Versions()
     ) -> tuple[Ledger, tuple[Entry, ...]]:
         """The ledger after the newest snapshot, and the entries that are new or changed.
+
+        Call it after each collection: a change of settings is seen if it is the newest one.
 
         Args:
             history: Snapshots of the server, oldest first; of both sides of a change.
@@ -99,131 +107,277 @@ class Ledger:
                 told.append(entry)
 
         if advice is not None:
-            tell(ledger._seen(advice, history, versions))
-        if history:
-            tell(ledger._opened(history))
-            tell(ledger._closed(history))
+            tell(_seen(self, advice, history, versions))
+        if len(history) > 1:
+            window = Window.of(history, math.inf)
+            tell(_opened(ledger, history, window))
+            tell(_measured(ledger, window))
         return ledger, tuple(told)
 
-    def _seen(self, advice: Advice, history: Sequence[Snapshot], versions: Versions) -> Iterable[Entry]:
-        latest = next((each for each in reversed(history) if each.at <= advice.at), None)
-        for each in advice.recommendations:
-            before = self.found.get(each.fingerprint)
-            promises = _promises(each)
-            settings = {} if latest is None else {one.setting: _value(latest, one.setting) for one in promises}
-            new = Found(
-                fingerprint=each.fingerprint,
-                rule=each.rule,
-                subject=each.subject,
-                severity=each.severity.value,
-                summary=each.summary,
-                first_seen=advice.at if before is None else before.first_seen,
-                last_seen=advice.at,
-                settings={name: value for name, value in settings.items() if value is not None},
-                promises=promises,
-                rule_version=versions.rules.get(each.rule, ""),
-                model_version=versions.model,
+
+def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions: Versions) -> Iterator[Found]:
+    """Findings that are new or say something new, and those that were not told of for a window."""
+    latest = next((each for each in reversed(history) if each.at <= advice.at), None)
+    if latest is None:
+        return
+    for each in (*advice.recommendations, *(aside.recommendation for aside in advice.overruled)):
+        before, promises = ledger.found.get(each.fingerprint), tuple(_promises(each))
+        settings = {change.setting: _value(latest, change.setting) for change in _changes_of(each)}
+        seen_at = each.judged_at or advice.at
+        new = Found(
+            fingerprint=each.fingerprint,
+            rule=each.rule,
+            subject=each.subject,
+            severity=each.severity.value,
+            summary=each.summary,
+            first_seen=seen_at if before is None else before.first_seen,
+            last_seen=seen_at,
+            settings={name: value for name, value in settings.items() if value is not None},
+            promises=promises,
+            rule_version=versions.rules.get(each.rule, ""),
+            model_version=versions.model,
+        )
+        if before is None or _differs(before, new, ledger.window_seconds):
+            yield new
+
+
+def _differs(before: Found, now: Found, seconds: float) -> bool:
+    """Whether it has to be told of: numbers in the summary change with each collection."""
+    asked = [[(each.setting, each.to, each.quantity) for each in found.promises] for found in (before, now)]
+    same = {name: getattr(before, name) for name in ("last_seen", "summary", "promises")}
+    return asked[0] != asked[1] or now.model_copy(update=same) != before or now.last_seen - before.last_seen >= seconds
+
+
+def _changes_of(finding: Recommendation) -> Iterator[Changed]:
+    for change in (*finding.changes, *(each.change for each in finding.alternatives)):
+        yield Changed(setting=change.setting, before=change.from_, after=change.to)
+
+
+def _promises(finding: Recommendation) -> Iterator[Promise]:
+    own = [(change, finding.effect) for change in finding.changes]
+    for change, effect in (*own, *((each.change, each.effect) for each in finding.alternatives)):
+        if (promised := _measurable(effect, finding.cost)) is not None and promised.now is not None:
+            yield Promise(
+                setting=change.setting,
+                to=change.to,
+                quantity=promised.quantity,
+                unit=promised.unit,
+                now=promised.now,
+                predicted=promised.predicted,
+                error=promised.error,
             )
-            if before is None or new.model_copy(update={"last_seen": before.last_seen}) != before:
-                yield new
-
-    def _opened(self, history: Sequence[Snapshot]) -> Iterable[Entry]:
-        if len(history) < 2:
-            return
-        before, after = history[-2], history[-1]
-        changes = tuple(_changes(before, after))
-        if not changes:
-            return
-        measured = reading(Window.of(history[:-1], _LONGEST))
-        names = {each.setting: each.after for each in changes}
-        asked: list[Found | None] = [
-            each for each in self.found.values() if names.keys() & {one.setting for one in each.promises}
-        ]
-        for found in asked or [None]:
-            promise = None if found is None else _kept(found, names)
-            outcome = Outcome(
-                id=outcome_id(after.at, changes, found.fingerprint if found else None),
-                at=after.at,
-                changes=changes,
-                rule=found.rule if found else None,
-                fingerprint=found.fingerprint if found else None,
-                subject=found.subject if found else {},
-                followed=promise is not None,
-                promise=promise,
-                why="the pool settles",
-                rule_version=found.rule_version if found else "",
-                model_version=found.model_version if found else "",
-            )
-            yield outcome
-            if measured is not None:
-                yield Baseline(of=outcome.id, settings={}, reading=measured)
-
-    def _closed(self, history: Sequence[Snapshot]) -> Iterable[Entry]:
-        window = Window.of(history, _LONGEST)
-        for outcome in self.outcomes.values():
-            if outcome.result is Result.OPEN and settled(outcome, window):
-                after, before = reading(window), self.before.get(outcome.id)
-                if after is not None:
-                    yield grade(outcome, before, after)
 
 
-def _promises(finding: Recommendation) -> tuple[Promise, ...]:
-    own = [(each.setting, each.to, finding.effect) for each in finding.changes]
-    others = [(each.change.setting, each.change.to, each.effect) for each in finding.alternatives]
-    return tuple(_promise(setting, to, effect) for setting, to, effect in (*own, *others) if _measurable(effect))
+def _measurable(effect: Effect | None, cost: Effect | None) -> Effect | None:
+    """The effect; its cost where only that is measured."""
+    known = [each for each in (effect, cost) if each is not None and each.now is not None]
+    return next((each for each in known if measurable(each.quantity)), known[0] if known else None)
 
 
-def _measurable(effect: Effect | None) -> bool:
-    return effect is not None and effect.now is not None
+def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iterator[Entry]:
+    """Outcomes of settings that changed where the window begins; what was still open joins them."""
+    after = window.snapshots[0]
+    earlier = [each for each in history if each.at < after.at]
+    before = next((each for each in reversed(earlier) if each[VARIABLES] is not None), None)
+    now = next((each for each in window.snapshots if each[VARIABLES] is not None), None)
+    known = any(each.at >= after.at or each.closed_at == after.at for each in ledger.outcomes.values())
+    if before is None or now is None or known:
+        return
+    changes = tuple(_changes(before, now))
+    if not changes:
+        return
+    joined = ledger.open
+    for each in joined:
+        names = ", ".join(change.setting for change in changes)
+        why = f"{names} changed, too, before it could be measured"
+        yield each.model_copy(update={"result": Result.NOT_COMPARABLE, "why": why, "closed_at": after.at})
+    changes = tuple(_net([*(change for each in joined[:1] for change in each.changes), *changes], now))
+    if not changes:
+        return
+    asked: list[Found | None] = [each for each in ledger.found.values() if _asked(each, changes, after.at)]
+    reading_before = _before(ledger, joined, Window.of(earlier, LIMIT * ledger.window_seconds), asked)
+    for found in asked or [None]:
+        outcome = _outcome(found, changes, after.at)
+        yield outcome
+        if reading_before is not None:
+            yield Baseline(of=outcome.id, reading=reading_before)
 
 
-def _promise(setting: str, to: float | str, effect: Effect | None) -> Promise:
-    assert effect is not None  # noqa: S101 - see _measurable
-    return Promise(
-        setting=setting,
-        to=to,
-        quantity=effect.quantity,
-        unit=effect.unit,
-        now=effect.now or 0,
-        predicted=effect.predicted,
-        error=effect.error,
+def _net(changes: Iterable[Changed], now: Snapshot) -> Iterator[Changed]:
+    """Changes in order as one for each setting, with what takes it back; none where it has its first value again."""
+    first: dict[str, Number | str | None] = {}
+    last: dict[str, Number | str | None] = {}
+    for each in changes:
+        first.setdefault(each.setting, each.before)
+        last[each.setting] = each.after
+    for setting, before in first.items():
+        if before != last[setting]:
+            yield _changed(now, setting, before, last[setting])
+
+
+def _before(
+    ledger: Ledger, joined: Collection[Outcome], window: Window, asked: Iterable[Found | None]
+) -> Reading | None:
+    """What was measured before the changes: before the first of those that were still open."""
+    if joined:
+        return ledger.before.get(next(iter(joined)).id)
+    promised = {}
+    for found in asked:
+        for promise in found.promises if found else ():
+            quantity, subject = wanted(promise, found.subject if found else {})
+            promised[quantity, tuple(subject.items())] = (quantity, subject)
+    return reading(window, ledger.window_seconds, tuple(promised.values()))
+
+
+def _asked(found: Found, changes: Collection[Changed], at: float) -> bool:
+    """Whether a finding that stood would change one of the settings, from the value that it had."""
+    return found.last_seen >= at - STANDS_SECONDS and any(
+        each.setting in found.settings and _same(found.settings[each.setting], each.before) for each in changes
     )
 
 
-def _kept(found: Found, names: Mapping[str, object]) -> Promise | None:
-    return next((each for each in found.promises if names.get(each.setting) == each.to), None)
+def _outcome(found: Found | None, changes: tuple[Changed, ...], at: float) -> Outcome:
+    if found is None:
+        return Outcome(id=outcome_id(at, changes), at=at, changes=changes, why="it settles")
+    values = {each.setting: each.after for each in changes}
+    promise = next((each for each in found.promises if _same(each.to, values.get(each.setting))), None)
+    return Outcome(
+        id=outcome_id(at, changes, found.fingerprint),
+        at=at,
+        changes=changes,
+        rule=found.rule,
+        fingerprint=found.fingerprint,
+        subject=found.subject,
+        followed=promise is not None,
+        promise=promise,
+        why="it settles",
+        rule_version=found.rule_version,
+        model_version=found.model_version,
+    )
 
 
-def _changes(before: Snapshot, after: Snapshot) -> Iterable[Changed]:
-    if before[VARIABLES] is None or after[VARIABLES] is None:
-        return
+def _measured(ledger: Ledger, window: Window) -> Iterator[Outcome]:
+    """Open outcomes that are measured now: once a slice, from LEAST_WINDOWS windows after the change on."""
+    latest, seconds = window.latest, ledger.window_seconds
+    slice_ = seconds / SLICES
+    for outcome in ledger.open:
+        since = Window(tuple(each for each in window.snapshots if each.at >= outcome.at) or (latest,))
+        before = ledger.before.get(outcome.id)
+        if before is None:
+            yield grade(outcome, None, _nothing(latest))
+        elif since.seconds >= LEAST_WINDOWS * seconds - slice_ / 2 and _is_due(outcome, since, slice_):
+            limit = latest.at - outcome.at >= LIMIT * seconds - slice_ / 2
+            yield from _graded(ledger, outcome, before, since, limit=limit)
+
+
+def _is_due(outcome: Outcome, since: Window, slice_: float) -> bool:
+    """Whether a slice ended with the newest snapshot."""
+    last, latest = (round((each.at - outcome.at) / slice_) for each in since.snapshots[-2:])
+    return last != latest
+
+
+def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *, limit: bool) -> Iterator[Outcome]:
+    """An outcome that did harm, or that is closed."""
+    seconds = ledger.window_seconds
+    state = settling(outcome, since, seconds)
+    spared = _spared(ledger, outcome)
+
+    def measured(window: Window) -> Outcome | None:
+        promised = () if outcome.promise is None else (wanted(outcome.promise, outcome.subject),)
+        after = reading(window, seconds, promised)
+        return None if after is None else grade(outcome, before, after, spared=spared, window_seconds=seconds)
+
+    settled = _settled(since, state, seconds)
+    if settled is not None or limit:
+        closed = measured(settled or since.recent((LEAST_WINDOWS + 0.5 / SLICES) * seconds))
+        if closed is not None and (limit or closed.result is not Result.NOT_COMPARABLE):
+            yield _said(outcome, closed, state)
+            return
+    if not state.warms and (sofar := measured(since)) is not None and sofar.harm and not outcome.harm:
+        yield outcome.model_copy(update={"others": sofar.others, "why": f"it did harm; {state.why}"})
+
+
+def _settled(since: Window, state: Settling, seconds: float) -> Window | None:
+    """The window since the pool settled; None until it has LEAST_WINDOWS windows."""
+    if state.since is None:
+        return None
+    found = Window(tuple(each for each in since.snapshots if each.at >= state.since))
+    return found if found.seconds >= (LEAST_WINDOWS - 0.5 / SLICES) * seconds else None
+
+
+def _said(outcome: Outcome, closed: Outcome, state: Settling) -> Outcome:
+    """A closed outcome, with what is to be said of its measurement."""
+    update: dict[str, object] = {"others": _with_told(outcome, closed)}
+    if closed.result is Result.NOT_COMPARABLE and outcome.harm:  # that was measured before the work changed
+        update = {"result": Result.UNPROMISED, "others": outcome.others, "why": f"it did harm; then {closed.why}"}
+    elif state.since is None and closed.result is not Result.NOT_COMPARABLE:
+        update |= {"why": f"{closed.why}; not settled within {LIMIT} windows: {state.why}"}
+    return closed.model_copy(update=update)
+
+
+def _with_told(outcome: Outcome, closed: Outcome) -> tuple[Compared, ...]:
+    """What was compared at last. Harm that was told stays told while the rise matters."""
+    told = {(each.quantity, tuple(each.subject.items())) for each in outcome.harm}
+    return tuple(
+        each.model_copy(update={"worse": True})
+        if (each.quantity, tuple(each.subject.items())) in told
+        and float(each.after) - float(each.before) > matters(each.unit, float(each.before))
+        else each
+        for each in closed.others
+    )
+
+
+def _spared(ledger: Ledger, outcome: Outcome) -> list[Subject]:
+    """Tables that the change was made for, by all findings that were followed with it."""
+    same = [each for each in ledger.outcomes.values() if (each.at, each.changes) == (outcome.at, outcome.changes)]
+    return [each.subject for each in same if each.followed and each.subject]
+
+
+def _nothing(latest: Snapshot) -> Reading:
+    return Reading(began=latest.at, at=latest.at, seconds=(), work=(), measures=())
+
+
+def _changes(before: Snapshot, after: Snapshot) -> Iterator[Changed]:
     for name in SETTINGS:
         if before.setting(name) != after.setting(name):
-            old, new = _value(before, name), _value(after, name)
-            undo = change_on(after.server, name, new, old) if old is not None else None
-            yield Changed(
-                setting=name,
-                before=old,
-                after=new,
-                undo=undo.apply if undo else (),
-                undo_config=undo.config if undo else "",
-            )
+            yield _changed(after, name, _value(before, name), _value(after, name))
 
 
-def _value(snapshot: Snapshot, name: str) -> float | str | None:
-    return SETTINGS[name].read(snapshot.setting(name))
+def _changed(latest: Snapshot, name: str, before: Number | str | None, after: Number | str | None) -> Changed:
+    """A change with what takes it back: nothing where the server does not accept the old value."""
+    old = _as_set(before)
+    if old is None or refuses(latest.server, name, old) is not None:
+        return Changed(setting=name, before=before, after=after)
+    back = change_on(latest.server, name, _as_set(after), old)
+    return Changed(setting=name, before=before, after=after, undo=back.apply, undo_config=back.config)
 
 
-def _last(entries: Mapping[str, Found], most: int) -> Mapping[str, Found]:
-    return dict(list(entries.items())[-most:])
+def _as_set(value: Number | str | None) -> SettingValue | None:
+    return float(value) if isinstance(value, int | float) else value
+
+
+def _value(snapshot: Snapshot, name: str) -> Number | str | None:
+    found = SETTINGS[name].read(snapshot.setting(name))
+    return tidy(found) if isinstance(found, float) else found
+
+
+def _same(one: Number | str | None, other: Number | str | None) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_SAME)
+    return one == other
+
+
+def _newest(found: Mapping[str, Found], most: int) -> Mapping[str, Found]:
+    return dict(list(found.items())[-most:])
 
 
 def _fewer(outcomes: Mapping[str, Outcome]) -> Mapping[str, Outcome]:
+    """At most MOST_OUTCOMES, without the oldest closed ones."""
     closed = [name for name, each in outcomes.items() if each.result is not Result.OPEN]
-    gone = set(closed[: max(0, len(outcomes) - MOST_OUTCOMES)])
+    gone = {*closed[: max(0, len(outcomes) - MOST_OUTCOMES)]}
     return {name: each for name, each in outcomes.items() if name not in gone}
 
 
-def _open(before: Mapping[str, Reading], outcomes: Mapping[str, Outcome]) -> Mapping[str, Reading]:
+def _of_open(before: Mapping[str, Reading], outcomes: Mapping[str, Outcome]) -> Mapping[str, Reading]:
     still = {name for name, each in outcomes.items() if each.result is Result.OPEN}
     return {name: each for name, each in before.items() if name in still}

@@ -2,44 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import bisect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
-from advisor.facts.base import over_pools
-from advisor.observe.window import Window
+from advisor.facts.base import over_pools, ratio, status
+from advisor.facts.io import checkpoint_age
+from advisor.facts.scans import scans
+from advisor.observe.window import Window, total
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.data_files import DATA_FILES
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
-from exporter.collectors.table_io import NO_INDEX, TABLE_IO
-from exporter.snapshot import Index, Table
+from exporter.collectors.table_io import NO_INDEX, TABLE_IO, IndexIo
+from exporter.snapshot import Index, SectionKey, Snapshot, Table
 
-SLICES = 12
+WINDOW_SECONDS = 300.0
+"""Length of a window that counts as one."""
+SLICES = 5
+"""Slices of such a window: their spread tells what is noise."""
 LEAST_SLICES = 4
+MOST_TABLES = 30
+"""Tables that are measured one by one, those with the most reads and the most time of statements."""
+
+READ, READ_UNIT = "pages read per second", "pages per second"
+WAITED, WAITED_UNIT = "time waited in table I/O", "ms per second"
+READ_A_SCAN = "pages read per pass"
+MERGES = "change buffer merges per second"
+LATENCY = "time of a data-file read"
+CHECKPOINT_AGE = "age of the checkpoint"
+SECONDS_PER_COUNT = "seconds per COUNT(*)"
+
+Subject = Mapping[str, str]
+"""Schema and table; empty for the server."""
+Wanted = tuple[str, Subject]
+"""A quantity that is measured only if somebody asks for it, and its subject."""
+
+_SECTIONS: tuple[SectionKey[Any], ...] = (POOLS, TABLE_FILES, TABLE_IO)
+_NO_TABLE: Subject = {}
 
 
 class Work(Frozen):
-    """Rows of a table, in each slice."""
+    """Work in each slice: rows of a table, or all statements."""
 
-    subject: Mapping[str, str] = Field(description="Its schema and table.")
-    way: str = Field(description="lookups, scans or writes.")
+    subject: Subject = Field(description="Schema and table; empty for all statements.")
+    way: str = Field(description="lookups, scans, counts, writes or statements.")
     rows: tuple[float, ...]
-    seconds: tuple[float, ...] = Field(description="Time that statements spent on them.")
+    seconds: tuple[float, ...] = Field((), description="Time that statements spent on them; empty where not known.")
 
 
 class Measure(Frozen):
-    """A quantity, in each slice: an amount, and what it is divided by."""
+    """A quantity in each slice: an amount, and the work or the time that it is divided by."""
 
     quantity: str
     unit: str
-    subject: Mapping[str, str] = {}
+    subject: Subject = Field({})
     amounts: tuple[float, ...]
     bases: tuple[float, ...]
+    per_second: bool = Field(False, description="Whether the quotient, times the work of a second, is the quantity.")
 
     @property
-    def value(self) -> float | None:
-        """The quotient over all slices; None where nothing was done."""
-        base = sum(self.bases)
-        return sum(self.amounts) / base if base else None
+    def quotient(self) -> float | None:
+        """The amount for one unit of work; None where none was done."""
+        return ratio(total(self.amounts), total(self.bases))
 
 
 class Reading(Frozen):
@@ -47,92 +77,233 @@ class Reading(Frozen):
 
     began: float = Field(description="Unix seconds.")
     at: float = Field(description="Its end, Unix seconds.")
+    server: str = ""
     seconds: tuple[float, ...] = Field(description="Length of each slice.")
     work: tuple[Work, ...]
     measures: tuple[Measure, ...]
 
-    def measure(self, quantity: str, subject: Mapping[str, str]) -> Measure | None:
+    def measure(self, quantity: str, subject: Subject = _NO_TABLE) -> Measure | None:
         """The measure of a quantity; None where it was not measured."""
         return next((each for each in self.measures if (each.quantity, each.subject) == (quantity, subject)), None)
 
+    def value(self, measure: Measure) -> float | None:
+        """A quantity as its unit says; None where nothing was done."""
+        quotient = measure.quotient
+        return None if quotient is None else quotient * self.scale(measure)
 
-def reading(window: Window) -> Reading | None:
-    """What is measured of a window; None where it is too short."""
-    parts = list(_slices(window))
+    def scale(self, measure: Measure) -> float:
+        """The work of a second, for a quantity that is per second."""
+        return total(measure.bases) / total(self.seconds) if measure.per_second else 1.0
+
+
+def reading(window: Window, window_seconds: float = WINDOW_SECONDS, wanted: Collection[Wanted] = ()) -> Reading | None:
+    """What is measured of a window; None where it is too short for LEAST_SLICES.
+
+    Args:
+        window: Without a restart and a change of settings.
+        window_seconds: Length of a window that counts as one, of SLICES slices.
+        wanted: What a finding promised, to be measured beside what always is.
+    """
+    parts = list(_parts(window, window_seconds / SLICES))
     if len(parts) < LEAST_SLICES:
         return None
+    whole = Window((parts[0].snapshots[0], parts[-1].latest))
     seconds = tuple(part.seconds for part in parts)
-    read = _known([part.delta(over_pools("pages_read")) for part in parts])
-    measures = [Measure(quantity="pages read per second", unit="pages per second", amounts=read, bases=seconds)]
-    measures = measures if read else []
-    for table in sorted(window.latest[TABLE_FILES] or (), key=lambda each: (each.schema, each.table)):
-        pages = _known([_file_reads(part, table) for part in parts])
-        if pages:
-            subject = {"schema": table.schema, "table": table.table}
-            measures.append(
-                Measure(
-                    quantity="pages read per second",
-                    unit="pages per second",
-                    subject=subject,
-                    amounts=pages,
-                    bases=seconds,
-                )
-            )
+    tables = _tables(whole, [Table(**subject) for _, subject in wanted if subject])
+    indexes = {table: [each for each in _indexes(window) if _table(each) == table] for table in tables}
+    work = [each for table in tables for each in _work(parts, table, indexes[table])]
+    measures = [each for table in tables for each in _of_table(parts, table, work)]
+    measures += _of_server(parts, seconds, tables, work)
+    measures += [each for quantity, subject in wanted for each in _asked(parts, quantity, subject, work)]
+    if not work:
+        work = [Work(subject={}, way="statements", rows=_known(status(part, "questions") for part in parts))]
     return Reading(
-        began=window.snapshots[0].at,
-        at=window.latest.at,
+        began=whole.snapshots[0].at,
+        at=whole.latest.at,
+        server=str(whole.latest.server),
         seconds=seconds,
-        work=tuple(_work(window, parts)),
+        work=tuple(each for each in work if each.rows),
         measures=tuple(measures),
     )
 
 
-def _slices(window: Window) -> Iterator[Window]:
-    steps = len(window.snapshots) - 1
-    count = min(SLICES, steps)
-    for number in range(count):
-        first, last = steps * number // count, steps * (number + 1) // count
-        yield Window(window.snapshots[first : last + 1])
+def _parts(window: Window, length: float) -> Iterator[Window]:
+    """Slices of about this length as pairs of snapshots, oldest first; the last one ends with the window.
+
+    A snapshot without a section that the others have is the end of none.
+    """
+    known = [key for key in _SECTIONS if 2 * sum(s[key] is not None for s in window.snapshots) > len(window.snapshots)]
+    usable = [each for each in window.snapshots if all(each[key] is not None for key in known)]
+    times = [each.at for each in usable]
+    if not times:
+        return
+    count = round((times[-1] - times[0]) / length)
+    ends = dict.fromkeys(_nearest(times, times[-1] - length * number) for number in range(count, -1, -1))
+    yield from (Window((usable[first], usable[last])) for first, last in pairwise(ends))
 
 
-def _known(values: Sequence[float | None]) -> tuple[float, ...]:
-    known = tuple(each for each in values if each is not None)
-    return known if len(known) == len(values) else ()
+def _nearest(times: Sequence[float], wanted: float) -> int:
+    after = min(bisect.bisect_left(times, wanted), len(times) - 1)
+    before = max(0, after - 1)
+    return after if times[after] - wanted <= wanted - times[before] else before
 
 
-def _file_reads(part: Window, table: Table) -> float | None:
+def _tables(whole: Window, wanted: Sequence[Table]) -> list[Table]:
+    """The tables to be measured, those that are asked for first."""
+    reads = {
+        table: whole.growth(lambda s: s[TABLE_FILES], table, lambda file: float(file.reads)) or 0.0
+        for table in whole.latest[TABLE_FILES] or ()
+    }
+    spent: dict[Table, float] = {}
+    for index in _indexes(whole):
+        grown = whole.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetch_seconds + io.write_seconds)
+        spent[_table(index)] = spent.get(_table(index), 0.0) + (grown or 0.0)
+    ranked = [sorted(of, key=lambda table: of[table], reverse=True)[:MOST_TABLES] for of in (reads, spent)]
+    busy = [table for of in ranked for table in of if reads.get(table) or spent.get(table)]
+    return list(dict.fromkeys([*wanted, *busy]))
+
+
+def _indexes(window: Window) -> Collection[Index]:
+    return window.latest[TABLE_IO] or ()
+
+
+def _table(index: Index) -> Table:
+    return Table(index.schema, index.table)
+
+
+def _subject(table: Table) -> Subject:
+    return {"schema": table.schema, "table": table.table}
+
+
+def _work(parts: Sequence[Window], table: Table, indexes: Sequence[Index]) -> Iterator[Work]:
+    """Rows of a table that were fetched by an index, by scans, by COUNT(*) of parallel readers, and written."""
+    by_index = [each for each in indexes if each.index != NO_INDEX]
+    no_index = [each for each in indexes if each.index == NO_INDEX]
+    ways: list[tuple[str, Sequence[Index], Callable[[IndexIo], float], Callable[[IndexIo], float]]] = [
+        ("lookups", by_index, lambda io: float(io.fetched), lambda io: io.fetch_seconds),
+        ("scans", no_index, lambda io: float(io.fetched), lambda io: io.fetch_seconds),
+        ("writes", indexes, lambda io: float(io.inserted + io.updated + io.deleted), lambda io: io.write_seconds),
+    ]
+    for way, of, rows, seconds in ways:
+        done = _known(_grown(part, of, rows) for part in parts)
+        if any(done):
+            spent = _known(_grown(part, of, seconds) for part in parts)
+            yield Work(subject=_subject(table), way=way, rows=done, seconds=spent)
+    counted = _known(
+        part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: float(c.rows_examined))
+        if not part.latest.server.has("count_star_in_table_io")
+        else 0.0
+        for part in parts
+    )
+    if any(counted):
+        spent = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds) for part in parts)
+        yield Work(subject=_subject(table), way="counts", rows=counted, seconds=spent)
+
+
+def _grown(part: Window, indexes: Sequence[Index], value: Callable[[IndexIo], float]) -> float | None:
+    grown = [part.growth(lambda s: s[TABLE_IO], index, value) for index in indexes]
+    known = [each for each in grown if each is not None]
+    return total(known) if len(known) == len(grown) else None
+
+
+def _of_table(parts: Sequence[Window], table: Table, work: Sequence[Work]) -> Iterator[Measure]:
+    """Pages read of a table's file, and time that statements waited in the table."""
+    subject = _subject(table)
+    own = [each for each in work if each.subject == subject]
+    rows = _sums([each.rows for each in own])
+    if not rows:
+        return
+    if table in (parts[-1].latest[TABLE_FILES] or ()):
+        reads = _known(_reads(part, table) for part in parts)
+        if reads:
+            yield Measure(quantity=READ, unit=READ_UNIT, subject=subject, amounts=reads, bases=rows, per_second=True)
+    waited = _sums([each.seconds for each in own]) if all(each.seconds for each in own) else ()
+    if waited:
+        yield Measure(
+            quantity=WAITED,
+            unit=WAITED_UNIT,
+            subject=subject,
+            amounts=tuple(1000.0 * each for each in waited),
+            bases=rows,
+            per_second=True,
+        )
+
+
+def _reads(part: Window, table: Table) -> float | None:
     return part.growth(lambda s: s[TABLE_FILES], table, lambda file: float(file.reads))
 
 
-def _work(window: Window, parts: Sequence[Window]) -> Iterator[Work]:
-    tables: dict[Table, list[Index]] = {}
-    for index in window.latest[TABLE_IO] or ():
-        tables.setdefault(Table(index.schema, index.table), []).append(index)
-    for table, indexes in sorted(tables.items(), key=lambda each: (each[0].schema, each[0].table)):
-        for way in ("lookups", "scans", "writes"):
-            grown = [_rows(part, indexes, way) for part in parts]
-            rows, seconds = _known([each[0] for each in grown]), _known([each[1] for each in grown])
-            if rows and seconds and any(rows):
-                yield Work(subject={"schema": table.schema, "table": table.table}, way=way, rows=rows, seconds=seconds)
+def _of_server(
+    parts: Sequence[Window], seconds: Sequence[float], tables: Sequence[Table], work: Sequence[Work]
+) -> Iterator[Measure]:
+    """Pages that the pool read beside those of the measured tables, time of a read, and age of the checkpoint."""
+    read = _known(part.delta(over_pools("pages_read")) for part in parts)
+    if read and work:
+        of_tables = [_known(_reads(part, table) for part in parts) for table in tables]
+        known = _sums([each for each in of_tables if each]) or (0.0,) * len(parts)
+        rest = tuple(max(0.0, all_ - own) for all_, own in zip(read, known, strict=True))
+        yield Measure(quantity=READ, unit=READ_UNIT, amounts=rest, bases=tuple(seconds), per_second=True)
+    elif read:
+        questions = _known(status(part, "questions") for part in parts)
+        if questions:
+            yield Measure(quantity=READ, unit=READ_UNIT, amounts=read, bases=questions, per_second=True)
+    latency = [_file_reads(part) for part in parts]
+    if all(latency):
+        counts, spent = zip(*(each for each in latency if each), strict=True)
+        yield Measure(quantity=LATENCY, unit="ms", amounts=spent, bases=counts)
+    ages = _known(checkpoint_age(part.latest) for part in parts)
+    if ages:
+        yield Measure(quantity=CHECKPOINT_AGE, unit="bytes", amounts=ages, bases=(1.0,) * len(ages))
 
 
-def _rows(part: Window, indexes: Sequence[Index], way: str) -> tuple[float | None, float | None]:
-    rows = seconds = 0.0
-    for index in indexes:
-        if way != "writes" and (index.index == NO_INDEX) != (way == "scans"):
-            continue
-        written = way == "writes"
-        grown = part.growth(
-            lambda s: s[TABLE_IO],
-            index,
-            lambda io: float(io.inserted + io.updated + io.deleted if written else io.fetched),  # noqa: B023
+def _file_reads(part: Window) -> tuple[float, float] | None:
+    """Reads of all data files, and milliseconds waited in them."""
+    first, last = (snapshot[DATA_FILES] for snapshot in (part.snapshots[0], part.latest))
+    if first is None or last is None or last.reads < first.reads:
+        return None
+    return float(last.reads - first.reads), 1000.0 * (last.seconds - first.seconds)
+
+
+def _asked(parts: Sequence[Window], quantity: str, subject: Subject, work: Sequence[Work]) -> Iterator[Measure]:
+    """A quantity that is measured for a promise."""
+    amounts: tuple[float, ...] = ()
+    bases: tuple[float, ...] = ()
+    match quantity:
+        case "pages read per pass" if subject:
+            found = [next((each for each in scans(part) if each.subject == subject), None) for part in parts]
+            bases = _known(0.0 if each is None else each.passes for each in found)
+            amounts = _known(_reads(part, Table(**subject)) for part in parts)
+        case "seconds per COUNT(*)" if subject:
+            table = Table(**subject)
+            bases = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions) for part in parts)
+            amounts = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds) for part in parts)
+        case "change buffer merges per second":
+            bases = _sums([each.rows for each in work if each.way == "writes"])
+            amounts = _known(part.delta(_merges) for part in parts)
+        case _:
+            return
+    if amounts and bases:
+        unit = {READ_A_SCAN: "pages", SECONDS_PER_COUNT: "seconds", MERGES: "merges per second"}[quantity]
+        yield Measure(
+            quantity=quantity,
+            unit=unit,
+            subject=subject if quantity != MERGES else {},
+            amounts=amounts,
+            bases=bases,
+            per_second=quantity == MERGES,
         )
-        spent = part.growth(
-            lambda s: s[TABLE_IO],
-            index,
-            lambda io: io.write_seconds if written else io.fetch_seconds,  # noqa: B023
-        )
-        if grown is None or spent is None:
-            return None, None
-        rows, seconds = rows + grown, seconds + spent
-    return rows, seconds
+
+
+def _merges(snapshot: Snapshot) -> float | None:
+    return (snapshot[INNODB_METRICS] or {}).get("ibuf_merges")
+
+
+def _sums(values: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(total(each) for each in zip(*values, strict=True))
+
+
+def _known(values: Iterator[float | None]) -> tuple[float, ...]:
+    """All values; empty where one of them is not known."""
+    found = list(values)
+    known = tuple(float(each) for each in found if each is not None)
+    return known if len(known) == len(found) else ()

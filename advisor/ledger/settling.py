@@ -1,13 +1,129 @@
-"""How long a pool takes to settle after a change."""
+"""How long a pool takes to settle after a change: until what the change displaces was read, or nothing is read."""
 
 from __future__ import annotations
 
-from advisor.ledger.entry import Outcome
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from advisor.facts.base import over_pools
+from advisor.ledger.entry import Changed, Outcome
+from advisor.ledger.reading import WINDOW_SECONDS
 from advisor.observe.window import Window
+from exporter.rows import number
+from exporter.snapshot import Snapshot
 
-WINDOW_SECONDS = 300.0
+LIMIT = 12
+"""Windows after which a change is measured all the same, and said to be unsettled."""
+_PCT, _SIZE = "innodb_old_blocks_pct", "innodb_buffer_pool_size"
+_FULL = 0.02
+"""Share of the pool: with fewer free pages it is full."""
+_STILL = 0.01
+"""Share of the pool: one that reads or gains fewer pages in a window no longer changes."""
 
 
-def settled(outcome: Outcome, window: Window) -> bool:
-    """Whether enough was seen since the change."""
-    return window.snapshots[0].at >= outcome.at and window.seconds >= 3 * WINDOW_SECONDS
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """How far a pool has settled.
+
+    Attributes:
+        warms: Whether it starts cold or has grown, so that reads that rise are its warm-up.
+        since: From when on it is settled, Unix seconds; None while it is not.
+        why: What is waited for, in words.
+    """
+
+    warms: bool
+    since: float | None
+    why: str = ""
+
+
+def settling(outcome: Outcome, window: Window, window_seconds: float = WINDOW_SECONDS) -> Settling:
+    """How far the pool has settled after a change.
+
+    A pool that is cold or has grown settles once it is full, or gains hardly a page. Another midpoint displaces as many
+    pages as it moves by: so many have to be read or created. Where hardly a page is read, there is nothing to wait for.
+
+    Args:
+        outcome: Says what changed.
+        window: Since the change, or since a restart that came later.
+        window_seconds: Length of a window that counts as one.
+    """
+    snapshots = window.snapshots
+    restarted = _restarted(snapshots[0], outcome, window_seconds)
+    warms = restarted or any(each.setting == _SIZE and _grew(each) for each in outcome.changes)
+    if warms:
+        return Settling(warms, _filled(snapshots, window_seconds), "the pool fills")
+    pages = max((_displaced(each, snapshots[0]) for each in outcome.changes), default=0.0)
+    return Settling(warms, _replaced(snapshots, pages, window_seconds), f"{pages:,.0f} pages are displaced")
+
+
+def _restarted(first: Snapshot, outcome: Outcome, window_seconds: float) -> bool:
+    """Whether the server started after the change, or shortly before it was seen."""
+    uptime = _uptime(first)
+    return uptime is not None and first.at - uptime > outcome.at - window_seconds
+
+
+def _grew(change: Changed) -> bool:
+    return not (
+        isinstance(change.before, int | float)
+        and isinstance(change.after, int | float)
+        and change.after <= change.before
+    )
+
+
+def _uptime(snapshot: Snapshot) -> float | None:
+    return (snapshot.sections.get("status") or {}).get("uptime")
+
+
+def _displaced(change: Changed, first: Snapshot) -> float:
+    """Pages that leave the young or the old sublist."""
+    before, after = number(change.before), number(change.after)
+    pages = over_pools("database_pages")(first)
+    if change.setting != _PCT or before is None or after is None or pages is None:
+        return 0.0
+    return abs(after - before) / 100.0 * pages
+
+
+def _replaced(snapshots: Sequence[Snapshot], pages: float, window_seconds: float) -> float | None:
+    """When so many pages had come in, or when hardly one did in a window."""
+    size = over_pools("size_pages")(snapshots[-1]) or 0.0
+    came = [(each.at, _came(each)) for each in snapshots]
+    known = [(at, count) for at, count in came if count is not None]
+    start = 0
+    for at, count in known:
+        if count - known[0][1] >= pages:
+            return at
+        while at - known[start][0] >= window_seconds:
+            if count - known[start][1] < _STILL * size:
+                return known[start][0]
+            start += 1
+    return None
+
+
+def _came(snapshot: Snapshot) -> float | None:
+    read, created = over_pools("pages_read")(snapshot), over_pools("pages_created")(snapshot)
+    return None if read is None or created is None else read + created
+
+
+def _filled(snapshots: Sequence[Snapshot], window_seconds: float) -> float | None:
+    """When the pool was full, or gained hardly a page in a window."""
+    known = [
+        (each.at, size, free)
+        for each in snapshots
+        if (size := over_pools("size_pages")(each)) and (free := over_pools("free_pages")(each)) is not None
+    ]
+    start = 0
+    for at, size, free in known:
+        if free <= max(_FULL * size, _kept_free(snapshots[-1])):
+            return at
+        while at - known[start][0] >= window_seconds:
+            began, size_then, free_then = known[start]
+            if (size - free) - (size_then - free_then) < _STILL * size:
+                return began
+            start += 1
+    return None
+
+
+def _kept_free(snapshot: Snapshot) -> float:
+    """Pages that the page cleaner keeps free in a full pool, at most."""
+    depth, instances = number(snapshot.setting("innodb_lru_scan_depth")), snapshot.sections.get("pools") or ()
+    return (depth or 0.0) * len(instances)

@@ -107,4 +107,4 @@ def baseline(of: str = "a" * 16) -> Baseline:
     """What was measured before the change of an outcome."""
     reads = Measure(quantity="pages read per second", unit="pages per second", amounts=(6.0,) * 4, bases=(10.0,) * 4)
     reading = Reading(began=AT - 600, at=AT, seconds=(150.0,) * 4, work=(), measures=(reads,))
-    return Baseline(of=of, settings={}, reading=reading)
+    return Baseline(of=of, reading=reading)

@@ -41,11 +41,11 @@ def outcome(predicted: float, after: float, *, stated: float | None = 0.05, **fi
     return Outcome(**(known | fields))
 
 
-def worse(name: str = "pages read") -> Compared:
+def worse(name: str = "pages read per second") -> Compared:
     """A quantity that rose."""
     return Compared(
         quantity=name,
-        unit="pages",
+        unit="pages per second",
         subject={"schema": "shop", "table": "items"},
         before=5,
         after=95,

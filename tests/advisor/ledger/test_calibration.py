@@ -73,7 +73,7 @@ def test_kept_promises_restore_it_step_by_step_and_never_beyond_the_rule() -> No
 def test_advice_that_harmed_something_else_counts_as_missed_and_says_what() -> None:
     [record] = track_records([outcome(0, 0, others=(worse(),))]).values()
     assert (record.kept, record.off, record.factor) == (0, 1, 0.5)
-    assert record.note.endswith("1970-01-02, pages read of shop.items rose from 5 to 95")
+    assert record.note.endswith("1970-01-02, pages read per second of shop.items rose from 5 to 95")
 
 
 def test_the_next_finding_says_so_and_its_confidence_is_lower() -> None:

@@ -1,40 +1,145 @@
-from advisor.ledger.entry import Baseline, Outcome, Result
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from advisor.ledger.entry import Baseline, Entry, Outcome, Result
 from advisor.ledger.ledger import Ledger
-from exporter.collectors.data_files import FileReads
-from exporter.snapshot import Snapshot
-from tests.advisor.building import ORDERS, pool, snapshot, variables
+from tests.advisor.ledger.load import INTERVAL, Done, Load
+
+WINDOW = 300.0
+TICKS = round(WINDOW / INTERVAL)
+HOUR = 12 * TICKS
+PCT = "innodb_old_blocks_pct"
+Work = Callable[[int], Mapping[str, Done]]
+"""What is done in a tick."""
+
+chance = random.Random(16)  # noqa: S311 - noise
 
 
-def _seen(seconds: float, reads: int, pct: str) -> Snapshot:
-    return snapshot(
-        seconds,
-        variables=variables(innodb_old_blocks_pct=pct),
-        pools=(pool(size_pages=1000, pages_read=reads),),
-        table_files={ORDERS: FileReads(reads, 0, 0.0)},
-    )
+def _about(value: float, share: float = 0.05) -> float:
+    return value * chance.uniform(1.0 - share, 1.0 + share)
 
 
-def test_a_change_opens_an_outcome_and_closes_it_with_what_rose() -> None:
-    history = [_seen(10.0 * n, 100 * n, "37") for n in range(91)]
-    ledger, _ = Ledger().observe(history, None)
-    assert not ledger.outcomes
-    history.append(_seen(910.0, 9_100, "95"))
-    ledger, told = ledger.observe(history, None)
-    [outcome] = (each for each in told if isinstance(each, Outcome))
-    assert outcome.changes[0].undo == ("SET GLOBAL innodb_old_blocks_pct = 37",)
-    for n in range(1, 91):
-        history.append(_seen(910.0 + 10.0 * n, 9_100 + 500 * n, "95"))
-        ledger, told = ledger.observe(history, None)
-    [closed] = (each for each in told if isinstance(each, Outcome))
+def _hot(reads: float = 0.01, slower: float = 1.0, rows: float = 1_000.0) -> Done:
+    """Lookups that read so many pages for a row."""
+    done = _about(rows)
+    return Done(rows=done, read=_about(done * reads), waited=_about(done * 1e-4 * slower))
+
+
+def _steady(_: int) -> Mapping[str, Done]:
+    return {"hot": _hot(), "report": Done(scanned=_about(5_000.0), read=_about(500.0), waited=_about(0.2))}
+
+
+def _played(load: Load, ledger: Ledger, work: Work, ticks: int) -> tuple[Ledger, list[Entry]]:
+    told: list[Entry] = []
+    for tick in range(ticks):
+        load.go_on(work(tick))
+        ledger, new = ledger.observe(load.history, None)
+        told += new
+    return ledger, told
+
+
+@pytest.fixture
+def load() -> Load:
+    return Load()
+
+
+def _changed(load: Load, work: Work, after: Work, ticks: int = HOUR + 2, **settings: str) -> list[Outcome]:
+    """All that is told of a change that comes after an hour of the work."""
+    ledger, told = _played(load, Ledger(), work, HOUR)
+    assert told == []
+    load.settings |= settings or {PCT: "95"}
+    _, told = _played(load, ledger, after, ticks)
+    return [each for each in told if isinstance(each, Outcome)]
+
+
+def test_a_change_opens_an_outcome_with_what_takes_it_back(load: Load) -> None:
+    [opened] = _changed(load, _steady, _steady, ticks=1)
+    [change] = opened.changes
+    assert (opened.result, change.setting, change.before, change.after) == (Result.OPEN, PCT, 37, 95)
+    assert change.undo == (f"SET GLOBAL {PCT} = 37",)
+
+
+def test_harm_is_told_after_three_windows_and_not_before(load: Load) -> None:
+    def worse(_: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": _hot(reads=0.3, slower=5.0)}
+
+    opened, *told = _changed(load, _steady, worse, ticks=3 * TICKS + 1)
+    assert told, "three windows have passed"
+    assert {(*each.subject.values(),) for each in told[0].harm} >= {("shop", "hot")}
+    [all_] = (each for each in told[0].harm if not each.subject and "pages" in each.unit)
+    assert [all_.before, all_.after] == pytest.approx([510.0, 800.0], rel=0.02)
+    assert opened.harm == ()
+
+
+def test_a_harmless_change_closes_without_harm(load: Load) -> None:
+    _, closed = _changed(load, _steady, _steady)
+    assert (closed.result, closed.harm) == (Result.UNPROMISED, ())
+
+
+def test_clients_that_wait_for_slower_answers_do_the_same_work(load: Load) -> None:
+    def slower(_: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": Done(rows=_about(250.0), read=_about(100.0), waited=_about(0.1))}
+
+    *_, closed = _changed(load, _steady, slower)
     assert closed.result is Result.UNPROMISED
-    assert {each.subject.get("table") for each in closed.harm} == {None, "orders"}
+    [hot] = (each for each in closed.harm if each.subject.get("table") == "hot" and "pages" in each.unit)
+    assert hot.after == pytest.approx(1_000 * 100.0 / 250.0, rel=0.1)  # by the work of before
 
 
-def test_the_entries_make_the_same_ledger() -> None:
-    history = [_seen(10.0 * n, 100 * n, "37") for n in range(91)]
-    ledger, _ = Ledger().observe([*history, _seen(910.0, 9_100, "95")], None)
+def test_a_batch_job_that_begins_with_a_change_is_not_comparable(load: Load) -> None:
+    def with_batch(_: int) -> Mapping[str, Done]:
+        batch = Done(rows=_about(2_000.0), read=_about(1_500.0), waited=_about(0.8))
+        return {**_steady(0), "hot": _hot(reads=0.2, slower=3.0), "batch": batch}
+
+    _, closed = _changed(load, _steady, with_batch)
+    assert (closed.result, closed.harm) == (Result.NOT_COMPARABLE, ())
+    assert "lookups of shop.batch" in closed.why
+
+
+def test_a_night_that_falls_with_a_change_is_not_comparable(load: Load) -> None:
+    def night(_: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": _hot(rows=100.0, reads=0.2)}
+
+    _, closed = _changed(load, _steady, night)
+    assert (closed.result, closed.harm) == (Result.NOT_COMPARABLE, ())
+
+
+def test_a_change_that_is_taken_back_before_it_is_measured_is_not_comparable(load: Load) -> None:
+    ledger, _ = _played(load, Ledger(), _steady, HOUR)
+    load.settings[PCT] = "95"
+    ledger, _ = _played(load, ledger, _steady, TICKS)
+    del load.settings[PCT]
+    ledger, told = _played(load, ledger, _steady, HOUR)
+    [closed] = told
+    assert isinstance(closed, Outcome)
+    assert (closed.result, ledger.open, ledger.before) == (Result.NOT_COMPARABLE, (), {})
+
+
+def test_a_second_change_before_the_first_is_measured_joins_it(load: Load) -> None:
+    ledger, _ = _played(load, Ledger(), _steady, HOUR)
+    load.settings[PCT] = "95"
+    ledger, _ = _played(load, ledger, _steady, TICKS)
+    load.settings["innodb_old_blocks_time"] = "0"
+    ledger, told = _played(load, ledger, _steady, 1)
+    first, second, baseline = told
+    assert isinstance(first, Outcome)
+    assert isinstance(second, Outcome)
+    assert isinstance(baseline, Baseline)
+    assert first.result is Result.NOT_COMPARABLE
+    assert {each.setting for each in second.changes} == {PCT, "innodb_old_blocks_time"}
+    assert baseline.reading.at < second.at - TICKS * INTERVAL / 2  # before the first change
+
+
+def test_the_entries_make_the_same_ledger(load: Load) -> None:
+    ledger, _ = _played(load, Ledger(), _steady, HOUR)
+    load.settings[PCT] = "95"
+    ledger, _ = _played(load, ledger, _steady, 3)
     again = Ledger()
     for entry in ledger.entries:
         again = again.with_entry(entry)
     assert again == ledger
-    assert any(isinstance(each, Baseline) for each in ledger.entries)
+    assert ledger.before

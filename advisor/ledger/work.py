@@ -1,0 +1,129 @@
+"""Whether the work after a change is that of before: then what is read and waited for can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from advisor.ledger.reading import Reading, Work
+from advisor.observe.window import total
+
+FACTOR = 1.5
+"""Rates of comparable work differ by less."""
+_SHARE = 0.05
+"""Of the time of all statements or of all rows of its kind: less work does not count."""
+_NOISE = 2.0
+"""Standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Work of one kind before and after.
+
+    Attributes:
+        name: In words.
+        rates: Rows a second.
+        seconds: Seconds of statements a second; None where not known.
+        noise: Of the difference of the rates.
+    """
+
+    name: str
+    rates: tuple[float, float]
+    seconds: tuple[float, float] | None
+    noise: float
+
+    @property
+    def ratio(self) -> float:
+        return _ratio(*self.rates)
+
+
+def changed_work(before: Reading, after: Reading) -> str:
+    """Why the work is not comparable, in words; empty where it is.
+
+    Each kind of work that takes a share of the time must go on at about the same rate. Another rate may be the effect
+    of the change, for clients that wait for each answer: then statements take as much time as before for more or for
+    fewer rows. So a rate may differ if the time of its statements does not, or if all work together moved alike and
+    takes as much time as before.
+    """
+    moved = list(_moved(before, after))
+    if not moved:
+        return "what work was done is not known"
+    times = [each.seconds for each in moved if each.seconds is not None]
+    sums = (total(each[0] for each in times), total(each[1] for each in times))
+    counted = [each for each in moved if _counts(each, sums)]
+    if not counted:
+        return "nothing was done" if not any(max(each.rates) for each in moved) else ""
+    pace = _pace(counted)
+    steady = bool(times) and _alike(_ratio(*sums))
+    wrong = [
+        each
+        for each in counted
+        if not _alike(each.ratio)
+        and abs(each.rates[1] - each.rates[0]) > each.noise
+        and not (each.seconds is not None and _explained(each.ratio, _ratio(*each.seconds)))
+        and not (steady and _alike(each.ratio / pace))
+    ]
+    if not wrong:
+        return ""
+    worst = max(wrong, key=lambda each: _ratio(min(each.rates), max(each.rates)))
+    was, is_ = worst.rates
+    return f"the work changed: {worst.name} went from {was:,.4g} to {is_:,.4g} rows a second"
+
+
+def _moved(before: Reading, after: Reading) -> Iterator[_Moved]:
+    sides = [{(*sorted(each.subject.items()), each.way): each for each in reading.work} for reading in (before, after)]
+    for key in dict.fromkeys(chain(*sides)):
+        was, is_ = (of.get(key) for of in sides)
+        known = was or is_
+        if known is None:
+            continue
+        rates = _rate(was, before), _rate(is_, after)
+        seconds = None
+        if all(each is None or each.seconds for each in (was, is_)):
+            seconds = _spent(was, before), _spent(is_, after)
+        noise = _NOISE * (_variance(was, before) + _variance(is_, after)) ** 0.5
+        name = f"{known.way} of {'.'.join(known.subject.values())}" if known.subject else known.way
+        yield _Moved(name, rates, seconds, noise)
+
+
+def _counts(moved: _Moved, sums: tuple[float, float]) -> bool:
+    if moved.seconds is None:
+        return True
+    return any(own > _SHARE * all_ for own, all_ in zip(moved.seconds, sums, strict=True))
+
+
+def _pace(counted: list[_Moved]) -> float:
+    """By how much the work became faster, by the kind that takes most time."""
+    return max(counted, key=lambda each: sum(each.seconds or (0.0, 0.0))).ratio
+
+
+def _explained(rows: float, seconds: float) -> bool:
+    """Whether statements take less or more time for the rows, and no other number of clients asks for them."""
+    return seconds < FACTOR if rows > 1.0 else seconds > 1.0 / FACTOR
+
+
+def _alike(ratio: float) -> bool:
+    return 1.0 / FACTOR < ratio < FACTOR
+
+
+def _ratio(before: float, after: float) -> float:
+    return after / before if before else (1.0 if not after else float("inf"))
+
+
+def _rate(work: Work | None, reading: Reading) -> float:
+    return total(work.rows) / total(reading.seconds) if work else 0.0
+
+
+def _spent(work: Work | None, reading: Reading) -> float:
+    return total(work.seconds) / total(reading.seconds) if work else 0.0
+
+
+def _variance(work: Work | None, reading: Reading) -> float:
+    """Of the rate."""
+    count = len(reading.seconds)
+    if work is None or count < 2:
+        return 0.0
+    rate = _rate(work, reading)
+    residuals = sum((rows - rate * each) ** 2 for rows, each in zip(work.rows, reading.seconds, strict=True))
+    return float(count / (count - 1) * residuals / total(reading.seconds) ** 2)

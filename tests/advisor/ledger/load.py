@@ -1,0 +1,95 @@
+"""A server under a load by hand: its counters grow by what is done in each ten seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from exporter.collectors.data_files import FileReads
+from exporter.collectors.table_io import NO_INDEX, IndexIo
+from exporter.snapshot import Index, Snapshot, Table
+from tests.advisor.building import BOOTED, pool, snapshot, variables
+
+INTERVAL = 10.0
+POOL_PAGES = 10_000
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is done with a table in a second.
+
+    Attributes:
+        rows: Looked up by the primary key.
+        scanned: Fetched by scans.
+        read: Pages read.
+        waited: Seconds of statements.
+    """
+
+    rows: float = 0.0
+    scanned: float = 0.0
+    read: float = 0.0
+    waited: float = 0.0
+
+
+@dataclass
+class Load:
+    """The server, and the snapshots of it so far.
+
+    Attributes:
+        settings: Its variables, but for those of ``variables``.
+        history: Oldest first.
+        free: Pages of the pool that are free.
+    """
+
+    settings: dict[str, str] = field(default_factory=dict)
+    history: list[Snapshot] = field(default_factory=list)
+    free: int = 0
+    booted: float = BOOTED
+    _at: float = BOOTED + 86_400.0
+    _grown: dict[str, list[float]] = field(default_factory=dict)
+
+    def go_on(self, done: Mapping[str, Done], free: int = 0) -> Snapshot:
+        """Ten more seconds."""
+        self._at += INTERVAL
+        self.free = free
+        for name, each in done.items():
+            grown = self._grown.setdefault(name, [0.0] * 4)
+            for number, rate in enumerate((each.rows, each.scanned, each.read, each.waited)):
+                grown[number] += rate * INTERVAL
+        self.history.append(self._snapshot())
+        del self.history[:-361]
+        return self.history[-1]
+
+    def restart(self) -> None:
+        """All counters begin at 0 again."""
+        self.booted = self._at
+        self._grown = {}
+
+    def _snapshot(self) -> Snapshot:
+        known = {Table("shop", name): grown for name, grown in self._grown.items()}
+        read = round(sum(grown[2] for grown in known.values()))
+        table_io = {}
+        for table, (rows, scanned, _, waited) in known.items():
+            share = rows / ((rows + scanned) or 1.0)
+            by = {"PRIMARY": (rows, share), NO_INDEX: (scanned, 1.0 - share)}
+            for index, (fetched, part) in by.items():
+                if fetched:
+                    io = IndexIo(round(fetched), 0, 0, 0, waited * part, 0.0)
+                    table_io[Index(table.schema, table.table, index)] = io
+        return snapshot(
+            self._at - self.booted,
+            booted=self.booted,
+            status={"uptime": self._at - self.booted, "questions": 1.0},
+            variables=variables(**self.settings),
+            pools=(
+                pool(
+                    size_pages=POOL_PAGES,
+                    database_pages=POOL_PAGES - self.free,
+                    free_pages=self.free,
+                    pages_read=read,
+                ),
+            ),
+            table_files={table: FileReads(round(grown[2]), 0, 0.0) for table, grown in known.items()},
+            table_io=table_io,
+            data_files=FileReads(read, 0, read * 1e-4),
+        )
