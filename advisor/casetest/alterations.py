@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
@@ -13,6 +13,7 @@ from advisor.advice.remembered import Remembered
 from advisor.contract.settings import SETTINGS
 from advisor.curve.memory import Hour, Memory, Reads, settings_digest, started
 from advisor.files.sizes import size
+from advisor.ledger.entry import Changed, Compared, Outcome, Result, outcome_id
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
 from advisor.rules.file import VersionText
@@ -113,6 +114,53 @@ class MemoryAlteration(_Model):
         )
 
 
+_Rise = Annotated[tuple[float, float], Field(strict=False)]
+
+
+class ChangeAlteration(_Model):
+    """What became of a change, which a recording of one side of it cannot show.
+
+    Attributes:
+        before: Values that settings had before it.
+        after: Values that it left them with; by default today's.
+        seconds: Time from the change to the newest snapshot.
+        rose: Quantities before and after it, by name; each rose beyond noise.
+        unit: Their unit.
+        comparable: Whether the same work was done after it.
+        rule: Rule whose finding was followed; by default nobody advised it.
+    """
+
+    before: dict[str, float | str]
+    after: dict[str, float | str] = Field(default_factory=dict)
+    seconds: float = Field(900.0, gt=0, allow_inf_nan=False)
+    rose: dict[str, _Rise] = Field(default_factory=dict)
+    unit: str = "pages per second"
+    comparable: bool = True
+    rule: str | None = None
+
+    def outcome(self, latest: Snapshot) -> Outcome:
+        """The closed outcome, by the time of the newest snapshot."""
+        at = latest.at - self.seconds
+        changes = tuple(
+            Changed(setting=name, before=value, after=self.after.get(name, SETTINGS[name].read(latest.setting(name))))
+            for name, value in self.before.items()
+        )
+        rose = tuple(
+            Compared(quantity=name, unit=self.unit, before=low, after=high, noise=0.1 * (high - low), worse=True)
+            for name, (low, high) in self.rose.items()
+        )
+        return Outcome(
+            id=outcome_id(at, changes),
+            at=at,
+            changes=changes,
+            rule=self.rule,
+            followed=self.rule is not None,
+            result=Result.UNPROMISED if self.comparable else Result.NOT_COMPARABLE,
+            closed_at=latest.at,
+            others=rose,
+        )
+
+
 class Alteration(_Model):
     """What every snapshot of a recording has instead of the recorded values.
 
@@ -123,6 +171,7 @@ class Alteration(_Model):
         innodb_metrics: Counters of INNODB_METRICS, by name.
         machine: Fields of exporter.collectors.machine.Machine.
         memory: A memory of days beside the recording.
+        changed: A change of settings, and what became of it, beside the recording.
     """
 
     version: VersionText | None = None
@@ -131,6 +180,7 @@ class Alteration(_Model):
     innodb_metrics: dict[str, Counter] = Field(default_factory=dict)
     machine: MachineAlteration | None = None
     memory: MemoryAlteration | None = None
+    changed: ChangeAlteration | None = None
 
     @property
     def summary(self) -> str:
@@ -141,14 +191,18 @@ class Alteration(_Model):
         given = self.machine.model_fields_set if self.machine else ()
         parts += [f"machine.{name}" for name in MachineAlteration.model_fields if name in given]
         parts += [f"a memory of {self.memory.days:g} days"] if self.memory else []
+        parts += [f"a change of {' and '.join(self.changed.before)}"] if self.changed else []
         return ", ".join(parts)
 
-    def unknown(self, recorded: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
+    def unknown(self, recorded: Snapshot) -> Iterator[tuple[tuple[str, ...], str]]:
         """Keys with unknown names, and why each is unknown.
 
         Args:
             recorded: The newest snapshot of the recording.
         """
+        for name in self.changed.before if self.changed else ():
+            if name not in SETTINGS:
+                yield ("changed", "before", name), "no such setting among those that rules know"
         for name in self.settings:
             known = name in SETTINGS or name in (recorded[VARIABLES] or {}) or f"'{name}'" in IDENTITY_SQL
             if not known:
@@ -157,6 +211,11 @@ class Alteration(_Model):
             for name in getattr(self, section):
                 if name not in (recorded.sections.get(section) or {}):
                     yield (section, name), "no such name in the recording"
+
+    def remembered(self, window: Window) -> Remembered:
+        """What is known beside the altered recording."""
+        remembered = Remembered() if self.memory is None else self.memory.remembered(window)
+        return replace(remembered, outcomes=(self.changed.outcome(window.latest),)) if self.changed else remembered
 
     def apply(self, snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
         """The altered snapshots. They come and go oldest first."""
@@ -182,7 +241,7 @@ class Alteration(_Model):
                     **recorded,
                     **{name: _altered_count(count, recorded[name], last[name], ago) for name, count in counts.items()},
                 }
-        return dataclasses.replace(snapshot, server=server, sections=sections)
+        return replace(snapshot, server=server, sections=sections)
 
 
 def _updated(variables: Mapping[str, str], settings: Mapping[str, str | None]) -> dict[str, str]:
@@ -198,7 +257,7 @@ def _altered_machine(alteration: BaseModel, snapshot: Snapshot, newest: Snapshot
             before, end = getattr(recorded, name) or 0.0, getattr(last, name) or 0.0
             values[name] = _altered_count(values[name], before, end, newest.at - snapshot.at)
     sources = {f"{name}_source": "configuration" for name in ("cores", "memory") if {name, f"{name}_bytes"} & {*values}}
-    return dataclasses.replace(recorded, **(sources | values))
+    return replace(recorded, **(sources | values))
 
 
 def _altered_count(alteration: CounterAlteration, recorded: float, last: float, ago: float) -> float:

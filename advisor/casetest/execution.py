@@ -42,14 +42,13 @@ def window(case: Case) -> Window:
 
 def trace(rule: Rule, seen: Window, alteration: Alteration | None = None) -> tuple[Evaluation, ...]:
     """The rule's evaluations, with a budget that makes no case depend on how busy the machine is."""
-    memory = None if alteration is None else alteration.memory
     return tuple(
         evaluate(
             [rule.with_budget(BUDGET_SECONDS)],
             seen,
             beside=_other_rules(rule),
             every_reason=True,
-            remembered=None if memory is None else memory.remembered(seen),
+            remembered=None if alteration is None else alteration.remembered(seen),
         )
     )
 

@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Frozen, Number, TrackRecord, tidy
-from advisor.contract.templates import binary
-from advisor.ledger.entry import Compared, Outcome, Result
+from advisor.contract.recommendation import Frozen, Number, TrackRecord
+from advisor.ledger.entry import Outcome, Result
+from advisor.ledger.words import amount, rise
 
 NEWEST = 8
 """Outcomes of a rule that its confidence counts, the newest ones: servers change, and so do rules."""
 _CREDIT = 1.0
 """Kept promises that a rule brings along: it was proved on real servers before this one saw it."""
-_BYTES = "bytes"
 
 
 class Prediction(Frozen):
@@ -167,16 +166,6 @@ def _what_was_off(outcome: Outcome) -> str:
     day = datetime.fromtimestamp(outcome.closed_at or outcome.at, UTC).strftime("%Y-%m-%d")
     promise, measured = outcome.promise, outcome.measured
     if outcome.result is Result.MISSED and promise is not None and measured is not None:
-        predicted, after = (_amount(each, promise.unit) for each in (promise.predicted, measured.after))
+        predicted, after = (amount(each, promise.unit) for each in (promise.predicted, measured.after))
         return f"{day}, {promise.quantity}: predicted {predicted}, measured {after}"
-    return f"{day}, {'; '.join(map(_rise, outcome.harm))}"
-
-
-def _rise(worse: Compared) -> str:
-    of = f" of {'.'.join(worse.subject.values())}" if worse.subject else ""
-    before, after = (_amount(each, worse.unit) for each in (worse.before, worse.after))
-    return f"{worse.quantity}{of} rose from {before} to {after}"
-
-
-def _amount(value: Number, unit: str) -> str:
-    return binary(value) if unit.split(" ", 1)[0] == _BYTES else f"{tidy(float(value)):,}"
+    return f"{day}, {'; '.join(map(rise, outcome.harm))}"

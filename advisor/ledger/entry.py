@@ -10,8 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Frozen, Number
+from advisor.contract.recommendation import Frozen, Number, tidy
+from advisor.contract.settings import SETTINGS
 from advisor.ledger.reading import READ, WAITED, Reading
+from exporter.snapshot import Snapshot
 
 
 class Result(StrEnum):
@@ -66,6 +68,11 @@ class Changed(Frozen):
     after: Number | str | None
     undo: tuple[str, ...] = Field((), description="Statements that take it back; empty where only a restart does.")
     undo_config: str = Field("", description="The line for the option file that takes it back.")
+
+    def is_in_force(self, latest: Snapshot) -> bool:
+        """Whether the setting has the value that the change left it with."""
+        now = SETTINGS[self.setting].read(latest.setting(self.setting))
+        return (tidy(now) if isinstance(now, float) else now) == self.after
 
 
 class Compared(Frozen):

@@ -11,6 +11,7 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.templates import exact_binary
 from advisor.facts.harm import HarmFacts
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
+from advisor.ledger.words import named, rise
 from exporter.snapshot import Snapshot
 
 _Moment = tuple[float, tuple[str, ...]]
@@ -36,7 +37,7 @@ def harms(outcomes: Iterable[Outcome], latest: Snapshot) -> list[HarmFacts]:
     found = []
     for (at, names), same in sorted(of_change.items(), reverse=True):
         worse = _worse(same)
-        in_force = all(_is_in_force(each, latest) for each in same[0].changes)
+        in_force = all(each.is_in_force(latest) for each in same[0].changes)
         if worse and in_force and all(newest[name] == at for name in names):
             found.append(_harm(same, worse, latest))
     return found
@@ -58,10 +59,6 @@ def _clearness(compared: Compared) -> float:
     return float((compared.after - compared.before) / ((compared.before + compared.noise) or 1.0))
 
 
-def _is_in_force(change: Changed, latest: Snapshot) -> bool:
-    return SETTINGS[change.setting].read(latest.setting(change.setting)) == change.after
-
-
 def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmFacts:
     # What was followed comes first: it says best who asked for the change.
     outcome = max(same, key=lambda each: (each.followed, each.rule is not None))
@@ -73,23 +70,17 @@ def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmF
         seconds=max(0.0, latest.at - outcome.at),
         advised=outcome.followed,
         rule=outcome.rule or "",
-        quantity=worse[0].quantity,
-        of=".".join(worse[0].subject.values()) or "the whole server",
+        quantity=named(worse[0]),
         unit=worse[0].unit,
         before=float(worse[0].before),
         after=float(worse[0].after),
         noise=float(worse[0].noise),
         count=float(len(worse)),
-        worse="; ".join(map(_in_words, worse)),
+        worse="; ".join(map(rise, worse)),
         can_be_taken_back=len(back) == len(outcome.changes)
         and all(changes.refuses(latest.server, name, to) is None for name, to in back.items()),
         take_back=back,
     )
-
-
-def _in_words(compared: Compared) -> str:
-    of = f" of {'.'.join(compared.subject.values())}" if compared.subject else ""
-    return f"{compared.quantity}{of} from {tidy(compared.before):,} to {tidy(compared.after):,}"
 
 
 def _setting(value: float | str) -> SettingValue:

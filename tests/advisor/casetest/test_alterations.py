@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from advisor.casetest.alterations import Alteration
+from advisor.ledger.entry import Result
 from advisor.observe.window import Window
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.machine import MACHINE, Machine
@@ -13,6 +14,7 @@ from exporter.collectors.status import STATUS
 from exporter.snapshot import Snapshot
 from tests.advisor.building import snapshot, variables
 
+PCT = "innodb_old_blocks_pct"
 RECORDED = tuple(
     snapshot(
         seconds,
@@ -143,3 +145,25 @@ def test_it_lists_its_alterations() -> None:
     }
     summary = "version 8.0.30, a = 1, b = none, uptime, machine.cores, machine.memory_bytes"
     assert Alteration.model_validate(keys).summary == summary
+
+
+def test_a_change_is_an_outcome_beside_the_recording() -> None:
+    keys = {"before": {PCT: 37}, "after": {PCT: 95}, "seconds": 60, "rose": {"pages read per second": [0.3, 812]}}
+    altered = Alteration.model_validate({"changed": keys})
+    [outcome] = altered.remembered(Window(RECORDED)).outcomes
+    assert (outcome.at, outcome.closed_at) == (RECORDED[-1].at - 60, RECORDED[-1].at)
+    assert [(each.setting, each.before, each.after) for each in outcome.changes] == [(PCT, 37, 95)]
+    assert [(each.quantity, each.before, each.after) for each in outcome.harm] == [("pages read per second", 0.3, 812)]
+    assert altered.summary == f"a change of {PCT}"
+
+
+def test_a_change_leaves_todays_values_and_may_be_anybodys_or_not_comparable() -> None:
+    altered = Alteration.model_validate({"changed": {"before": {PCT: 95}, "comparable": False, "rule": "a-rule"}})
+    [outcome] = altered.remembered(Window(RECORDED)).outcomes
+    assert (outcome.changes[0].after, outcome.result) == (37, Result.NOT_COMPARABLE)
+    assert (outcome.rule, outcome.followed) == ("a-rule", True)
+
+
+def test_a_change_of_an_unknown_setting_is_refused() -> None:
+    altered = Alteration.model_validate({"changed": {"before": {"innodb_old_block_pct": 37}}})
+    assert [keys for keys, _ in altered.unknown(RECORDED[-1])] == [("changed", "before", "innodb_old_block_pct")]

@@ -51,9 +51,9 @@ def test_a_change_that_did_harm_has_its_numbers_and_the_way_back() -> None:
     assert found.subject == {"setting": PCT}
     assert (found.changed, found.changed_at) == (f"{PCT} from 37 to 95", "2023-11-14 22:20 UTC")
     assert (found.seconds, found.advised, found.rule) == (600.0, False, "")
-    assert (found.quantity, found.of, found.unit) == ("pages read per second", "shop.hot", "pages per second")
+    assert (found.quantity, found.unit) == ("pages read per second of shop.hot", "pages per second")
     assert (found.before, found.after, found.noise, found.count) == (0.25, 812.0, 3.0, 1.0)
-    assert found.worse == "pages read per second of shop.hot from 0.25 to 812"
+    assert found.worse == "pages read per second of shop.hot rose from 0.25 to 812"
     assert found.can_be_taken_back
     assert found.take_back == {PCT: 37.0}
 
@@ -85,7 +85,7 @@ def test_the_outcomes_that_findings_have_of_one_change_are_one_harm() -> None:
     other = outcome(400, pct(37, 95), id="b", rule="old-blocks-time-zero", others=(*HARMED.others, clearest))
     [found] = harms([other, asked], today(innodb_old_blocks_pct="95"))
     assert (found.advised, found.rule, found.count) == (True, "scan-exceeds-old-sublist", 2.0)
-    assert found.of == "shop.hot"
+    assert found.quantity == "pages read per second of shop.hot"
 
 
 def test_several_settings_that_changed_at_once_are_taken_back_together() -> None:

@@ -224,7 +224,7 @@ MISTAKES = {
     "a change to take back without a list of harms": (
         "severity:",
         "take_back: true\nseverity:",
-        "take_back",
+        "true",
         "take_back: only a change that did harm is taken back (for_each: harms)",
     ),
     "unknown family": ("  mariadb:", "  mongodb:", "mongodb:", "applies.mongodb: there is no such key"),

@@ -1,0 +1,46 @@
+"""Outcomes in words, for findings, alerts and people."""
+
+from __future__ import annotations
+
+from advisor.contract.recommendation import Number, tidy
+from advisor.contract.templates import binary
+from advisor.ledger.entry import Compared, Outcome, Promise, Result
+
+_BYTES = "bytes"
+
+
+def amount(value: Number, unit: str) -> str:
+    """A number with commas between thousands, bytes in binary units."""
+    return binary(value) if unit.split(" ", 1)[0] == _BYTES else f"{tidy(float(value)):,}"
+
+
+def named(compared: Compared) -> str:
+    """A quantity with what it is of."""
+    return f"{compared.quantity} of {'.'.join(compared.subject.values())}" if compared.subject else compared.quantity
+
+
+def rise(worse: Compared) -> str:
+    """What rose, from what to what."""
+    return f"{named(worse)} rose from {amount(worse.before, worse.unit)} to {amount(worse.after, worse.unit)}"
+
+
+def followed(outcome: Outcome) -> str:
+    """What became of advice that was followed, such as ``followed: predicted 0, measured 12 pages read per pass``."""
+    promise, measured = outcome.promise, outcome.measured
+    if promise is None:
+        return "followed"
+    predicted = f"followed: predicted {amount(promise.predicted, promise.unit)}"
+    if measured is None or outcome.result in (Result.OPEN, Result.NOT_COMPARABLE):
+        missing = "not measured yet" if outcome.result is Result.OPEN else "not comparable"
+        said = f"{predicted} {_of(promise)}, {missing}: {outcome.why}"
+    else:
+        said = f"{predicted}, measured {amount(measured.after, promise.unit)} {_of(promise)}"
+    return "; ".join((said, *map(rise, outcome.harm)))
+
+
+def _of(promise: Promise) -> str:
+    """The quantity, after its number."""
+    unit = promise.unit.split(" ", 1)[0]
+    if unit in ("", promise.quantity.split(" ", 1)[0]):
+        return promise.quantity
+    return f"({promise.quantity})" if unit == _BYTES else f"{promise.unit} ({promise.quantity})"
