@@ -2,18 +2,23 @@
 
 It follows Prometheus' alerting rules (rules/alerting.go there): an active alert is sent again and again, each time with
 an end in the future, when it expires unless it is sent again; a resolved alert is sent with its end for fifteen more
-minutes. One thing differs: a finding that is missing is not resolved at once, because it may be out of sight only.
+minutes. Two things differ: a finding that is missing is not resolved at once, because it may be out of sight only; and
+one that was followed is resolved once its outcome is measured, because Alertmanager notifies of an end only once.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from advisor.advice.assessment import Assessment
-from advisor.alerting.alert import Alert, annotations_of, labels_of
+from advisor.alerting.alert import Alert, annotations_of, labels_of, with_outcome
 from advisor.contract.recommendation import Recommendation
+from advisor.ledger.entry import Outcome, Result
+from advisor.ledger.reading import WINDOW_SECONDS
+from advisor.ledger.settling import LIMIT
+from exporter.snapshot import Snapshot
 
 LIFETIME = 4
 """An alert that is not sent again expires after so many times the resend interval."""
@@ -23,6 +28,8 @@ _DUE = 0.75
 """An alert is sent at the first update after this part of the resend interval: updates are never exactly on time."""
 _AS_LONG = 0.9
 """A missing finding is resolved once a new window is this part of the length of the one it was found in."""
+LONGEST_MEASUREMENT = (LIMIT + 1) * WINDOW_SECONDS
+"""Seconds that the alert of a finding that was followed is kept up at most; until then its outcome is measured."""
 
 
 @dataclass(slots=True)
@@ -36,7 +43,9 @@ class _Active:
         found_at: Time of the last advice with the finding, Unix seconds.
         seconds: Length of the shortest window with the finding.
         settings: Values of the settings that it changes, when it was last found.
+        annotations: As the finding has them.
         sent_at: Monotonic clock.
+        followed_at: When it was gone, and what became of it was not measured yet; monotonic clock.
     """
 
     alert: Alert
@@ -44,8 +53,10 @@ class _Active:
     found_at: float
     seconds: float
     settings: Mapping[str, str | None]
+    annotations: Mapping[str, str]
     rule: str
     sent_at: float
+    followed_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -82,16 +93,25 @@ class ActiveAlerts:
         self._active: dict[str, _Active] = {}
         self._resolved: dict[frozenset[tuple[str, str]], _Resolved] = {}
 
-    def update(self, assessment: Assessment | None) -> list[Alert]:
-        """The alerts to send now. The assessment is None while the server cannot be seen."""
+    def update(self, assessment: Assessment | None, outcomes: Iterable[Outcome] = ()) -> list[Alert]:
+        """The alerts to send now.
+
+        Args:
+            assessment: None while the server cannot be seen.
+            outcomes: What became of changes of settings, in any order.
+        """
         now, tick = self._clock(), self._ticks()
         due: list[Alert] = []
         if assessment is not None:
             for found in assessment.advice.recommendations:
                 due += self._found(found, assessment, now, tick)
             found_now = {found.fingerprint for found in assessment.advice.recommendations}
-            for fingerprint in [each for each in self._active if each not in found_now]:
-                due += self._missing(fingerprint, assessment, now, tick)
+            missing = [each for each in self._active if each not in found_now]
+            followed = _followed(outcomes, assessment.snapshot) if missing else {}
+            for fingerprint in missing:
+                outcome = followed.get(fingerprint)
+                since = outcome is not None and outcome.at >= self._active[fingerprint].alert.starts_at
+                due += self._missing(fingerprint, assessment, outcome if since else None, now, tick)
         for fingerprint, active in list(self._active.items()):
             if tick - active.sent_at > LIFETIME * self._resend:
                 del self._active[fingerprint]  # it has expired
@@ -122,14 +142,21 @@ class ActiveAlerts:
             found_at=advice.at,
             seconds=min(advice.watched_seconds, active.seconds) if active else advice.watched_seconds,
             settings={name: assessment.snapshot.setting(name) for name in names},
+            annotations=alert.annotations,
             rule=found.rule,
             sent_at=tick if send or active is None else active.sent_at,
         )
         return [*due, alert] if send else due
 
-    def _missing(self, fingerprint: str, assessment: Assessment, now: float, tick: float) -> list[Alert]:
+    def _missing(
+        self, fingerprint: str, assessment: Assessment, outcome: Outcome | None, now: float, tick: float
+    ) -> list[Alert]:
         active = self._active[fingerprint]
         gone = _is_gone(fingerprint, active, assessment)
+        if gone and outcome is not None:
+            active.alert = replace(active.alert, annotations=with_outcome(active.annotations, outcome))
+            active.followed_at = tick if active.followed_at is None else active.followed_at
+            gone = outcome.result is not Result.OPEN or tick - active.followed_at > LONGEST_MEASUREMENT
         if gone:
             del self._active[fingerprint]
             return self._resolve(active, now, tick)
@@ -157,6 +184,15 @@ class ActiveAlerts:
 
     def _is_due(self, sent_at: float, tick: float) -> bool:
         return tick - sent_at >= _DUE * self._resend
+
+
+def _followed(outcomes: Iterable[Outcome], latest: Snapshot) -> dict[str, Outcome]:
+    """By fingerprint, what became of the newest change that followed the finding and was not taken back."""
+    return {
+        each.fingerprint: each
+        for each in sorted(outcomes, key=lambda each: each.at)
+        if each.fingerprint is not None and each.followed and all(change.is_in_force(latest) for change in each.changes)
+    }
 
 
 def _is_gone(fingerprint: str, active: _Active, assessment: Assessment) -> bool | None:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from advisor.contract.recommendation import Recommendation
+from advisor.ledger import words
+from advisor.ledger.entry import Outcome
 from advisor.render import phrases
 
 NAME = "InnoDBAdvice"
@@ -71,6 +73,13 @@ def annotations_of(found: Recommendation, why: str) -> dict[str, str]:
         "confidence": f"{found.confidence:g}",
         "fingerprint": found.fingerprint,
     }
+
+
+def with_outcome(annotations: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
+    """The annotations of a finding that was followed, with what became of it."""
+    said = words.followed(outcome)
+    description = _shortened(f"outcome: {said}\n{annotations['description']}")
+    return {**annotations, "outcome": _text(said), "description": _text(description)}
 
 
 def _description(found: Recommendation, why: str) -> Iterator[str]:

@@ -74,7 +74,7 @@ class Notifier:
         try:
             await asyncio.to_thread(self._settings.refresh)
             assessment = await service.assessment()
-            alerts = self._active.update(assessment)
+            alerts = self._active.update(assessment, service.books.ledger.outcomes.values())
         except Exception:  # whatever it is, the next look may go well
             log.exception("cannot tell what to send to Alertmanager")
             return self._look_seconds

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from advisor.advice.assessment import Assessment
-from advisor.alerting.active_alerts import LIFETIME, RETENTION_SECONDS, ActiveAlerts
+from advisor.alerting.active_alerts import LIFETIME, LONGEST_MEASUREMENT, RETENTION_SECONDS, ActiveAlerts
 from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
 from advisor.contract.recommendation import (
     Advice,
@@ -21,9 +21,11 @@ from advisor.contract.recommendation import (
     Severity,
     fingerprint,
 )
+from advisor.ledger.entry import Changed, Outcome, Result
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import RuleSet
 from tests.advisor.building import snapshot, variables
+from tests.advisor.ledger.outcomes import outcome as closed_outcome
 
 RESEND = 60.0
 NOON = 1_800_000_000.0
@@ -65,7 +67,9 @@ class Clock:
             lambda: self.added, "http://a", RESEND, clock=lambda: self.now - self.set_back, ticks=lambda: self.now
         )
 
-    def look(self, *found: Recommendation, after: float = RESEND / 2, **keys: Any) -> list[Alert]:
+    def look(
+        self, *found: Recommendation, after: float = RESEND / 2, outcomes: Sequence[Outcome] = (), **keys: Any
+    ) -> list[Alert]:
         self.now += after
         advice = Advice(
             server="a server",
@@ -75,7 +79,7 @@ class Clock:
             **{"blind": (), **keys},
         )
         at = snapshot(self.now, booted=0.0, variables=variables(**self.settings))
-        return self.active.update(Assessment(advice, {}, {}, at, self.rule_set))
+        return self.active.update(Assessment(advice, {}, {}, at, self.rule_set), outcomes)
 
     def see_nothing(self, after: float = RESEND / 2) -> list[Alert]:
         self.now += after
@@ -183,6 +187,77 @@ def test_a_setting_that_is_changed_but_still_found_wrong_goes_on(clock: Clock) -
     clock.settings["innodb_old_blocks_pct"] = "40"
     clock.look(blind=(Blind(rule="plain", lacks="window", reason="only one collection"),))
     assert clock.over(clock.look(finding()) + clock.look(finding())) == [False]
+
+
+MEASURED = "followed: predicted 0, measured 12 pages read per pass"
+
+
+def follow(clock: Clock, **keys: Any) -> Outcome:
+    """The advised value is set: a new window begins, and an outcome is opened."""
+    clock.cut()
+    clock.settings = {"innodb_old_blocks_pct": "80"}
+    return outcome_at(clock.now + 1, **{"result": Result.OPEN, "why": "the pool settles", "measured": None, **keys})
+
+
+def outcome_at(at: float, **keys: Any) -> Outcome:
+    changes = (Changed(setting="innodb_old_blocks_pct", before=37, after=80),)
+    return closed_outcome(0, 12, at=at, changes=changes, fingerprint=finding().fingerprint, **keys)
+
+
+def test_what_was_followed_is_ended_with_what_was_measured(clock: Clock) -> None:
+    [found] = clock.look(finding())
+    opened = follow(clock)
+    sent = [alert for _ in range(4) for alert in clock.look(outcomes=[opened])]
+    assert not any(clock.over(sent))
+    assert {alert.annotations["outcome"] for alert in sent} == {
+        "followed: predicted 0 pages read per pass, not measured yet: the pool settles"
+    }
+    [ended] = clock.look(outcomes=[outcome_at(opened.at)])
+    assert (ended.ends_at, ended.key) == (clock.now, found.key)
+    assert ended.annotations["outcome"] == MEASURED
+    assert ended.annotations["description"] == f"outcome: {MEASURED}\n{found.annotations['description']}"
+    again = [alert for _ in range(4) for alert in clock.look(outcomes=[outcome_at(opened.at)])]
+    assert {alert.annotations["outcome"] for alert in again} == {MEASURED}
+
+
+def test_what_cannot_be_measured_is_ended_all_the_same(clock: Clock) -> None:
+    clock.look(finding())
+    opened = follow(clock)
+    for _ in range(round(2 * LONGEST_MEASUREMENT / RESEND) + 1):
+        assert not any(clock.over(clock.look(outcomes=[opened])))
+    [ended] = clock.look(outcomes=[opened])
+    assert ended.ends_at == clock.now
+    assert "not measured yet" in ended.annotations["outcome"]
+
+
+def test_what_was_followed_and_is_found_again_goes_on(clock: Clock) -> None:
+    [first] = clock.look(finding())
+    opened = follow(clock)
+    clock.look(outcomes=[opened])
+    sent = [alert for _ in range(3) for alert in clock.look(finding(), outcomes=[opened])]
+    assert sent
+    assert {(alert.starts_at, alert.annotations.get("outcome")) for alert in sent} == {(first.starts_at, None)}
+    [ended] = clock.look(outcomes=[outcome_at(opened.at)])
+    assert (ended.ends_at, ended.annotations["outcome"]) == (clock.now, MEASURED)
+
+
+@pytest.mark.parametrize("of", ["another finding", "an earlier alert", "another value", "a change that was taken back"])
+def test_an_outcome_of_something_else_keeps_no_alert_up(clock: Clock, of: str) -> None:
+    before = outcome_at(clock.now, result=Result.OPEN)
+    clock.look(finding())
+    opened = follow(clock)
+    match of:
+        case "another finding":
+            opened = opened.model_copy(update={"fingerprint": "another"})
+        case "an earlier alert":
+            opened = before
+        case "another value":
+            opened = opened.model_copy(update={"followed": False})
+        case _:
+            clock.settings = {"innodb_old_blocks_pct": "50"}
+    [ended] = clock.look(outcomes=[opened])
+    assert ended.ends_at == clock.now
+    assert "outcome" not in ended.annotations
 
 
 @pytest.mark.parametrize("aside", ["suppressed", "overruled"])
