@@ -23,3 +23,21 @@ class Spec:
     help: str
     labels: tuple[str, ...] = ()
     unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramSpec:
+    """A metric that counts observations by their size.
+
+    ``buckets`` are their upper ends, ascending; one without an end follows them.
+    """
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    buckets: tuple[float, ...]
+
+    @property
+    def kind(self) -> Literal["histogram"]:
+        """Its type."""
+        return "histogram"

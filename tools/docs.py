@@ -14,6 +14,7 @@ from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.curve import metrics as curve_metrics
+from advisor.ledger import metrics as ledger_metrics
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.render import text
@@ -57,7 +58,7 @@ def metrics_table() -> str:
     lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
-        for part in (metrics, history_metrics, advisor_metrics, curve_metrics, alerting_metrics)
+        for part in (metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
         for spec in part.SPECS.values()
     ]
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from prometheus_client.core import Metric
 from advisor.advice.service import Service
 from advisor.contract.recommendation import Advice, Recommendation, Trend
 from advisor.curve import metrics as curve_metrics
+from advisor.ledger.metrics import OutcomeMetrics
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble
@@ -107,6 +108,7 @@ class Exposition:
             own: More families, of the sidecar itself.
         """
         self._service, self._exposed, self._own = service, exposed, own
+        self._outcomes = OutcomeMetrics()
 
     async def families(self) -> list[Metric]:
         """The families now."""
@@ -114,7 +116,8 @@ class Exposition:
         advice = await self._service.advice_by_now()
         own = [family for some in self._own for family in some()]
         curve = curve_metrics.families(self._service.curve_by_now())
-        return [*self._exposed(snapshot), *families(advice, self._service.book), *curve, *own]
+        became = self._outcomes.families(self._service.books.ledger.outcomes.values())
+        return [*self._exposed(snapshot), *families(advice, self._service.book), *curve, *became, *own]
 
 
 def families(advice: Advice | None, book: Rulebook) -> Iterator[Metric]:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
 from advisor.curve import metrics as curve_metrics
+from advisor.ledger import metrics as ledger_metrics
+from exporter.metrics import HistogramSpec, Spec
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
+
+
+def _series(spec: Spec | HistogramSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names and labels of its series."""
+    if isinstance(spec, Spec):
+        yield spec.name, spec.labels
+    else:
+        yield f"{spec.name}_bucket", (*spec.labels, "le")
+        yield from ((f"{spec.name}_{part}", spec.labels) for part in ("count", "sum"))
+
 
 TARGET = frozenset({"job", "instance"})
 """What Prometheus adds to every series that it scrapes."""
 EXPOSED: Mapping[str, frozenset[str]] = {
-    spec.name: frozenset(spec.labels) | TARGET
-    for each in (metrics, history_metrics, advisor_metrics, curve_metrics, alerting_metrics)
+    name: frozenset(labels) | TARGET
+    for each in (metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
     for spec in each.SPECS.values()
+    for name, labels in _series(spec)
 }
 """The labels of each metric that the sidecar exposes."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tools.dashboards.board import Board, Row
-from tools.dashboards.panels import HALF, THIRD, WHERE, Query, figure, graph, rows
+from tools.dashboards.panels import HALF, QUARTER, THIRD, WHERE, Query, figure, graph, rows
 from tools.dashboards.promql import by, of, per_second, recorded, top, total
 
 _MOST = 10
@@ -131,6 +131,57 @@ _CHANGES = Row(
             hidden=("job",),
             width=HALF,
             empty="Nothing is suppressed",
+        ),
+    ),
+)
+
+_RESULTS = "innodb_advisor_outcomes_total"
+_ERRORS = of("innodb_advisor_outcome_error_ratio_bucket")
+_SMALL_ERRORS = of("innodb_advisor_outcome_error_ratio_bucket", 'le="0.2"')
+_ALL_ERRORS = of("innodb_advisor_outcome_error_ratio_count")
+
+
+def _outcomes(result: str) -> str:
+    """Outcomes by rule; a change that no rule asked for is left out."""
+    chosen = of(_RESULTS, f'result="{result}"', 'rule!=""')
+    return f"sum by (rule) ({chosen})"
+
+
+_HISTORY = Row(
+    "What became of advice",
+    (
+        rows(
+            "Promises by rule",
+            "Outcomes of advice that was followed, for all chosen instances together, since each sidecar's ledger"
+            " began. Not comparable: the work changed. Within 20 %: the share of predictions that were off by at most a"
+            " fifth of the value before. /history on the sidecar has each outcome.",
+            Query(_outcomes("kept"), "Kept"),
+            Query(_outcomes("missed"), "Missed"),
+            Query(_outcomes("not comparable"), "Not comparable"),
+            Query(
+                f"sum by (rule) ({_SMALL_ERRORS}) / sum by (rule) ({_ALL_ERRORS})", "Within 20 %", unit="percentunit"
+            ),
+            columns=("rule",),
+            width=HALF,
+            sort="Missed",
+            empty="No advice has been followed yet",
+        ),
+        graph(
+            "Outcomes",
+            "Closed outcomes of changes of settings. Unpromised: nobody advised the change, or its effect is not"
+            " measured. A change that did harm is a finding of the rule change-did-harm.",
+            "short",
+            Query(f"sum by (result) ({of(_RESULTS)})", "{{result}}"),
+            width=QUARTER,
+            stacked=True,
+        ),
+        graph(
+            "Error of predictions",
+            "The error that nine in ten of a rule's predictions stay below, for the ten largest: the difference between"
+            " predicted and measured, relative to the value before.",
+            "percentunit",
+            Query(top(_MOST, f"histogram_quantile(0.9, sum by (rule, le) ({_ERRORS}))"), "{{rule}}"),
+            width=QUARTER,
         ),
     ),
 )
@@ -278,7 +329,8 @@ _SIDECAR = Row(
 BOARD = Board(
     "innodb-advisor-advice",
     "InnoDB: advice",
-    "Current advice for each server, its predicted savings, rules that lack a source, and the state of the sidecars.",
-    (_FLEET, _CHANGES, _RULES, _SIDECAR),
+    "Current advice for each server, its predicted savings, what became of it, rules that lack a source, and the state"
+    " of the sidecars.",
+    (_FLEET, _CHANGES, _HISTORY, _RULES, _SIDECAR),
     all_instances=True,
 )

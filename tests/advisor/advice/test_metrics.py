@@ -10,6 +10,8 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from advisor.advice import metrics
+from advisor.advice.bookkeeping import Bookkeeping
+from advisor.advice.service import Service
 from advisor.contract.recommendation import (
     Advice,
     Change,
@@ -21,8 +23,11 @@ from advisor.contract.recommendation import (
     fingerprint,
 )
 from advisor.files.yaml_file import FileError
+from advisor.ledger.ledger import Ledger
+from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
-from tests.advisor.building import RULES_FOLDER, advised, captured
+from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured
+from tests.advisor.ledger.outcomes import outcome
 from tests.advisor.sidecar import values, write_rule
 from tests.unavailable import promtool_says
 
@@ -158,3 +163,13 @@ def test_a_failed_reload_is_known_and_so_is_when_the_rules_in_force_were_loaded(
     assert samples(None, "rules_last_reload_successful", book) == [({}, 0.0)]
     assert samples(None, "rules_last_reload_success_timestamp_seconds", book) == [({}, before)]
     assert ({"origin": "user"}, 1.0) in samples(None, "rules", book)
+
+
+async def test_a_scrape_has_the_outcomes_that_the_ledger_told() -> None:
+    kept = outcome(0, 12)
+    books = Bookkeeping(Ledger(outcomes={kept.id: kept}))
+    service = Service(Replay(capture(RECORDING)), BOOK, judge=lambda *_: iter(()), books=books)
+    families = {family.name: family for family in await metrics.Exposition(service).families()}
+    [sample] = families["innodb_advisor_outcomes"].samples
+    assert (sample.labels, sample.value) == ({"rule": kept.rule, "result": "kept"}, 1)
+    assert "innodb_advisor_outcome_error_ratio" in families
