@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor.ledger.entry import Compared
 from advisor.ledger.reading import WINDOW_SECONDS, Measure, Reading, Subject
@@ -18,6 +19,8 @@ LEAST_READ, LEAST_WAITED = MAY_READ, 20.0
 """Rises that matter, in pages and in milliseconds per second."""
 _MANY_WINDOWS = 6
 """Windows whose own spread tells of swings that are longer than a slice."""
+_SWINGS = 3.0
+"""Standard deviations from window to window: reads for a row drift over minutes, and then noise is no measure."""
 _CHANCE = 0.025
 """That chance alone makes any of the compared quantities seem to rise."""
 
@@ -32,12 +35,24 @@ class Side:
             enough of them.
         degrees: Of freedom.
         windows: Its value over each window, oldest first; None where nothing was done.
+        pace: Units of work a second.
     """
 
     value: float
     variance: float
     degrees: float
     windows: tuple[float | None, ...]
+    pace: float
+
+    @property
+    def swing(self) -> float:
+        """How far it goes up and down by itself from window to window: a standard deviation."""
+        known = [each for each in self.windows if each is not None]
+        return statistics.stdev(known) if len(known) > 1 else 0.0
+
+
+Pair = tuple[Side, Side]
+"""Before and after."""
 
 
 def side(reading: Reading, measure: Measure, scale: float, window_seconds: float = WINDOW_SECONDS) -> Side | None:
@@ -61,11 +76,20 @@ def side(reading: Reading, measure: Measure, scale: float, window_seconds: float
         max(of_slices, of_windows) * scale**2,
         float(len(measure.bases) - 1 if of_slices >= of_windows else len(windows) - 1),
         tuple(amount / base * scale if base else None for amount, base in zip(amounts, bases, strict=True)),
+        sum(measure.bases) / sum(reading.seconds),
     )
 
 
-def together(sides: Sequence[Side]) -> Side:
-    """The sum of quantities; one that was idle in a window counts with its mean there."""
+def together(pairs: Sequence[Pair]) -> Pair:
+    """The sum of quantities before and after; one that was idle in a window counts with its mean there."""
+    before, after = (_sum([pair[number] for pair in pairs]) for number in (0, 1))
+    # By how much the work of all moved: of those that read most, mostly.
+    weights = [max(pair[0].value, pair[1].value) for pair in pairs]
+    moved = sum(weight * _moved(pair) for weight, pair in zip(weights, pairs, strict=True)) / (sum(weights) or 1.0)
+    return replace(before, pace=1.0), replace(after, pace=1.0 + moved)
+
+
+def _sum(sides: Sequence[Side]) -> Side:
     count = min(len(each.windows) for each in sides)
     windows = [each.windows[len(each.windows) - count :] for each in sides]
     return Side(
@@ -76,14 +100,22 @@ def together(sides: Sequence[Side]) -> Side:
             sum(each.value if value is None else value for each, value in zip(sides, values, strict=True))
             for values in zip(*windows, strict=True)
         ),
+        1.0,
     )
 
 
-def compared(quantity: str, unit: str, subject: Subject, sides: tuple[Side, Side], comparisons: int) -> Compared:
+def _moved(pair: Pair) -> float:
+    """By what share more, or less, work was done in a second."""
+    paces = [each.pace for each in pair]
+    return max(paces) / min(paces) - 1.0 if min(paces) else math.inf
+
+
+def compared(quantity: str, unit: str, subject: Subject, sides: Pair, comparisons: int) -> Compared:
     """A quantity before and after the change; ``comparisons`` is how many are made at once.
 
-    ``worse`` needs all of: a rise beyond noise, by a share that matters, by an amount that matters, and over each of
-    the last LEAST_WINDOWS windows more than over any window before.
+    ``worse`` needs all of: a rise beyond noise, by a share and an amount that matter, far beyond its swings before,
+    by a larger share than the work moved by, and over each of the last LEAST_WINDOWS windows more than over any window
+    before.
     """
     before, after = sides
     noise = _quantile(before, after, comparisons) * (before.variance + after.variance) ** 0.5
@@ -95,7 +127,8 @@ def compared(quantity: str, unit: str, subject: Subject, sides: tuple[Side, Side
         before=_rounded(before.value),
         after=_rounded(after.value),
         noise=_rounded(noise),
-        worse=rise > max(noise, matters(unit, before.value)) and _lasted(before, after),
+        worse=_lasted(before, after)
+        and rise > max(noise, matters(unit, before.value), _SWINGS * before.swing, _moved(sides) * before.value),
     )
 
 

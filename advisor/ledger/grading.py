@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import partial
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.ledger.comparison import Side, compared, side, together
+from advisor.ledger.comparison import Pair, compared, side, together
 from advisor.ledger.entry import Compared, Outcome, Promise, Result
 from advisor.ledger.reading import (
     CHECKPOINT_AGE,
@@ -41,8 +41,6 @@ _OF_TABLE = (READ_A_SCAN, SECONDS_PER_COUNT)
 """Quantities of the finding's table."""
 _RATES = (READ, MERGES)
 """Quantities that depend on how much work is done in a second."""
-
-_Pair = tuple[Side, Side]
 
 
 def wanted(promise: Promise, subject: Subject) -> Wanted:
@@ -99,7 +97,7 @@ class _Comparisons:
             if (pair := self._pair(measure)) is not None
         }
 
-    def _pair(self, measure: Measure) -> _Pair | None:
+    def _pair(self, measure: Measure) -> Pair | None:
         again = self._after.measure(measure.quantity, measure.subject)
         if again is None:
             return None
@@ -110,7 +108,7 @@ class _Comparisons:
         )
         return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
 
-    def _compared(self, quantity: str, unit: str, subject: Subject, pair: _Pair) -> Compared:
+    def _compared(self, quantity: str, unit: str, subject: Subject, pair: Pair) -> Compared:
         return compared(quantity, unit, subject, pair, len(self._pairs) + 2)
 
     def others(self, spared: Collection[Subject]) -> list[Compared]:
@@ -125,7 +123,7 @@ class _Comparisons:
             found += [self._compared(quantity, unit, subject, pair) for subject, pair in of if subject]
             if of:
                 subject = OTHERS if spared else {}
-                found.append(self._compared(quantity, unit, subject, _sum([pair for _, pair in of])))
+                found.append(self._compared(quantity, unit, subject, together([pair for _, pair in of])))
         for quantity in (LATENCY, CHECKPOINT_AGE):
             if (known := self._pairs.get((quantity, ()))) is not None:
                 found.append(self._compared(quantity, known[0].unit, {}, known[1]))
@@ -135,14 +133,10 @@ class _Comparisons:
         """The promised quantity; None where it is not measured."""
         if promise.quantity in (READ, _IN_ALL, _PART):
             pairs = [pair for measure, pair in self._pairs.values() if measure.quantity == READ]
-            return _as_promised(self._compared(READ, READ_UNIT, {}, _sum(pairs)), promise) if pairs else None
+            return _as_promised(self._compared(READ, READ_UNIT, {}, together(pairs)), promise) if pairs else None
         quantity, of = wanted(promise, subject)
         known = self._pairs.get((quantity, tuple(sorted(of.items()))))
         return None if known is None else self._compared(quantity, known[0].unit, of, known[1])
-
-
-def _sum(pairs: Collection[_Pair]) -> _Pair:
-    return together([before for before, _ in pairs]), together([after for _, after in pairs])
 
 
 def _closed(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from advisor.ledger.reading import Reading, Work
+from advisor.ledger.reading import READ, Reading, Work
 from advisor.observe.window import total
 
 FACTOR = 1.5
 """Rates of comparable work differ by less."""
 _SHARE = 0.05
-"""Of the time of all statements or of all rows of its kind: less work does not count."""
+"""Of the time of all statements: less work counts only if its table has such a share of all pages read."""
 _NOISE = 2.0
 """Standard errors."""
 
@@ -23,12 +23,14 @@ class _Moved:
 
     Attributes:
         name: In words.
+        table: Schema and table; empty for all statements.
         rates: Rows a second.
         seconds: Seconds of statements a second; None where not known.
         noise: Of the difference of the rates.
     """
 
     name: str
+    table: tuple[str, ...]
     rates: tuple[float, float]
     seconds: tuple[float, float] | None
     noise: float
@@ -51,7 +53,8 @@ def changed_work(before: Reading, after: Reading) -> str:
         return "what work was done is not known"
     times = [each.seconds for each in moved if each.seconds is not None]
     sums = (total(each[0] for each in times), total(each[1] for each in times))
-    counted = [each for each in moved if _counts(each, sums)]
+    read = {**_much_read(before), **_much_read(after)}
+    counted = [each for each in moved if _counts(each, sums) or each.table in read]
     if not counted:
         return "nothing was done" if not any(max(each.rates) for each in moved) else ""
     pace = _pace(counted)
@@ -62,7 +65,7 @@ def changed_work(before: Reading, after: Reading) -> str:
         if not _alike(each.ratio)
         and abs(each.rates[1] - each.rates[0]) > each.noise
         and not (each.seconds is not None and _explained(each.ratio, _ratio(*each.seconds)))
-        and not (steady and _alike(each.ratio / pace))
+        and not (steady and _alike(_ratio(pace, each.ratio)))
     ]
     if not wrong:
         return ""
@@ -84,7 +87,13 @@ def _moved(before: Reading, after: Reading) -> Iterator[_Moved]:
             seconds = _spent(was, before), _spent(is_, after)
         noise = _NOISE * (_variance(was, before) + _variance(is_, after)) ** 0.5
         name = f"{known.way} of {'.'.join(known.subject.values())}" if known.subject else known.way
-        yield _Moved(name, rates, seconds, noise)
+        yield _Moved(name, tuple(known.subject.values()), rates, seconds, noise)
+
+
+def _much_read(reading: Reading) -> dict[tuple[str, ...], float]:
+    """Tables with a share of all pages read that counts."""
+    pages = {tuple(each.subject.values()): total(each.amounts) for each in reading.measures if each.quantity == READ}
+    return {table: read for table, read in pages.items() if read > _SHARE * total(pages.values())}
 
 
 def _counts(moved: _Moved, sums: tuple[float, float]) -> bool:
