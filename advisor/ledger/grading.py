@@ -201,5 +201,5 @@ def _fewest(others: Collection[Compared]) -> tuple[Compared, ...]:
     def moved(each: Compared) -> float:
         return abs(each.after - each.before) / (each.noise + 0.01 * abs(each.before) or 1.0)
 
-    ranked = sorted(others, key=lambda each: (not each.worse, bool(each.subject), -moved(each)))
+    ranked = sorted(others, key=lambda each: (not each.worse, each.subject not in ({}, OTHERS), -moved(each)))
     return tuple(ranked[: max(MOST_OTHERS, sum(each.worse for each in others))])

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from advisor.ledger.reading import READ, READ_A_SCAN, SLICES, WAITED, reading
+from advisor.observe.window import Window
+from exporter.collectors.table_io import TABLE_IO
+from tests.advisor.building import captured
+from tests.advisor.ledger.load import Done, Load
+
+HOT = {"schema": "shop", "table": "hot"}
+
+
+def _load(ticks: int) -> Load:
+    load = Load()
+    for _ in range(ticks):
+        load.go_on({"hot": Done(rows=100.0, read=20.0, waited=0.5)})
+    return load
+
+
+def test_slices_are_a_fifth_of_a_window_and_end_with_it() -> None:
+    window = Window.of(_load(91).history, 3600)
+    found = reading(window)
+    assert found is not None
+    assert found.seconds == (60.0,) * 3 * SLICES
+    assert (found.began, found.at) == (window.snapshots[0].at, window.latest.at)
+
+
+def test_a_table_has_its_work_its_reads_and_its_waits() -> None:
+    found = reading(Window.of(_load(91).history, 3600))
+    assert found is not None
+    [work] = found.work
+    assert (work.subject, work.way, sum(work.rows), sum(work.seconds)) == (HOT, "lookups", 90_000, 450)
+    read, waited = found.measure(READ, HOT), found.measure(WAITED, HOT)
+    assert read is not None
+    assert waited is not None
+    assert (found.value(read), found.value(waited)) == (20.0, 500.0)
+
+
+def test_a_window_of_less_than_four_slices_is_too_short() -> None:
+    assert reading(Window.of(_load(19).history, 3600)) is None
+
+
+def test_a_snapshot_without_a_source_is_no_end_of_a_slice() -> None:
+    load = _load(91)
+    load.history[-7] = load.history[-7].with_section(TABLE_IO, None)
+    found = reading(Window.of(load.history, 3600))
+    assert found is not None
+    assert min(found.seconds) == 50.0
+    assert sum(found.work[0].rows) == 90_000
+
+
+def test_passes_are_measured_where_somebody_wants_them() -> None:
+    window = captured("mysql-9.7/repeated-scan")
+    subject = {"schema": "shop", "table": "orders"}
+    found = reading(window, window.seconds, [(READ_A_SCAN, subject)])
+    assert found is not None
+    measure = found.measure(READ_A_SCAN, subject)
+    assert measure is not None
+    assert sum(measure.bases) == pytest.approx(5.0, abs=1.5)
+    assert found.value(measure) == pytest.approx(sum(measure.amounts) / sum(measure.bases))
+    assert reading(window, window.seconds) != found
