@@ -85,7 +85,8 @@ def test_a_promise_beyond_its_error_is_missed() -> None:
 def test_a_rate_is_judged_at_the_pace_of_its_prediction() -> None:
     promise = _promise(READ, now=1_022, predicted=30)  # twice as much work in a second, in the finding's window
     found = grade(_outcome(promise, subject={}), _reading(), _reading(scanned=4.0))
-    assert (found.result, found.error) == (Result.KEPT, pytest.approx(0.0, abs=0.001))
+    assert found.result is Result.KEPT
+    assert found.error == pytest.approx(0.0, abs=0.001)
     assert found.measured is not None
     assert (found.measured.before, found.measured.after) == (511, 15)
 
