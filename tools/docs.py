@@ -11,15 +11,19 @@ from rich.console import Console
 
 from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
+from advisor.advice.replay import Replaying
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.curve import metrics as curve_metrics
+from advisor.ledger import grades as ledger_grades
 from advisor.ledger import metrics as ledger_metrics
+from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
-from advisor.render import text
+from advisor.render import grades_text, text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
+from advisor.rules.rulebook import Rulebook
 from exporter import knowledge
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
@@ -30,7 +34,7 @@ from lab.curves import report as curves
 from lab.experiments import report as experiments
 from lab.gauntlet import outcomes as gauntlet_outcomes
 from lab.gauntlet import report as gauntlet
-from lab.observation import rules
+from lab.observation import RULES_FOLDER, rules
 from lab.proofs import outcomes as proofs_outcomes
 from lab.proofs import report as proofs
 from lab.reports import calibration
@@ -46,8 +50,10 @@ EXPERIMENTS = ROOT / "docs" / "experiments.md"
 PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
+COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
+FOLLOWED = CAPTURES / "mysql-9.7/scan-followed-midway/recording.jsonl.gz"
 _PART = re.compile(r"(<!-- (\w+): made by tools/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 _MADE_FROM_RECORDS = "<!-- made by tools/docs.py from lab/records: python -m tools.docs -->\n\n"
 _MADE = "<!-- made by tools/docs.py from rules/: python -m tools.docs -->\n\n"
@@ -69,6 +75,18 @@ def advice() -> str:
     output = io.StringIO()
     window = Window.of(Replay(CAPTURE).history, float("inf"))
     text.print_advice(Console(file=output, width=110, highlight=False), evaluation.advise(rules(), window))
+    lines = [line.rstrip() for line in output.getvalue().splitlines()]
+    return "```\n" + "\n".join(lines) + "\n```\n"
+
+
+def grades() -> str:
+    """What `innodb-advisor grade` prints for the capture of a scan whose advice is followed, as a block of text."""
+    replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=8.0))
+    for _ in replaying.replay(Replay(FOLLOWED).history):
+        pass
+    output = io.StringIO()
+    found = ledger_grades.grades([replaying.stretch([FOLLOWED.name])])
+    grades_text.print_grades(Console(file=output, width=110, highlight=False), found)
     lines = [line.rstrip() for line in output.getvalue().splitlines()]
     return "```\n" + "\n".join(lines) + "\n```\n"
 
@@ -124,6 +142,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "metrics": metrics_table,
     "advice": advice,
     "excerpt": excerpt,
+    "grades": grades,
     "names": names_tables,
     "sections": sections_table,
     "behaviours": behaviours_table,
@@ -142,7 +161,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes()])

@@ -18,6 +18,7 @@ _COMMANDS = LazyCommands(
         "advise": "advisor.cli.advise.advise",
         "check": "advisor.cli.check.check",
         "curve": "advisor.cli.curve.curve",
+        "grade": "advisor.cli.grade.grade",
         "lru": "advisor.cli.lru.lru",
         "record": "advisor.cli.record.record",
         "rules": "advisor.cli.rules.rules",

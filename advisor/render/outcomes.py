@@ -16,7 +16,10 @@ def head(outcome: Outcome) -> str:
 
 def change(changed: Changed) -> str:
     """A setting with both values."""
-    before, after = (setting_text(changed.setting, each) for each in (changed.before, changed.after))
+    before, after = (
+        setting_text(changed.setting, each if each is None or isinstance(each, str) else tidy(float(each)))
+        for each in (changed.before, changed.after)
+    )
     return f"{changed.setting} {before} -> {after}"
 
 

@@ -12,7 +12,7 @@ from advisor.render.calibration_text import TITLES, cells
 from lab.reports import pictures
 from lab.reports.markdown import table
 
-PICTURE = pictures.FOLDER / "calibration.svg"
+PICTURE = pictures.FOLDER / "proofs" / "calibration.svg"
 _HEAD = """\
 ## The calibration
 
@@ -50,7 +50,7 @@ def section(found: Calibration) -> str:
         return ""
     rows = [(f"`{name}`", *rest) for name, *rest in map(cells, found.rules)]
     summary = f"{found.kept} of {len(found.predictions)} promises are kept.\n"
-    link = f"![Measured over predicted, by rule](img/{PICTURE.name})\n"
+    link = f"![Measured over predicted, by rule](img/proofs/{PICTURE.name})\n"
     return f"{_HEAD}{summary}\n{table(TITLES, rows)}\n{link}\n"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
+from advisor.cli.actions.output import writable, write
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
 from advisor.curve.answer import MissCurve, answer
@@ -30,8 +31,7 @@ def curve(
         Unusable: There is no answer, or the file cannot be written.
         ServerError, RecordingError: There is nothing to look at.
     """
-    if output is not None and not output.parent.is_dir():
-        raise Unusable(f"cannot write {output}: there is no directory {output.parent}")
+    writable(output)
     source = observed_source(where, watch, interval)
     latest = source.latest
     if latest is None:
@@ -42,7 +42,7 @@ def curve(
         refuse_missing_privileges(latest)
         raise Unusable(f"there is no miss curve: {error}") from error
     if output is not None:
-        _write(output, _written(found, style))
+        write(output, _written(found, style))
     elif style == "text":
         from advisor.render import curve_text, terminal  # noqa: PLC0415 - only text needs rich
 
@@ -61,10 +61,3 @@ def _written(found: MissCurve, style: str) -> str:
     from advisor.render import curve_text  # noqa: PLC0415 - as above
 
     return curve_text.plain(found)
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise Unusable(f"cannot write {output}: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,7 +13,7 @@ from typing import Any
 import pymysql
 
 from exporter.snapshot import Table
-from lab.captures.checks import scans
+from lab.captures.checks import grading, scans
 from lab.captures.scenarios.base import (
     DEFAULT_POOL,
     MARIADB,
@@ -48,6 +49,7 @@ SMALL_PAGES = 1500  # half the old sublist
 SHARED_PAGES = 2700  # in a pool of 4,095
 SESSIONS = 3
 EMPTIED_PAGES = 400
+MIDWAY = 26  # of 50 passes
 PASS_SECONDS = 1.4  # longer than innodb_old_blocks_time, so that a pass could make pages young
 
 # MySQL 9.7 sometimes refills its free list to innodb_lru_scan_depth (1,024 pages) between two passes. From then on
@@ -110,6 +112,24 @@ def shared_scan_followed(server: Server) -> Iterator[Step]:
         for _ in range(2):
             step()
             time.sleep(PASS_SECONDS)
+        yield step
+
+
+@contextmanager
+def scan_followed_midway(server: Server) -> Iterator[Step]:
+    """As repeated-scan, of a table of 2,700 pages.
+
+    Half-way SET GLOBAL innodb_old_blocks_pct = 73 is executed, as scan-exceeds-old-sublist advises by then.
+    """
+    with emptied(server, {SCANNED: SHARED_PAGES, OTHER: 3000}) as connection:
+        scan(connection, OTHER)
+        passes = itertools.count(1)
+
+        def step() -> None:
+            if next(passes) == MIDWAY:
+                _set(server, "innodb_old_blocks_pct = 73")
+            scan(connection, SCANNED)
+
         yield step
 
 
@@ -350,6 +370,15 @@ SCENARIOS = (
         partial(scans.fits_pool, table=SCANNED_TABLE),
         collections=6,
         period=PASS_SECONDS,
+    ),
+    CaptureScenario(
+        "scan-followed-midway",
+        {"mysql-9.7": FULL_POOL},
+        scan_followed_midway,
+        partial(grading.kept, rule="scan-exceeds-old-sublist"),
+        collections=51,
+        period=PASS_SECONDS,
+        attempts=3,  # the advised value depends on the pages that the page cleaner is seen to keep free
     ),
     CaptureScenario(
         "batches",

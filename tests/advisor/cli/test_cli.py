@@ -33,7 +33,10 @@ from tests.advisor.building import REPOSITORY, RULES_FOLDER, advised, capture, c
 from tests.advisor.sidecar import PATIENCE, environment, wait_for
 from tests.advisor.sidecar import command as command_line
 
-COMMANDS = ("serve", "advise", "record", "check", "curve", "whatif", "lru", "rules list", "rules show", "rules test")
+COMMANDS = (
+    *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru"),
+    *("rules list", "rules show", "rules test"),
+)
 PASSWORD = "correct-horse-9"
 SCAN = capture("mysql-9.7/repeated-scan")
 RULES = check.load(RULES_FOLDER)

@@ -48,6 +48,8 @@ def imported(log: str) -> set[str]:
         (["curve", "--help"], set()),
         (["curve", "--recording", CURVED, "--format", "json"], {*SERVER, "pydantic", "ruamel"}),
         (["curve", "--recording", CURVED, "--format", "svg"], {*SERVER, "pydantic", "ruamel"}),
+        (["grade", "--help"], set()),
+        (["grade", "", "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python", "rich"}),
         (["advise", "--recording", "", "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python"}),
     ],
     ids=lambda each: " ".join(Path(str(part)).name for part in each) if isinstance(each, list) else "",
@@ -93,6 +95,6 @@ def test_the_options_of_a_command_are_the_parameters_of_its_action(
         command.name, [], parent=click.Context(main, **main.context_settings), resilient_parsing=True
     )
     options = context.params
-    given = {"recording": Path("recording.jsonl"), "urls": ()}
+    given = {"recording": Path("recording.jsonl"), "recordings": (), "urls": ()}
     assert command.callback
     assert command.callback(**options | {name: value for name, value in given.items() if name in options})

@@ -1,0 +1,121 @@
+"""The replay of snapshots: the advice and the ledger that a sidecar would have had, without a server. Pure.
+
+Snapshot by snapshot goes through the same ``Ledger.observe`` as in production. The rules judge where it can matter: at
+the last snapshot before a change or a restart, at the end, and every few minutes in between.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from advisor.advice.assessment import Assessment, assess
+from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
+from advisor.advice.remembered import Remembered
+from advisor.advice.rounds import Judge
+from advisor.contract.recommendation import Advice
+from advisor.curve.choice import SizeChoices
+from advisor.ledger.grades import Stretch
+from advisor.ledger.ledger import Ledger
+from advisor.ledger.versions import versions
+from advisor.observe.limits import LONGEST_GAP, MAY_READ
+from advisor.observe.window import Window
+from advisor.rules.rulebook import RuleSet
+from advisor.whatif.calibrations import Calibrations
+from exporter.snapshot import Snapshot
+
+LONGEST_WINDOW = 3600.0
+"""Seconds of history that advice and ledger look back at, as in production."""
+MOST_JUDGEMENTS = 500
+"""Regular judgements of one replay: a longer one is judged less often, so that its cost is bounded."""
+
+
+class Replaying:
+    """The advice and the ledger as they go on with each snapshot.
+
+    Attributes:
+        ledger: After the newest snapshot.
+    """
+
+    def __init__(
+        self, rule_set: RuleSet, ledger: Ledger | None = None, may_read: float = MAY_READ, judge: Judge = judge
+    ) -> None:
+        """Nothing is replayed yet.
+
+        Args:
+            rule_set: The rules.
+            ledger: What was known before; by default nothing.
+            may_read: As in ``Remembered``.
+            judge: Judges a window by rules.
+        """
+        self.ledger, self._judge = ledger or Ledger(), judge
+        self._rules, self._may_read, self._versions = rule_set, may_read, versions(rule_set.rules)
+        self._calibrations, self._sizes = Calibrations(), SizeChoices()
+        self._history: deque[Snapshot] = deque()
+        self._began, self._collections = float("inf"), 0
+        self._judgements: dict[str, Judgement] = {}
+        self._judged_at = float("-inf")
+        self._assessment: Assessment | None = None
+
+    def replay(self, snapshots: Sequence[Snapshot]) -> Iterator[float]:
+        """Take snapshots, and yield the time of each once it is done, Unix seconds.
+
+        Args:
+            snapshots: Oldest first; not empty. They go on where the last ones ended.
+        """
+        apart = max(CLEAR_SECONDS, (snapshots[-1].at - snapshots[0].at) / MOST_JUDGEMENTS)
+        for number, snapshot in enumerate(snapshots):
+            self._take(snapshot)
+            last = len(Window.of(snapshots[number : number + 2], LONGEST_WINDOW).snapshots) < 2
+            advice = self._advice() if last or snapshot.at - self._judged_at >= apart else None
+            self.ledger, _ = self.ledger.observe(tuple(self._history), advice, self._versions)
+            yield snapshot.at
+
+    def continues(self, snapshot: Snapshot) -> bool:
+        """Whether it is of the same session, and nothing is missing before it."""
+        if not self._history:
+            return True
+        last = self._history[-1]
+        same = (last.server, last.account) == (snapshot.server, snapshot.account)
+        return same and 0 < snapshot.at - last.at <= LONGEST_GAP
+
+    def stretch(self, recordings: Sequence[str]) -> Stretch:
+        """What was found so far; something was replayed.
+
+        Args:
+            recordings: Names of the recordings that the snapshots are from.
+        """
+        return Stretch(
+            recordings=tuple(recordings),
+            server=str(self._history[-1].server),
+            began=self._began,
+            ended=self._history[-1].at,
+            collections=self._collections,
+            findings=tuple(self.ledger.found.values()),
+            outcomes=tuple(self.ledger.outcomes.values()),
+        )
+
+    def _take(self, snapshot: Snapshot) -> None:
+        self._began, self._collections = min(self._began, snapshot.at), self._collections + 1
+        self._history.append(snapshot)
+        while snapshot.at - self._history[0].at > LONGEST_WINDOW:
+            self._history.popleft()
+
+    def _advice(self) -> Advice:
+        """What the rules say of the newest window, and of the findings that stood before."""
+        window = Window.of(self._history, LONGEST_WINDOW)
+        if self._judged_at < window.snapshots[0].at:  # a restart, or a change of settings
+            self._judgements.clear()
+            self._assessment = None
+        remembered = Remembered(None, self._may_read, tuple(self.ledger.outcomes.values()))
+        options = Options(
+            before=dict(self._judgements),
+            calibrations=self._calibrations,
+            sizes=self._sizes,
+            remembered=remembered,
+        )
+        for each in self._judge(self._rules.rules, window, options):
+            self._judgements[each.rule] = each
+        self._judged_at = window.latest.at
+        self._assessment = assess(self._judgements, (), window, self._rules, self._assessment)
+        return self._assessment.advice

@@ -1,0 +1,101 @@
+"""The replay: what a sidecar would have advised and measured, at a bounded cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from advisor.advice.judgement import Judgement, Options, judge
+from advisor.advice.replay import MOST_JUDGEMENTS, Replaying
+from advisor.ledger.entry import Result
+from advisor.ledger.ledger import Ledger
+from advisor.observe.source import Replay
+from advisor.observe.window import Window
+from advisor.rules.check import Rule
+from advisor.rules.rulebook import Rulebook, RuleSet
+from exporter.snapshot import Snapshot
+from tests.advisor.building import RULES_FOLDER, capture, snapshot, variables
+
+RULE = "scan-exceeds-old-sublist"
+SAME, OTHER = variables(), variables(innodb_old_blocks_pct="80")
+
+
+@pytest.fixture(scope="module")
+def rule_set() -> RuleSet:
+    return Rulebook(RULES_FOLDER).rule_set
+
+
+@pytest.fixture(scope="module")
+def followed() -> Sequence[Snapshot]:
+    """A scan on a real server; half-way the rule's statement is executed."""
+    return Replay(capture("mysql-9.7/scan-followed-midway")).history
+
+
+class Judged:
+    """Judges as usual, or without rules, and remembers when: seconds since the first time."""
+
+    def __init__(self, *, rules: bool = True) -> None:
+        self.rules, self.at, self.confidences = rules, list[float](), list[float]()
+
+    def __call__(self, rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
+        self.at.append(window.latest.at)
+        yield from judge(rules if self.rules else (), window, options)
+
+
+def replayed(rule_set: RuleSet, snapshots: Sequence[Snapshot], judged: Judged | None = None) -> Ledger:
+    replaying = Replaying(rule_set, Ledger(window_seconds=8.0), judge=judged or Judged())
+    assert list(replaying.replay(snapshots)) == [each.at for each in snapshots]
+    return replaying.ledger
+
+
+def test_advice_that_was_followed_is_graded_by_what_was_read_afterwards(
+    rule_set: RuleSet, followed: Sequence[Snapshot]
+) -> None:
+    ledger = replayed(rule_set, followed)
+    [outcome] = ledger.outcomes.values()
+    assert (outcome.rule, outcome.followed, outcome.result, outcome.harm) == (RULE, True, Result.KEPT, ())
+    assert outcome.promise is not None
+    assert outcome.measured is not None
+    assert (outcome.promise.predicted, outcome.measured.after) == (0, 0)
+    assert outcome.measured.before == pytest.approx(2701, rel=0.01)
+    assert RULE in {each.rule for each in ledger.found.values()}
+
+
+def test_the_rules_judge_before_the_change_and_at_the_end(rule_set: RuleSet, followed: Sequence[Snapshot]) -> None:
+    judged = Judged(rules=False)
+    replayed(rule_set, followed, judged)
+    changed = next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
+    assert judged.at == [followed[0].at, max(each.at for each in followed if each.at < changed), followed[-1].at]
+
+
+def test_recordings_that_follow_each_other_make_the_ledger_of_one(
+    rule_set: RuleSet, followed: Sequence[Snapshot]
+) -> None:
+    parts = Replaying(rule_set, Ledger(window_seconds=8.0))
+    assert parts.continues(followed[0])
+    for snapshots in (followed[:20], followed[20:]):
+        assert parts.continues(snapshots[0])
+        list(parts.replay(snapshots))
+    assert parts.ledger.outcomes == replayed(rule_set, followed).outcomes
+    assert not parts.continues(followed[-1])
+    assert not parts.continues(replace(followed[-1], at=followed[-1].at + 121.0))
+    assert not parts.continues(replace(followed[-1], at=followed[-1].at + 10.0, account="another@localhost"))
+
+
+@pytest.mark.parametrize(("hours", "apart"), [(1, 300.0), (50, 50 * 3600 / MOST_JUDGEMENTS)])
+def test_a_long_replay_is_judged_so_often_and_not_more(rule_set: RuleSet, hours: int, apart: float) -> None:
+    snapshots = [snapshot(60.0 * minute, variables=SAME) for minute in range(1, 60 * hours + 2)]
+    judged = Judged(rules=False)
+    replayed(rule_set, snapshots, judged)
+    assert all(after - before >= apart for before, after in zip(judged.at, judged.at[1:-1], strict=False))
+    assert 3600 * hours / apart / 2 < len(judged.at) <= MOST_JUDGEMENTS + 2
+
+
+def test_a_restart_forgets_findings_that_stood(rule_set: RuleSet, followed: Sequence[Snapshot]) -> None:
+    """After the change the rule is silent, though a finding of the old settings would stand for five minutes."""
+    replaying = Replaying(rule_set, Ledger(window_seconds=8.0))
+    list(replaying.replay(followed))
+    last = replaying.ledger.found["a63178a321b3b23c"].last_seen
+    assert last < next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")

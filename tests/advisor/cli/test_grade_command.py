@@ -1,0 +1,134 @@
+"""The command grade: its forms, its stretches, its exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from advisor.cli.actions import grade as action
+from advisor.cli.main import main
+from advisor.ledger.entry import Outcome
+from advisor.ledger.entry import Result as Became
+from advisor.ledger.grades import Grades, Stretch
+from advisor.ledger.grades import grades as made
+from tests.advisor.building import capture
+from tests.advisor.ledger.outcomes import outcome, worse
+from tests.advisor.sidecar import PATIENCE
+
+FOLLOWED = capture("mysql-9.7/scan-followed-midway")
+SCAN = capture("mysql-9.7/repeated-scan")
+RULE = "scan-exceeds-old-sublist"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["grade", *map(str, arguments)])
+
+
+def grades(*arguments: object) -> Grades:
+    done = run(*arguments, "--format", "json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    return Grades.model_validate_json(done.stdout)
+
+
+def refused(*arguments: object) -> str:
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    return done.stderr.partition("Error: ")[2].removesuffix("\n")
+
+
+def test_followed_advice_is_shown_with_what_was_predicted_and_measured() -> None:
+    done = run(FOLLOWED, "--window", "8s")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "innodb_old_blocks_pct 37 -> 73: kept" in " ".join(lines)
+    assert f"rule {RULE}, shop.orders, followed, a63178a321b3b23c" in lines
+    assert any(line.startswith("predicted pages read per pass: ") and " -> 0 " in line for line in lines)
+    assert any(line.startswith("measured pages read per pass of shop.orders: ") for line in lines)
+    assert f"a {RULE} 1 1 0.0 % 0.0 % 0.0 % 0 0" in lines
+    assert "measured, by the quantity before; · as predicted" in lines
+
+
+def test_json_has_the_stretch_its_outcomes_and_the_calibration() -> None:
+    found = grades(FOLLOWED, "--window", "8s")
+    [stretch] = found.stretches
+    assert (stretch.recordings, stretch.server, stretch.collections) == (("recording.jsonl.gz",), "mysql 9.7.4-2", 51)
+    assert [(each.rule, each.result) for each in found.outcomes] == [(RULE, Became.KEPT)]
+    assert [(each.rule, each.kept) for each in found.calibration.rules] == [(RULE, 1)]
+    assert [each.where for each in found.calibration.predictions] == ["recording.jsonl.gz"]
+
+
+def test_recordings_that_do_not_follow_each_other_are_stretches_in_the_order_of_their_time() -> None:
+    found = grades(FOLLOWED, SCAN)
+    assert [each.collections for each in found.stretches] == [6, 51]
+    assert found.stretches[0].ended < found.stretches[1].began
+    assert [each.result for each in found.outcomes] == [Became.NOT_COMPARABLE]  # 5 minutes were not watched
+
+
+@pytest.mark.parametrize("style", ["text", "json", "svg"])
+def test_the_file_has_what_would_be_printed(tmp_path: Path, style: str) -> None:
+    printed = run(FOLLOWED, "--window", "8s", "--format", style).stdout
+    done = run(FOLLOWED, "--window", "8s", "--format", style, "-o", tmp_path / "grades")
+    assert (done.exit_code, done.stdout) == (0, "")
+    written = (tmp_path / "grades").read_text()
+    assert written.split() == printed.split()
+    if style == "svg":
+        assert ET.fromstring(written).tag.endswith("svg")  # noqa: S314 - made here
+
+
+def test_a_recording_without_a_change_has_nothing_to_grade() -> None:
+    done = run(SCAN)
+    assert done.exit_code == 0
+    assert "No setting was changed: there is nothing to grade." in done.stdout
+    assert "Calibration" not in done.stdout
+    assert refused(SCAN, "--format", "svg") == "there is nothing to draw: no promise was measured in these recordings"
+
+
+def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "damaged").write_text("{")
+    assert "no such file" in refused(tmp_path / "absent").lower()
+    assert str(tmp_path / "damaged") in refused(FOLLOWED, tmp_path / "damaged")
+    assert refused(FOLLOWED, "-o", tmp_path / "absent" / "x").endswith(f"there is no directory {tmp_path}/absent")
+    assert "RECORDING" in refused()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "on"),
+    [
+        ([outcome(0, 0)], set()),
+        ([outcome(0, 900)], {"missed"}),
+        ([outcome(0, 0), outcome(0, 0, others=(worse(),))], {"missed", "harm"}),
+    ],
+)
+def test_fail_on_looks_for_harm_and_for_missed_promises(outcomes: list[Outcome], on: set[str]) -> None:
+    fields = {"recordings": ("a",), "server": "b", "began": 0, "ended": 1, "collections": 2, "findings": ()}
+    found = made([Stretch.model_validate(fields | {"outcomes": outcomes})])
+    assert {each for each in (None, "missed", "harm") if action.fails(found, each)} == on
+
+
+def test_fail_on_ends_in_1() -> None:
+    assert run(FOLLOWED, "--window", "8s", "--fail-on", "missed").exit_code == 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(action, "fails", lambda _, fail_on: fail_on == "harm")
+        assert run(FOLLOWED, "--window", "8s", "--fail-on", "harm").exit_code == 1
+
+
+def test_ctrl_c_ends_it_at_once(spawn: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    last = tmp_path / "last.jsonl.gz"
+    os.mkfifo(last)
+    process = spawn("grade", *[FOLLOWED] * 40, last)  # a minute's work
+    with contextlib.suppress(BrokenPipeError), last.open("wb") as pipe:  # opens once the command looks at it
+        pipe.write(FOLLOWED.read_bytes())
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=PATIENCE) == ("", "interrupted\n")
+    assert process.returncode == 130
