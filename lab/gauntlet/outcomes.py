@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from advisor.ledger.entry import Compared, Outcome
 from advisor.ledger.entry import Promise as Promised
+from advisor.ledger.reading import READ, READ_UNIT
 from lab.campaign import records
 from lab.gauntlet.record import Entry, GauntletRecord, Measured
 from lab.gauntlet.workload import SERVERS
@@ -17,13 +18,19 @@ def outcomes() -> Iterator[tuple[str, Outcome]]:
     for server in SERVERS:
         record = records.load(f"gauntlet/{server}")
         for name, data in records.data(record).items() if record else ():
-            for entry in GauntletRecord.model_validate(data).entries:
-                if (found := outcome(entry)) is not None:
+            workload = GauntletRecord.model_validate(data)
+            for entry in workload.entries:
+                if (found := outcome(entry, workload.seconds)) is not None:
                     yield f"{name} on {server}", found
 
 
-def outcome(entry: Entry) -> Outcome | None:
-    """What became of advice; None where it promised nothing that rounds show, or the server refused it."""
+def outcome(entry: Entry, seconds: float) -> Outcome | None:
+    """What became of advice; None where it promised nothing that rounds show, or the server refused it.
+
+    Args:
+        entry: The advice that was followed.
+        seconds: Of a round.
+    """
     promise = entry.promise
     if promise is None or entry.refused:
         return None
@@ -37,7 +44,7 @@ def outcome(entry: Entry) -> Outcome | None:
         error=promise.error,
     )
     measured = _compared(promise.quantity, promise.unit, promise.measured, promise.per_round)
-    reads = _compared("pages read a round", "pages", entry.read, 1.0, worse=bool(entry.harm))
+    reads = _compared(READ, READ_UNIT, entry.read, seconds, worse=bool(entry.harm))
     return calibration.outcome(entry.rule, promised, measured, [reads])
 
 

@@ -51,7 +51,7 @@ def entry(after: float, *, noise: float = 0.0, others: float = 200.0, refused: s
     ],
 )
 def test_a_round_is_compared_in_the_unit_of_the_finding(after: float, noise: float, result: Result, off: float) -> None:
-    found = outcome(entry(after, noise=noise))
+    found = outcome(entry(after, noise=noise), 2.0)
     assert found is not None
     assert found.measured is not None
     assert (found.measured.before, found.measured.after, found.measured.noise) == (500, after / 2, noise / 2)
@@ -60,14 +60,14 @@ def test_a_round_is_compared_in_the_unit_of_the_finding(after: float, noise: flo
 
 
 def test_what_the_gauntlet_calls_harm_is_harm() -> None:
-    found = outcome(entry(200, others=900))
+    found = outcome(entry(200, others=900), 2.0)
     assert found is not None
-    assert [each.quantity for each in found.harm] == ["pages read a round"]
+    assert [(each.quantity, each.before, each.after) for each in found.harm] == [("pages read per second", 600, 550)]
 
 
 def test_what_the_server_refused_or_rounds_do_not_show_is_left_out() -> None:
-    assert outcome(entry(1000, refused="it is read only")) is None
-    assert outcome(entry(1000).model_copy(update={"promise": None})) is None
+    assert outcome(entry(1000, refused="it is read only"), 2.0) is None
+    assert outcome(entry(1000).model_copy(update={"promise": None}), 2.0) is None
 
 
 def test_the_section_has_a_line_for_each_rule_of_the_records() -> None:
