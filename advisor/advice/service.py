@@ -21,6 +21,7 @@ from advisor.contract.settings import SettingValue
 from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
+from advisor.ledger.history import History, Wanted, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
@@ -251,6 +252,12 @@ class Service:
         """The last miss curve, for a scrape, which works none out; None while the server is away."""
         seen = self._window(None)
         return None if seen is None else self._curves.kept(seen)
+
+    def history(self, wanted: Wanted) -> History:
+        """What became of changes, and the findings that stood."""
+        journal = self.books.journal
+        problem = None if journal is None else journal.problem
+        return history(self.books.ledger, wanted, kept=journal is not None, problem=problem)
 
     async def reload(self) -> None:
         """Load the rules again. Raises FileError; then the old ones stay in force."""

@@ -19,6 +19,7 @@ _COMMANDS = LazyCommands(
         "check": "advisor.cli.check.check",
         "curve": "advisor.cli.curve.curve",
         "grade": "advisor.cli.grade.grade",
+        "history": "advisor.cli.history.history",
         "lru": "advisor.cli.lru.lru",
         "record": "advisor.cli.record.record",
         "rules": "advisor.cli.rules.rules",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -41,6 +42,26 @@ class Interval(Duration):
             why = "rules would take the time between two collections for a gap"
             self.fail(f"{value!r} is longer than {longest:g}s: {why}", param, ctx)
         return seconds
+
+
+class Since(click.ParamType[float]):
+    """``90m``, ``12h``, ``7d``: so many seconds ago, as a negative float; ``2026-11-23T08:00`` (UTC): Unix seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse; click reports a failure."""
+        if isinstance(value, float):
+            return value
+        written = str(value).strip()
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd])", written)
+        if found:
+            return -float(found[1]) * {**_UNITS, "d": 86_400.0}[found[2]]
+        try:
+            at = datetime.fromisoformat(written)
+        except ValueError:
+            self.fail(f"{value!r} is not a time such as 90m, 7d, 2026-11-23 or 2026-11-23T08:00", param, ctx)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 class Size(click.ParamType[int]):

@@ -8,7 +8,7 @@ import click
 
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
-from advisor.cli.options import where_options
+from advisor.cli.options import state_option, where_options
 from advisor.cli.parameters import Duration, Interval
 
 
@@ -16,6 +16,7 @@ from advisor.cli.parameters import Duration, Interval
     epilog=epilog(
         "record --defaults-file ~/.my.cnf --for 10m -o busy-hour.jsonl.gz",
         "record --defaults-file ~/.my.cnf --for 10m --anonymise -o for-a-ticket.jsonl.gz",
+        "record --defaults-file ~/.my.cnf --state-dir /var/lib/innodb-advisor -o with-history.jsonl.gz",
     )
 )
 @where_options
@@ -29,6 +30,7 @@ from advisor.cli.parameters import Duration, Interval
     metavar="FILE",
     help="The file for JSON lines; compressed where its name ends in .gz.",
 )
+@state_option("Also record what became of advice, which `serve` keeps in this directory")
 @click.option(
     "--anonymise",
     is_flag=True,
@@ -38,10 +40,11 @@ from advisor.cli.parameters import Duration, Interval
 def record() -> None:
     """Record a server into a file that serve and advise can replay.
 
-    The file holds the result of every query.
+    The file holds the result of every query. With --state-dir it also carries what became of advice until now, which
+    `advise` and `history` show.
 
     --anonymise replaces names by random ones and leaves out what no parser reads. The advice stays the same, except
-    for the names.
+    for the names. What became of advice is then without its texts, and without what your own rules found.
 
     Ctrl-C ends the recording early, with exit code 0: the file then holds what was recorded so far.
     """

@@ -16,7 +16,10 @@ from advisor.http import examples
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, http_exception, near
-from advisor.render import markdown
+from advisor.ledger.history import GradedRecommendation, GradedSetAside, graded
+from advisor.ledger.ledger import Ledger
+from advisor.render import history_markdown, markdown
+from advisor.render.phrases import moment
 
 JSON, PLAIN, MARKDOWN, HTML = "application/json", "text/plain", "text/markdown", "text/html"
 _FORMS = (JSON, PLAIN, MARKDOWN)
@@ -94,10 +97,11 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
 @router.get(
     "/advise/{fingerprint}",
     summary="One finding",
-    description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do. One "
-    f"that is suppressed or overruled comes with the reason. {_FORM}; plain text to a browser.",
-    response_model=Recommendation | SetAside,
-    response_description="The recommendation, or what is set aside and why.",
+    description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do, and "
+    f"its outcomes: what became of the settings that it asks for. One that is suppressed or overruled comes with the "
+    f"reason. {_FORM}; plain text to a browser.",
+    response_model=GradedRecommendation | GradedSetAside,
+    response_description="The recommendation, or what is set aside and why; and what became of it before.",
     responses={
         200: {"content": examples.finding()},
         **documented(
@@ -119,16 +123,17 @@ async def finding(
     """The finding of this fingerprint."""
     form = negotiated(request, (*_FORMS, HTML))
     try:
-        found = _found(await service.fresh_advice(wanted.window), fingerprint)
+        found = _found(await service.fresh_advice(wanted.window), fingerprint, service.books.ledger)
     except (HTTPException, Unseen) as error:
         if form != HTML:
             raise
         problem = http_exception(error)
         return PlainTextResponse(f"{problem.detail}\n", problem.status_code, headers={"Vary": "Accept"})
-    return _answer(PLAIN if form == HTML else form, found, _plain_finding, markdown.markdown_finding)
+    shown = graded(found, service.books.ledger)
+    return _answer(PLAIN if form == HTML else form, shown, _plain_finding, history_markdown.finding)
 
 
-def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside:
+def _found(advice: Advice, fingerprint: str, ledger: Ledger) -> Recommendation | SetAside:
     """The finding. Raises HTTPException, 404."""
     for aside in (*advice.suppressed, *advice.overruled):
         if aside.recommendation.fingerprint == fingerprint:
@@ -136,10 +141,13 @@ def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside:
     for found in advice.recommendations:
         if found.fingerprint == fingerprint:
             return found
-    raise HTTPException(
-        HTTPStatus.NOT_FOUND,
-        f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
-    )
+    before = ledger.found.get(fingerprint)
+    where = "/advise has all there is"
+    if before is not None:
+        where = (
+            f"it was last seen at {moment(before.last_seen)}: /history?fingerprint={fingerprint} has what became of it"
+        )
+    raise HTTPException(HTTPStatus.NOT_FOUND, f"nothing that is found now has the fingerprint {fingerprint}; {where}")
 
 
 def _plain(advice: Advice) -> str:
@@ -148,10 +156,10 @@ def _plain(advice: Advice) -> str:
     return text.plain(advice)
 
 
-def _plain_finding(found: Recommendation | SetAside) -> str:
-    from advisor.render import text  # noqa: PLC0415 - as above
+def _plain_finding(found: GradedRecommendation | GradedSetAside) -> str:
+    from advisor.render import history_text  # noqa: PLC0415 - as above
 
-    return text.plain_finding(found)
+    return history_text.plain_finding(found)
 
 
 def _answer(

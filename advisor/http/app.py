@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, curve, health, metrics, pages, problems, reload, rule, rules, whatif
+from advisor.http import advice, curve, health, history, metrics, pages, problems, reload, rule, rules, whatif
 from advisor.http.compression import Compression
 from advisor.http.head import Head
 from exporter import __version__
@@ -57,6 +57,7 @@ def create(
     app.add_middleware(Head)
     problems.install(app)
     app.include_router(advice.router)
+    app.include_router(history.router)
     app.include_router(rules.router)
     app.include_router(rule.router, responses=rule.examples_of(service.book.rules[0]))
     app.include_router(reload.router)

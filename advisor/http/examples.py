@@ -8,7 +8,8 @@ from typing import Any
 
 from advisor.contract.recommendation import Advice
 from advisor.curve.answer import MissCurve
-from advisor.render import curve_svg, markdown
+from advisor.ledger.history import History
+from advisor.render import curve_svg, history_markdown, markdown
 from advisor.rules import page
 from advisor.rules.check import Rule
 
@@ -44,6 +45,16 @@ def finding() -> dict[str, Any]:
         "application/json": {"examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}}},
         "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_finding"]},
         "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown_finding(shown)},
+    }
+
+
+def history() -> dict[str, Any]:
+    """Content of /history by media type."""
+    shown = History.model_validate(_READ["history"])
+    return {
+        "application/json": {"example": _READ["history"]},
+        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_history"]},
+        "text/markdown": {"schema": {"type": "string"}, "example": history_markdown.history(shown)},
     }
 
 

@@ -65,6 +65,7 @@ class Guard:
             "/whatif": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/curve": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/history": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
         }
 
@@ -170,6 +171,8 @@ def _costs(scope: Scope) -> str:
         return str(path)
     if path == "/curve":
         return str(path)
+    if path == "/history":
+        return path if "limit" in QueryParams(scope["query_string"]) else ""
     window = (path == "/advise" or path.startswith("/advise/")) and "window" in QueryParams(scope["query_string"])
     return "/advise" if window else ""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from advisor.contract.recommendation import fingerprint
-from advisor.ledger.entry import Baseline, Compared, Entry, Found, Outcome, outcome_id
+from advisor.ledger.entry import Baseline, Compared, Entry, Found, Outcome, Result, outcome_id
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.lines import line, readable
 from exporter.pseudonyms import Pseudonyms
@@ -75,6 +75,8 @@ class _Anonymised:
             update |= {"subject": subject, "measured": measured}
         else:
             update |= {"rule": None, "subject": {}, "followed": False, "promise": None, "measured": None, "error": None}
+            if each.result in (Result.KEPT, Result.MISSED):
+                update["result"] = Result.UNPROMISED
         update |= {"fingerprint": named, "id": outcome_id(each.at, each.changes, named)}
         return each.model_copy(update=update)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from advisor.observe.source import SnapshotSource
 from exporter.connection.errors import ServerError
 from exporter.connection.target import Target
-from exporter.recording.file import Recorder
+from exporter.recording.file import Carried, Recorder
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 
@@ -81,6 +81,7 @@ def record(
     output: Path,
     progress: Progress,
     recorder: Callable[[Path], Recorder] = Recorder,
+    ledger: Callable[[], Carried | None] = lambda: None,
 ) -> KeyboardInterrupt | ServerError | None:
     """Record for a while, into a file beside ``output`` that replaces it at the end.
 
@@ -91,6 +92,7 @@ def record(
         output: The file.
         progress: Called now and then.
         recorder: Opens the file for writing: answers as they are, or without the owner's names.
+        ledger: Called at the end: what became of advice until then, for the recording to carry.
 
     Returns:
         What ended it early, after at least one collection; None when nothing did.
@@ -111,6 +113,9 @@ def record(
                 if not sampler.history:
                     raise
                 end = error
+            carried = ledger()
+            if carried is not None:
+                keep.ledger(carried)
         if replace:
             part.replace(output)
     except BaseException:

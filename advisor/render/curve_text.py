@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +12,7 @@ from advisor.contract.recommendation import Number, tidy
 from advisor.contract.templates import binary, duration, exact_binary
 from advisor.curve.answer import MissCurve, PoolSize
 from advisor.render.phrases import value_text
-from advisor.render.terminal import WIDTH, plain_table
+from advisor.render.terminal import in_file, plain_table
 
 _LONGEST_BAR, _SHORTEST_BAR = 48, 8
 """Columns of a bar; where the terminal leaves fewer than the shortest, there are no bars."""
@@ -41,9 +40,7 @@ def print_curve(out: Console, curve: MissCurve) -> None:
 
 def plain(curve: MissCurve) -> str:
     """The output of ``print_curve`` in a file."""
-    out = io.StringIO()
-    print_curve(Console(file=out, width=WIDTH, highlight=False), curve)
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    return in_file(lambda out: print_curve(out, curve))
 
 
 def _line(out: Console, text: str, style: str = "") -> None:

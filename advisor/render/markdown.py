@@ -11,14 +11,14 @@ from advisor.render import phrases
 
 def markdown(advice: Advice) -> str:
     """The recommendations, then findings set aside, failed rules and blind spots."""
-    lines = [f"# innodb-advisor: {_inline(advice.server)}", "", f"{_inline(phrases.origin(advice))}.", ""]
+    lines = [f"# innodb-advisor: {inline(advice.server)}", "", f"{inline(phrases.origin(advice))}.", ""]
     for found in advice.recommendations:
-        lines += [f"## {found.severity.value}: {_inline(found.summary)}", "", *_recommendation(found), ""]
+        lines += [f"## {found.severity.value}: {inline(found.summary)}", "", *_recommendation(found), ""]
     if not advice.recommendations:
         lines += [phrases.NOTHING, ""]
     for table in phrases.appendices(advice):
-        lines += [f"## {table.title}", "", _row(table.columns), _row(["---"] * len(table.columns))]
-        lines += [*map(_row, table.rows), ""]
+        lines += [f"## {table.title}", "", row(table.columns), row(["---"] * len(table.columns))]
+        lines += [*map(row, table.rows), ""]
     return "\n".join(lines)
 
 
@@ -26,8 +26,8 @@ def markdown_finding(found: Recommendation | SetAside) -> str:
     """One recommendation as ``markdown`` has it; with the reason where it is set aside."""
     lines: list[str] = []
     if isinstance(found, SetAside):
-        lines, found = [f"Set aside: {_inline(found.reason)}", ""], found.recommendation
-    lines = [f"# {found.severity.value}: {_inline(found.summary)}", "", *lines]
+        lines, found = [f"Set aside: {inline(found.reason)}", ""], found.recommendation
+    lines = [f"# {found.severity.value}: {inline(found.summary)}", "", *lines]
     return "\n".join([*lines, *_recommendation(found), ""])
 
 
@@ -36,20 +36,20 @@ def _recommendation(found: Recommendation) -> list[str]:
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))  # names may hold backticks
     lines = [f"{fence}sql", *sql, fence, ""]
     if found.effect is not None:
-        lines.append(f"Effect: {_inline(phrases.effect(found.effect))}.  ")
+        lines.append(f"Effect: {inline(phrases.effect(found.effect))}.  ")
     if found.cost is not None:
-        lines.append(f"Cost: {_inline(phrases.effect(found.cost))}.  ")
+        lines.append(f"Cost: {inline(phrases.effect(found.cost))}.  ")
     if found.others is not None:
-        lines.append(f"Others: {_inline(phrases.effect(found.others))}.  ")
-    lines += [f"Or {_inline(phrases.alternative(other))}.  " for other in found.alternatives]
+        lines.append(f"Others: {inline(phrases.effect(found.others))}.  ")
+    lines += [f"Or {inline(phrases.alternative(other))}.  " for other in found.alternatives]
     if found.since is not None and found.judged_at is not None:
         trend = f", {phrases.TRENDS[found.trend]}" if found.trend else ""
         lines.append(f"Since {phrases.moment(found.since)}{trend}; last seen {phrases.moment(found.judged_at)}.  ")
     if found.track_record is not None:
-        lines.append(f"So far: {_inline(phrases.track_record(found.track_record))}.  ")
+        lines.append(f"So far: {inline(phrases.track_record(found.track_record))}.  ")
     lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
     lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
-    lines += [_row((item.name.replace("_", " "), phrases.quantity(item), item.source)) for item in found.evidence]
+    lines += [row((item.name.replace("_", " "), phrases.quantity(item), item.source)) for item in found.evidence]
     return lines
 
 
@@ -59,10 +59,11 @@ def _sql(line: tuple[str, str]) -> str:
     return text if label == "apply" else f"-- {label}: {' '.join(text.split())}"
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_inline, cells))} |"
+def row(cells: Sequence[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(map(inline, cells))} |"
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """Text with its markup escaped: names come from the server."""
     return re.sub(r"([\\`*\[\]<|])", r"\\\1", " ".join(text.split()))

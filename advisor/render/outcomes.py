@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.ledger.entry import Changed, Compared, Outcome, Promise
+from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise
+from advisor.ledger.history import GradedAdvice, History
 from advisor.render.phrases import BYTES, moment, setting_text, value_text
+
+NOTHING = "No change of a setting was seen."
+OUTCOMES = "What became of changes"
+BESIDE_ADVICE = 10
+"""Outcomes that are shown after advice; `history` shows the others."""
+FINDINGS = "Findings that stood"
+FINDING_COLUMNS = ("rule", "of", "first seen", "last seen", "asked for", "fingerprint")
 
 
 def head(outcome: Outcome) -> str:
@@ -43,6 +51,31 @@ def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
                 yield "take back", f"{changed.undo_config}, and a restart"
     if outcome.why:
         yield "why", outcome.why
+
+
+def left_out(history: History) -> Iterator[str]:
+    """What an answer lacks, and whether it would outlive a restart."""
+    if history.more_outcomes:
+        yield f"and {history.more_outcomes} older ones"
+    if history.more_findings:
+        yield f"and {history.more_findings} more findings"
+    if history.problem is not None:
+        yield f"not kept: {history.problem}"
+
+
+def older(advice: GradedAdvice) -> Iterator[str]:
+    """The outcomes that are not shown after advice."""
+    more = len(advice.outcomes) - BESIDE_ADVICE
+    if more > 0:
+        yield f"and {more} older ones: `innodb-advisor history` has them"
+
+
+def finding_rows(findings: Iterable[Found]) -> Iterator[tuple[str, ...]]:
+    """The rows of the findings that stood."""
+    for each in findings:
+        asked = dict.fromkeys(f"{one.setting} = {setting_text(one.setting, one.to)}" for one in each.promises)
+        of = ".".join(each.subject.values())
+        yield each.rule, of, moment(each.first_seen), moment(each.last_seen), ", ".join(asked), each.fingerprint
 
 
 def predicted(promise: Promise) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +16,13 @@ WIDTH = 200
 def console() -> Console:
     """Standard output; in a file or a pipe, tables are not folded to a terminal's width."""
     return Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+
+
+def in_file(show: Callable[[Console], None]) -> str:
+    """What is shown on a console, as it would be in a file, without blanks at the ends of lines."""
+    out = io.StringIO()
+    show(Console(file=out, width=WIDTH, highlight=False))
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
 def plain_table(*columns: str, right: tuple[int, ...] = ()) -> Table:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.text import Text
 
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.render import phrases
-from advisor.render.terminal import WIDTH, plain_table
+from advisor.render.terminal import in_file, plain_table
 
 _STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: "bold red"}
 
@@ -33,24 +31,19 @@ def print_advice(out: Console, advice: Advice) -> None:
 
 def plain(advice: Advice) -> str:
     """The output of ``print_advice`` in a file."""
-    out = io.StringIO()
-    print_advice(Console(file=out, width=WIDTH, highlight=False), advice)
-    return _without_padding(out)
+    return in_file(lambda out: print_advice(out, advice))
 
 
 def plain_finding(found: Recommendation | SetAside) -> str:
     """One recommendation as ``plain`` has it; with the reason where it is set aside."""
-    out = io.StringIO()
-    console = Console(file=out, width=WIDTH, highlight=False)
+    return in_file(lambda out: _print_finding(out, found))
+
+
+def _print_finding(out: Console, found: Recommendation | SetAside) -> None:
     if isinstance(found, SetAside):
-        console.print(Text(f"Set aside: {found.reason}"))
+        out.print(Text(f"Set aside: {found.reason}"))
         found = found.recommendation
-    console.print(_recommendation(found))
-    return _without_padding(out)
-
-
-def _without_padding(out: io.StringIO) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    out.print(_recommendation(found))
 
 
 def _recommendation(found: Recommendation) -> Group:

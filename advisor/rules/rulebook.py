@@ -31,6 +31,13 @@ def builtin_directory() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "rules"
 
 
+def builtin_ids() -> frozenset[str]:
+    """The ids of the rules that came with this installation."""
+    return frozenset(
+        path.stem for path in builtin_directory().glob("*.yaml") if not path.name.endswith(check.CASES_SUFFIX)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """Rules that were loaded together, with the suppressions.

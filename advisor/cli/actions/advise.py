@@ -9,16 +9,20 @@ from pathlib import Path
 
 import click
 
+from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
+from advisor.cli.actions.ledgers import carried_by, known_of
 from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
-from advisor.contract.recommendation import Advice, Severity
+from advisor.contract.recommendation import Severity
 from advisor.curve import memory_file
 from advisor.curve.memory import Memory
-from advisor.render import markdown
+from advisor.ledger.history import GradedAdvice, newest
+from advisor.ledger.ledger import Ledger
+from advisor.render import history_markdown
 
 
 def advise(
@@ -34,12 +38,22 @@ def advise(
     """Print the advice; exit with 1 where --fail-on applies."""
     loaded = load_setup(setup)
     remembered = Remembered(_memory(state_dir, where), setup.may_read)
+    kept = None if where.recording else known_of(state_dir, where.server().address)
     source = observed_source(where, watch, interval, loaded.machine)
-    service = Service(source, loaded.book, longest=math.inf, evaluation_seconds=math.inf, remembered=lambda: remembered)
+    ledger = kept or carried_by(source) or Ledger()
+    service = Service(
+        source,
+        loaded.book,
+        longest=math.inf,
+        evaluation_seconds=math.inf,
+        remembered=lambda: remembered,
+        books=Bookkeeping(ledger),
+    )
     assessment = asyncio.run(service.assessment())
     if assessment is None:
         raise source.problem or service.unseen
-    _print(assessment.advice.model_copy(update={"next_at": None}), style)  # nobody goes on watching
+    advice = assessment.advice.model_copy(update={"next_at": None})  # nobody goes on watching
+    _print(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)
     refuse_missing_privileges(assessment.snapshot)
     found = assessment.advice.recommendations
     if fail_on and any(each.severity.rank >= Severity(fail_on).rank for each in found):
@@ -64,13 +78,14 @@ def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
         raise Unusable(f"{path}: {unusable}") from None
 
 
-def _print(advice: Advice, style: str) -> None:
+def _print(advice: GradedAdvice, style: str) -> None:
     match style:
         case "json":
-            click.echo(advice.model_dump_json(by_alias=True, indent=2))
+            none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
+            click.echo(advice.model_dump_json(by_alias=True, indent=2, exclude=none))
         case "markdown":
-            click.echo(markdown.markdown(advice))
+            click.echo(history_markdown.advice(advice))
         case _:
-            from advisor.render import terminal, text  # noqa: PLC0415 - only text needs rich
+            from advisor.render import history_text, terminal  # noqa: PLC0415 - only text needs rich
 
-            text.print_advice(terminal.console(), advice)
+            history_text.print_advice(terminal.console(), advice)

@@ -20,6 +20,7 @@ from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
+from advisor.cli.actions.ledgers import carried_by
 from advisor.cli.actions.observation import snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
@@ -31,10 +32,9 @@ from advisor.http import app as application
 from advisor.http import server as http
 from advisor.http.guard import Guard
 from advisor.http.web_settings import WebSettings
-from advisor.ledger.carried import ledger_of
 from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
-from advisor.observe.source import Replay, SnapshotSource
+from advisor.observe.source import SnapshotSource
 from advisor.rules.configuration import ServerMachine
 from advisor.rules.rulebook import Rulebook
 from exporter import mysqld_exporter_names
@@ -157,8 +157,7 @@ def _books(source: SnapshotSource, folder: Path | None, where: SourceOptions) ->
     if folder is not None:
         journal = Journal(folder, where.server().address)
         return Bookkeeping(journal.ledger, journal)
-    carried = ledger_of(source.ledger) if isinstance(source, Replay) else None
-    return Bookkeeping(carried or Ledger())
+    return Bookkeeping(carried_by(source) or Ledger())
 
 
 def _source(

@@ -21,8 +21,8 @@ from advisor.ledger.ledger import MOST_OUTCOMES
 from tests.advisor.ledger.entries import baseline, closed, opened
 
 ADDRESS = "db:3306"
-LEAST_BYTES = 50_000
-"""The file is written anew after some fifty entries."""
+LEAST_BYTES = 20_000
+"""The file is written anew after some twenty entries, and later whenever it has doubled."""
 LONGEST = 0.02
 """Seconds after its first word until a child is killed."""
 

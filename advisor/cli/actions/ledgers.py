@@ -1,0 +1,41 @@
+"""Where commands find the ledger: in the directory of `serve`, or in a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from advisor.cli.exits import Unusable
+from advisor.ledger import journal as journals
+from advisor.ledger.carried import ledger_of
+from advisor.ledger.journal import UnusableJournal
+from advisor.ledger.ledger import Ledger
+from advisor.observe.source import Replay, SnapshotSource
+
+
+def kept_at(path: Path) -> Ledger | None:
+    """The ledger of a journal, which its sidecar may be writing to; None where there is none.
+
+    Raises:
+        Unusable: It cannot be used.
+    """
+    try:
+        content = journals.read(path)
+    except FileNotFoundError:
+        return None
+    except UnusableJournal as error:
+        raise Unusable(f"{path}: {error}") from None
+    if content.damage is not None:
+        click.echo(f"{path}: not all of it can be read: {content.damage}", err=True)
+    return content.ledger
+
+
+def known_of(folder: Path | None, address: str) -> Ledger | None:
+    """The ledger of a server; None where there is no folder, or none of this server in it. Raises Unusable."""
+    return None if folder is None else kept_at(journals.path_of(folder, address))
+
+
+def carried_by(source: SnapshotSource) -> Ledger | None:
+    """The ledger that a recording carries; None where it carries none, and for a server."""
+    return ledger_of(source.ledger) if isinstance(source, Replay) else None

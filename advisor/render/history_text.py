@@ -1,0 +1,67 @@
+"""The history for people: on a terminal, and as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.text import Text
+
+from advisor.ledger.entry import Outcome, Result
+from advisor.ledger.history import GradedAdvice, GradedRecommendation, GradedSetAside, History
+from advisor.render import outcomes as phrases
+from advisor.render import text
+from advisor.render.terminal import in_file, plain_table
+
+_STYLE = {Result.KEPT: "green", Result.MISSED: "yellow", Result.OPEN: "cyan"}
+
+
+def print_history(out: Console, history: History) -> None:
+    """Every outcome, the newest first, and a table of the findings that stood."""
+    print_outcomes(out, history.outcomes)
+    if not history.outcomes:
+        out.print(phrases.NOTHING)
+    for line in phrases.left_out(history):
+        out.print(line, style="dim", markup=False, highlight=False)
+    if history.findings:
+        table = plain_table(*phrases.FINDING_COLUMNS)
+        for row in phrases.finding_rows(history.findings):
+            table.add_row(*map(Text, row))
+        out.print(f"\n{phrases.FINDINGS}:")
+        out.print(table)
+
+
+def print_advice(out: Console, advice: GradedAdvice) -> None:
+    """Advice, and the newest outcomes of changes before."""
+    text.print_advice(out, advice)
+    if advice.outcomes:
+        out.print(f"\n{phrases.OUTCOMES}:")
+        print_outcomes(out, advice.outcomes[: phrases.BESIDE_ADVICE])
+        for line in phrases.older(advice):
+            out.print(line, style="dim", markup=False, highlight=False)
+
+
+def print_outcomes(out: Console, outcomes: Sequence[Outcome]) -> None:
+    """Every outcome, with an empty line between two."""
+    for number, outcome in enumerate(outcomes):
+        if number:
+            out.print()
+        out.print(_outcome(outcome))
+
+
+def plain(history: History) -> str:
+    """The output of ``print_history`` in a file."""
+    return in_file(lambda out: print_history(out, history))
+
+
+def plain_finding(found: GradedRecommendation | GradedSetAside) -> str:
+    """One recommendation, and what became of it before."""
+    before = in_file(lambda out: print_outcomes(out, found.outcomes))
+    return f"{text.plain_finding(found)}\n{before}" if before else text.plain_finding(found)
+
+
+def _outcome(outcome: Outcome) -> Group:
+    style = "bold red" if outcome.harm else _STYLE.get(outcome.result, "bold")
+    lines = [Text.assemble((f"{label:<12}", "dim"), line) for label, line in phrases.details(outcome)]
+    return Group(Text(phrases.head(outcome), style), Padding(Text("\n").join(lines), (0, 0, 0, 2), expand=False))

@@ -1,0 +1,171 @@
+"""GET /history: filters, forms and limits; and the outcomes of a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from advisor.advice.bookkeeping import Bookkeeping
+from advisor.advice.service import Service
+from advisor.http import app as application
+from advisor.http import examples
+from advisor.http.guard import Guard
+from advisor.ledger.history import GradedRecommendation, History, Wanted, history
+from advisor.ledger.journal import Journal
+from advisor.ledger.ledger import Ledger
+from advisor.observe.source import Replay
+from advisor.render import history_markdown, history_text
+from advisor.rules.rulebook import Rulebook
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
+from tests.advisor.ledger.recordings import carrying
+from tests.advisor.sidecar import Sidecar, problem, wait_for
+
+GONE = found(fingerprint="0" * 16, rule="a-rule-of-old", subject={"schema": "shop", "table": "items"})
+LEDGER = Ledger.of([found(), GONE, closed("1" * 16), unasked("2" * 16), opened("3" * 16, at=AT + 9000)])
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """A sidecar that replays a recording with a ledger."""
+    folder = tmp_path_factory.mktemp("sidecar")
+    started = Sidecar(folder, "--recording", carrying(folder / "recording.jsonl", LEDGER))
+    wait_for(started.judged)
+    yield started
+    started.kill()
+
+
+def asked(sidecar: Sidecar, query: str = "") -> History:
+    response = sidecar.get(f"/history{query}")
+    assert response.status_code == 200, response.text
+    return History.model_validate_json(response.content)
+
+
+def test_the_whole_history_comes_from_memory(sidecar: Sidecar) -> None:
+    said = asked(sidecar)
+    assert said.outcomes == history(LEDGER).outcomes
+    assert {each.fingerprint for each in said.findings} >= set(LEDGER.found)
+    assert not said.kept
+    assert said.problem is None
+
+
+@pytest.mark.parametrize(
+    ("query", "outcomes"),
+    [
+        (f"?rule={RULE}", "31"),
+        ("?rule=a-rule-of-old", ""),
+        (f"?fingerprint={FINGERPRINT}", "31"),
+        ("?result=kept&result=unpromised", "21"),
+        ("?result=not+comparable", ""),
+        ("?setting=innodb_old_blocks_time", "2"),
+        (f"?since={AT + 8000:.0f}", "3"),
+        ("?since=2026-11-21", "321"),
+        ("?since=2026-11-21T07:34:40Z", "32"),
+        ("?since=2026-11-21T07:34:41", "3"),
+        ("?since=2026-11-21T09:34:41%2B02:00", "3"),
+        ("?limit=1", "3"),
+    ],
+)
+def test_a_filter_leaves_what_it_names(sidecar: Sidecar, query: str, outcomes: str) -> None:
+    assert "".join(each.id[0] for each in asked(sidecar, query).outcomes) == outcomes
+
+
+def test_the_limit_says_what_it_leaves_out(sidecar: Sidecar) -> None:
+    assert asked(sidecar, "?limit=2").more_outcomes == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("?rule=scan-exceeds-old", "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist or "),
+        ("?setting=innodb_old_block_pct", "no setting innodb_old_block_pct; did you mean innodb_old_blocks_pct or "),
+        ("?result=good", "result.0 must be 'open', 'kept', 'missed', 'unpromised' or 'not comparable'"),
+        ("?since=yesterday", "since must be a valid datetime"),
+        ("?limit=0", "limit must be greater than or equal to 1"),
+        ("?limit=1001", "limit must be less than or equal to 1000"),
+        ("?window=600", "window is not known here"),
+    ],
+)
+def test_a_wrong_filter_is_refused_with_a_sentence(sidecar: Sidecar, query: str, detail: str) -> None:
+    status, said = problem(sidecar.get(f"/history{query}"))
+    assert status == 422
+    assert said.startswith(detail)
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("application/json", "application/json"),
+        ("text/plain", "text/plain; charset=utf-8"),
+        ("text/markdown", "text/markdown; charset=utf-8"),
+        (BROWSER, "application/json"),
+    ],
+)
+def test_the_form_is_what_the_client_accepts(sidecar: Sidecar, accept: str, form: str) -> None:
+    response = sidecar.get("/history", headers={"Accept": accept})
+    assert response.headers["content-type"] == form
+    assert "Accept" in response.headers["vary"].split(", ")
+    said = asked(sidecar)
+    if accept.startswith("text/plain"):
+        assert response.text == history_text.plain(said)
+    elif accept.startswith("text/markdown"):
+        assert response.text == history_markdown.history(said)
+    assert problem(sidecar.get("/history", headers={"Accept": "image/png"})) == (
+        406,
+        "there are application/json, text/plain, text/markdown",
+    )
+
+
+def test_a_finding_has_its_outcomes_in_every_form(sidecar: Sidecar) -> None:
+    path = f"/advise/{FINGERPRINT}"
+    said = GradedRecommendation.model_validate_json(sidecar.get(path).content)
+    assert [each.id[0] for each in said.outcomes] == ["3", "1"]
+    for accept in ("text/plain", "text/markdown", BROWSER):
+        text = sidecar.get(path, headers={"Accept": accept}).text
+        assert text.count("innodb_old_blocks_pct 37 -> 64: ") == 2
+    assert "outcomes" not in sidecar.get("/advise").json()
+
+
+def test_a_finding_that_is_gone_says_where_its_outcomes_are(sidecar: Sidecar) -> None:
+    status, said = problem(sidecar.get(f"/advise/{GONE.fingerprint}"))
+    assert status == 404
+    assert said.endswith(
+        "it was last seen at 2026-11-21 06:19:40 UTC: /history?fingerprint=0000000000000000 has what became of it"
+    )
+
+
+def of(service: Service) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(Guard(application.create(service)), client=("192.0.2.1", 1))
+    return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
+
+
+async def test_the_answer_says_whether_it_outlives_a_restart(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "state", "db:3306")
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=Bookkeeping(LEDGER, journal))
+    assert service.history(Wanted()).kept
+    async with of(service) as client:
+        assert (await client.get("/history")).json()["kept"] is True
+        journal.problem = "No space left on device"
+        said = (await client.get("/history")).json()
+        assert (said["kept"], said["problem"]) == (False, "No space left on device")
+
+
+async def test_a_client_that_asks_for_much_without_end_is_slowed_down() -> None:
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=Bookkeeping(LEDGER))
+    async with of(service) as client:
+        much = [(await client.get("/history?limit=1000")).status_code for _ in range(22)]
+        usual = [(await client.get("/history")).status_code for _ in range(22)]
+    assert much[:20] == [200] * 20
+    assert much[-1] == 429
+    assert usual == [200] * 22
+
+
+def test_the_examples_are_what_the_forms_write() -> None:
+    content = examples.history()
+    shown = History.model_validate(content["application/json"]["example"])
+    assert shown.outcomes
+    assert content["text/plain"]["example"] == history_text.plain(shown)

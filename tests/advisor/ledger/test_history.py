@@ -1,0 +1,63 @@
+"""What is asked of the history, and the outcomes of a finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor.contract.recommendation import SetAside
+from advisor.ledger.entry import Result
+from advisor.ledger.history import Wanted, graded, history
+from advisor.ledger.ledger import Ledger
+from tests.advisor.building import RECORDING, advised, captured
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
+
+OTHER = found(fingerprint="0" * 16, rule="warmup-disabled", last_seen=AT + 5000, settings={}, promises=())
+LEDGER = Ledger.of([found(), OTHER, closed("1"), unasked("2"), opened("3", at=AT + 9000)])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "outcomes", "findings"),
+    [
+        (Wanted(), "321", [OTHER, found()]),
+        (Wanted(rules=[RULE]), "31", [found()]),
+        (Wanted(rules=["warmup-disabled"]), "", [OTHER]),
+        (Wanted(fingerprints=[FINGERPRINT, "none"]), "31", [found()]),
+        (Wanted(results=[Result.KEPT]), "1", [found()]),
+        (Wanted(results=[Result.UNPROMISED, Result.OPEN]), "32", [found()]),
+        (Wanted(results=[Result.MISSED]), "", []),
+        (Wanted(settings=["innodb_old_blocks_time"]), "2", []),
+        (Wanted(settings=["innodb_old_blocks_pct"]), "31", [found()]),
+        (Wanted(since=AT + 960), "321", [OTHER]),
+        (Wanted(since=AT + 961), "32", [OTHER]),
+        (Wanted(since=AT + 9001), "", []),
+        (Wanted(rules=[RULE], results=[Result.KEPT], settings=["innodb_old_blocks_pct"], since=AT), "1", [found()]),
+    ],
+)
+def test_each_filter_leaves_what_it_names_the_newest_first(wanted: Wanted, outcomes: str, findings: object) -> None:
+    answer = history(LEDGER, wanted)
+    assert "".join(each.id for each in answer.outcomes) == outcomes
+    assert list(answer.findings) == findings
+    assert (answer.more_outcomes, answer.more_findings) == (0, 0)
+
+
+def test_the_limit_keeps_the_newest_and_says_what_it_leaves_out() -> None:
+    answer = history(LEDGER, Wanted(limit=1))
+    assert [each.id for each in answer.outcomes] == ["3"]
+    assert answer.findings == (OTHER,)
+    assert (answer.more_outcomes, answer.more_findings) == (2, 1)
+
+
+def test_what_could_not_be_written_is_not_kept() -> None:
+    assert history(LEDGER, kept=True).kept
+    assert not history(LEDGER, kept=True, problem="No space left on device").kept
+
+
+def test_a_finding_has_its_own_outcomes_also_when_it_is_set_aside() -> None:
+    [finding] = [each for each in advised(captured(RECORDING)).recommendations if each.rule == RULE]
+    assert finding.fingerprint == FINGERPRINT
+    shown = graded(finding, LEDGER)
+    assert [each.id for each in shown.outcomes] == ["3", "1"]
+    assert shown.model_dump(exclude={"outcomes"}) == finding.model_dump()
+    aside = graded(SetAside(recommendation=finding, reason="on purpose"), LEDGER)
+    assert [each.id for each in aside.outcomes] == ["3", "1"]
+    assert not graded(finding, Ledger()).outcomes
