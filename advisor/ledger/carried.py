@@ -62,8 +62,8 @@ class _Anonymised:
                     outcome = self._outcome(each)
                     ids[each.id] = outcome.id
                     yield outcome
-                case Baseline() if not each.of or each.of in ids:
-                    yield self._baseline(each, ids.get(each.of, ""))
+                case Baseline() if each.of in ids:
+                    yield self._baseline(each, ids[each.of])
 
     def _outcome(self, each: Outcome) -> Outcome:
         update: dict[str, Any] = {"why": "", "others": tuple(map(self._compared, each.others))}

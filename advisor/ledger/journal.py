@@ -1,9 +1,9 @@
 """The journal: the file of the ledger, one for each server's address, beside the stored history in --state-dir.
 
-It is JSON lines: ``{"ledger": 1, "by": …}`` first, then entries, of which a later one replaces an earlier one with the
-same key. A new entry is appended and synced before it is told, so that a kill loses nothing that was told: at most a
-torn last line, which nobody was told of. A file that has grown too large is written anew with what the ledger holds,
-synced, and renamed.
+It is JSON lines: ``{"ledger": 1, "by": …}`` first, then lists of the entries that became known together, of which a
+later one replaces an earlier one with the same key. A line is appended and synced before it is told, so that a kill
+loses nothing that was told: at most a torn last line, which nobody was told of. A file that has grown too large is
+written anew with what the ledger holds, synced, and renamed.
 
 The reader keeps every line that it can read. A file with others is set aside as it was, and written anew without them.
 """
@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from advisor.ledger.entry import Entry
 from advisor.ledger.ledger import Ledger
@@ -96,8 +95,8 @@ def read(path: Path) -> Content:
     damage: str | None = None
     for number, written in enumerate(lines[1:], 2):
         try:
-            found.append(entry(json.loads(written)))
-        except (ValueError, RecursionError) as error:
+            found += list(map(entry, json.loads(written)))
+        except (ValueError, TypeError, RecursionError) as error:
             damage = damage or f"line {number}: {error}"
     return Content(tuple(found), len(content), bool(torn), damage)
 
@@ -154,7 +153,7 @@ class Journal:
             self._behind = True
             self._failed(TimeoutError("the folder does not answer"))
             return
-        data = b"".join(map(_written, new))
+        data = _json(list(map(line, new)))
         most = max(self._least_bytes, _GROWTH * self._anew)
         anew = self._behind or self._bytes + len(data) > most
         self._behind = True  # until it is written
@@ -181,7 +180,7 @@ class Journal:
                     folders.append(self._path, data)
                     self._bytes += len(data)
                     return
-            whole = _head() + b"".join(map(_written, ledger.entries))
+            whole = _head() + b"".join(_json([line(each)]) for each in ledger.entries)
             self._put(self._path, whole)
             self._bytes = self._anew = len(whole)
         except OSError as error:
@@ -235,10 +234,6 @@ def _head() -> bytes:
     return _json({"ledger": FORMAT, "by": f"innodb-advisor {__version__}"})
 
 
-def _written(each: Entry) -> bytes:
-    return _json(line(each))
-
-
-def _json(value: dict[str, Any]) -> bytes:
+def _json(value: object) -> bytes:
     """A line. Names of a server need not be valid text: they are escaped."""
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"

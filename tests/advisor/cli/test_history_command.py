@@ -111,11 +111,11 @@ def test_what_cannot_be_used_is_said(ask: Ask, tmp_path: Path, arguments: tuple[
 
 def test_a_damaged_journal_is_shown_as_far_as_it_can_be_read_and_is_left_as_it_is(ask: Ask, tmp_path: Path) -> None:
     path = keep(tmp_path)
-    damaged = path.read_bytes() + b'{"kind": "omen"}\n' + b'{"kind":"outc'
+    damaged = path.read_bytes() + b'[{"kind": "omen"}]\n' + b'[{"kind":"outc'
     path.write_bytes(damaged)
     ended = ask("history", "--state-dir", tmp_path, "--format", "json")
     assert ended.exit_code == 0
-    assert "not all of it can be read: line 5" in ended.stderr
+    assert "not all of it can be read: line 3" in ended.stderr
     assert len(json.loads(ended.stdout)["outcomes"]) == 2
     assert path.read_bytes() == damaged
     path.write_text("no journal\n")

@@ -20,12 +20,14 @@ from advisor.observe.source import Replay
 from advisor.render import history_markdown, history_text
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, found, opened, unasked
 from tests.advisor.ledger.recordings import carrying
 from tests.advisor.sidecar import Sidecar, problem, wait_for
 
 GONE = found(fingerprint="0" * 16, rule="a-rule-of-old", subject={"schema": "shop", "table": "items"})
-LEDGER = Ledger.of([found(), GONE, closed("1" * 16), unasked("2" * 16), opened("3" * 16, at=AT + 9000)])
+LEDGER = Ledger.of(
+    [found(), GONE, closed("1" * 16), unasked("2" * 16), opened("3" * 16, at=AT + 9000), baseline("3" * 16)]
+)
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 

@@ -81,6 +81,19 @@ def test_an_entry_is_on_the_disk_before_it_is_told(tmp_path: Path, monkeypatch: 
     assert synced == [journals.path_of(tmp_path, ADDRESS).stat().st_size]
 
 
+def test_what_became_known_together_is_kept_together(tmp_path: Path) -> None:
+    made = Journal(tmp_path, ADDRESS)
+    made.keep((opened(), baseline()), Ledger.of([opened(), baseline()]))
+    path = journals.path_of(tmp_path, ADDRESS)
+    whole = path.read_bytes()
+    head, both = whole.splitlines(keepends=True)
+    for length in (len(head), len(head) + len(both) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        assert journals.read(path).entries == ()
+    path.write_bytes(whole)
+    assert journals.read(path).entries == (opened(), baseline())
+
+
 @pytest.mark.parametrize("lost", [1, 2, 100])
 def test_a_torn_last_line_is_dropped_and_the_next_entry_is_whole(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, lost: int
@@ -97,7 +110,9 @@ def test_a_torn_last_line_is_dropped_and_the_next_entry_is_whole(
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("wrong", [b"\0" * 40, b'{"kind": "outcome"}', b"[" * 100_000, b"\xff", b'{"kind": "omen"}'])
+@pytest.mark.parametrize(
+    "wrong", [b"\0" * 40, b'[{"kind": "outcome"}]', b"[" * 100_000, b"\xff", b'[{"kind": "omen"}]', b"7"]
+)
 def test_a_damaged_line_is_set_aside_and_the_others_are_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: bytes
 ) -> None:
