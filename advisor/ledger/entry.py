@@ -55,7 +55,9 @@ class Found(Frozen):
     first_seen: float = Field(description="Unix seconds.")
     last_seen: float = Field(description="Unix seconds.")
     settings: Mapping[str, Number | str] = Field(description="The values of the settings that it would change.")
-    promises: tuple[Promise, ...] = Field(description="Of its own changes first, then of its alternatives.")
+    promises: tuple[Promise, ...] = Field(
+        description="Of its own changes, then of its alternatives, then those that it made with other values."
+    )
     rule_version: str = Field(description="A digest of the rule's file.")
     model_version: str = Field(description="The version of innodb-advisor.")
 

@@ -20,6 +20,8 @@ from exporter.snapshot import Snapshot
 
 MOST_FOUND, MOST_OUTCOMES = 500, 1_000
 """Entries that are kept: the oldest go first."""
+MOST_PROMISES = 16
+"""Promises of a finding that are kept: the newest ones come first."""
 STANDS_SECONDS = 86_400.0
 """A finding that was last seen earlier did not ask for a change."""
 _SAME = 0.01
@@ -121,8 +123,9 @@ def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions:
     if latest is None:
         return
     for each in (*advice.recommendations, *(aside.recommendation for aside in advice.overruled)):
-        before, promises = ledger.found.get(each.fingerprint), tuple(_promises(each))
+        before = ledger.found.get(each.fingerprint)
         settings = {change.setting: _value(latest, change.setting) for change in _changes_of(each)}
+        settings = {name: value for name, value in settings.items() if value is not None}
         seen_at = each.judged_at or advice.at
         new = Found(
             fingerprint=each.fingerprint,
@@ -132,8 +135,8 @@ def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions:
             summary=each.summary,
             first_seen=seen_at if before is None else before.first_seen,
             last_seen=seen_at,
-            settings={name: value for name, value in settings.items() if value is not None},
-            promises=promises,
+            settings=settings,
+            promises=tuple(_standing(_promises(each), before, settings)),
             rule_version=versions.rules.get(each.rule, ""),
             model_version=versions.model,
         )
@@ -143,7 +146,7 @@ def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions:
 
 def _differs(before: Found, now: Found, seconds: float) -> bool:
     """Whether it has to be told of: numbers in the summary change with each collection."""
-    asked = [[(each.setting, each.to, each.quantity) for each in found.promises] for found in (before, now)]
+    asked = [{(each.setting, each.to, each.quantity) for each in found.promises} for found in (before, now)]
     same = {name: getattr(before, name) for name in ("last_seen", "summary", "promises")}
     return asked[0] != asked[1] or now.model_copy(update=same) != before or now.last_seen - before.last_seen >= seconds
 
@@ -166,6 +169,15 @@ def _promises(finding: Recommendation) -> Iterator[Promise]:
                 predicted=promised.predicted,
                 error=promised.error,
             )
+
+
+def _standing(new: Iterable[Promise], before: Found | None, settings: Mapping[str, object]) -> list[Promise]:
+    """Promises, and those of before with other values: who follows advice has read it some time ago."""
+    found = {(each.setting, each.to): each for each in new}
+    if before is not None:
+        same = [each for each in before.promises if before.settings.get(each.setting) == settings.get(each.setting)]
+        found |= {(each.setting, each.to): each for each in same if (each.setting, each.to) not in found}
+    return list(found.values())[:MOST_PROMISES]
 
 
 def _measurable(effect: Effect | None, cost: Effect | None) -> Effect | None:
