@@ -88,7 +88,7 @@ def test_the_file_has_what_would_be_printed(tmp_path: Path, style: str) -> None:
 def test_a_recording_without_a_change_has_nothing_to_grade() -> None:
     done = run(SCAN)
     assert done.exit_code == 0
-    assert "No setting was changed: there is nothing to grade." in done.stdout
+    assert "No change of a setting was seen." in done.stdout
     assert "Calibration" not in done.stdout
     assert refused(SCAN, "--format", "svg") == "there is nothing to draw: no promise was measured in these recordings"
 
