@@ -12,10 +12,9 @@ from advisor.ledger.reading import (
     CHECKPOINT_AGE,
     LATENCY,
     MERGES,
+    PER_PASS,
     READ,
-    READ_A_SCAN,
     READ_UNIT,
-    SECONDS_PER_COUNT,
     WAITED,
     WAITED_UNIT,
     WINDOW_SECONDS,
@@ -37,20 +36,18 @@ _IN_ALL = "pages read by the same work"
 """All pages read, over the finding's window."""
 _PART = "secondary-index pages read per second by inserts and updates"
 """Pages that are read beside others. Nobody counts them alone: all pages read tell by how many they fell."""
-_OF_TABLE = (READ_A_SCAN, SECONDS_PER_COUNT)
-"""Quantities of the finding's table."""
 _RATES = (READ, MERGES)
 """Quantities that depend on how much work is done in a second."""
 
 
 def wanted(promise: Promise, subject: Subject) -> Wanted:
     """What `reading` has to measure for a promise."""
-    return promise.quantity, subject if promise.quantity in _OF_TABLE else {}
+    return promise.quantity, subject if promise.quantity in PER_PASS else {}
 
 
 def measurable(quantity: str) -> bool:
     """Whether a promised quantity can be measured in production."""
-    return quantity in (*_RATES, _IN_ALL, _PART, *_OF_TABLE, CHECKPOINT_AGE)
+    return quantity in (*_RATES, _IN_ALL, _PART, *PER_PASS, CHECKPOINT_AGE)
 
 
 def grade(

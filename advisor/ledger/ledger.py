@@ -13,7 +13,7 @@ from advisor.ledger.comparison import LEAST_WINDOWS, matters
 from advisor.ledger.entry import Baseline, Changed, Compared, Entry, Found, Outcome, Promise, Result, outcome_id
 from advisor.ledger.grading import grade, measurable, wanted
 from advisor.ledger.reading import SLICES, WINDOW_SECONDS, Reading, Subject, reading
-from advisor.ledger.settling import LIMIT, Settling, settling
+from advisor.ledger.settling import LIMIT, Settling, is_steady, settling
 from advisor.observe.window import Window
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
@@ -292,21 +292,25 @@ def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *,
     """An outcome that did harm, or that is closed."""
     seconds = ledger.window_seconds
     state = settling(outcome, since, seconds)
+    promised = () if outcome.promise is None else (wanted(outcome.promise, outcome.subject),)
     spared = _spared(ledger, outcome)
 
-    def measured(window: Window) -> Outcome | None:
-        promised = () if outcome.promise is None else (wanted(outcome.promise, outcome.subject),)
-        after = reading(window, seconds, promised)
-        return None if after is None else grade(outcome, before, after, spared=spared, window_seconds=seconds)
+    def measured(after: Reading) -> Outcome:
+        return grade(outcome, before, after, spared=spared, window_seconds=seconds)
 
     settled = _settled(since, state, seconds)
-    if settled is not None or limit:
-        closed = measured(settled or since.recent((LEAST_WINDOWS + 0.5 / SLICES) * seconds))
-        if closed is not None and (limit or closed.result is not Result.NOT_COMPARABLE):
+    if limit and settled is None:
+        settled = since.recent((LEAST_WINDOWS + 0.5 / SLICES) * seconds)
+    after = None if settled is None else reading(settled, seconds, promised)
+    if after is not None and (limit or is_steady(after, promised, seconds)):
+        closed = measured(after)
+        if limit or closed.result is not Result.NOT_COMPARABLE:
             yield _said(outcome, closed, state)
             return
-    if not state.warms and (sofar := measured(since)) is not None and sofar.harm and not outcome.harm:
-        yield outcome.model_copy(update={"others": sofar.others, "why": f"it did harm; {state.why}"})
+    if not (state.warms or outcome.harm) and (sofar := reading(since, seconds, promised)) is not None:
+        harmed = measured(sofar)
+        if harmed.harm:
+            yield outcome.model_copy(update={"others": harmed.others, "why": f"it did harm; {state.why}"})
 
 
 def _settled(since: Window, state: Settling, seconds: float) -> Window | None:

@@ -27,7 +27,7 @@ WINDOW_SECONDS = 300.0
 SLICES = 5
 """Slices of such a window: their spread tells what is noise."""
 LEAST_SLICES = 4
-MOST_TABLES = 30
+MOST_TABLES = 20
 """Tables that are measured one by one, those with the most reads and the most time of statements."""
 
 READ, READ_UNIT = "pages read per second", "pages per second"
@@ -37,6 +37,8 @@ MERGES = "change buffer merges per second"
 LATENCY = "time of a data-file read"
 CHECKPOINT_AGE = "age of the checkpoint"
 SECONDS_PER_COUNT = "seconds per COUNT(*)"
+PER_PASS = (READ_A_SCAN, SECONDS_PER_COUNT)
+"""Quantities of a pass over a table."""
 
 Subject = Mapping[str, str]
 """Schema and table; empty for the server."""
@@ -305,5 +307,5 @@ def _sums(values: Sequence[Sequence[float]]) -> tuple[float, ...]:
 def _known(values: Iterator[float | None]) -> tuple[float, ...]:
     """All values; empty where one of them is not known."""
     found = list(values)
-    known = tuple(float(each) for each in found if each is not None)
+    known = tuple(float(f"{each:.8g}") for each in found if each is not None)  # short in the journal
     return known if len(known) == len(found) else ()

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from advisor.facts.base import over_pools
 from advisor.ledger.entry import Changed, Outcome
-from advisor.ledger.reading import WINDOW_SECONDS
+from advisor.ledger.reading import PER_PASS, READ, WINDOW_SECONDS, Reading, Wanted
+from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
 LIMIT = 12
 """Windows after which a change is measured all the same, and said to be unsettled."""
+_FELL = 0.2
+"""Share by which reads fall from one window to the next while a pool still settles."""
+_PASSES = 2.0
+"""Passes after which what a pass reads is known."""
 _PCT, _SIZE = "innodb_old_blocks_pct", "innodb_buffer_pool_size"
 _FULL = 0.02
 """Share of the pool: with fewer free pages it is full."""
@@ -54,6 +60,28 @@ def settling(outcome: Outcome, window: Window, window_seconds: float = WINDOW_SE
         return Settling(warms, _filled(snapshots, window_seconds), "the pool fills")
     pages = max((_displaced(each, snapshots[0]) for each in outcome.changes), default=0.0)
     return Settling(warms, _replaced(snapshots, pages, window_seconds), f"{pages:,.0f} pages are displaced")
+
+
+def is_steady(reading: Reading, wanted: Collection[Wanted], window_seconds: float = WINDOW_SECONDS) -> bool:
+    """Whether reads no longer fall from one window to the next, and what is wanted of passes saw enough of them.
+
+    Args:
+        reading: Since the pool settled.
+        wanted: Quantities that are promised.
+        window_seconds: Length of a window that counts as one.
+    """
+    asked = [found for each in wanted if each[0] in PER_PASS and (found := reading.measure(*each)) is not None]
+    if any(sum(each.bases) < _PASSES for each in asked):
+        return False
+    reads = [sum(each) for each in zip(*(m.amounts for m in reading.measures if m.quantity == READ), strict=True)]
+    rates = [read / seconds for read, seconds in zip(reads, reading.seconds, strict=True)]
+    count = min(round(window_seconds / reading.seconds[-1]), len(rates) // 2)
+    if count < 2:
+        return True
+    before, last = rates[-2 * count : -count], rates[-count:]
+    fell = statistics.fmean(before) - statistics.fmean(last)
+    noise = 2.0 * ((statistics.variance(before) + statistics.variance(last)) / count) ** 0.5
+    return bool(fell <= max(noise, _FELL * statistics.fmean(before), MAY_READ))
 
 
 def _restarted(first: Snapshot, outcome: Outcome, window_seconds: float) -> bool:

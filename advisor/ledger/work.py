@@ -51,6 +51,8 @@ def changed_work(before: Reading, after: Reading) -> str:
     moved = list(_moved(before, after))
     if not moved:
         return "what work was done is not known"
+    if len({each.table == () for each in moved}) > 1:
+        return "performance_schema tells of the work on one side of the change only"
     times = [each.seconds for each in moved if each.seconds is not None]
     sums = (total(each[0] for each in times), total(each[1] for each in times))
     read = {**_much_read(before), **_much_read(after)}

@@ -100,8 +100,7 @@ def scans(server: Server) -> Iterator[Playing]:
 def lookups(server: Server) -> Iterator[Playing]:
     """Lookups over more pages than the pool has."""
     with emptied(server, {HOT: SPREAD_PAGES}) as connection:
-        for _ in range(2):
-            look_up_pages(connection, HOT, range(SPREAD_PAGES))
+        look_up_pages(connection, HOT, range(SPREAD_PAGES))
         count = Count()
         with Load(server.connect) as load:
             load.repeat(count.counted(partial(_look_up, table=HOT, pages=SPREAD_PAGES, times=LOOKUPS)), PAUSE / 3)

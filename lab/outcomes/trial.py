@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from advisor.advice import evaluation
+from advisor.advice.interpreter import evaluate
 from advisor.contract.recommendation import Advice
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.ledger import Ledger
@@ -110,9 +111,12 @@ class _Watch:
 
 def _advice(workload: Workload, history: Sequence[Snapshot]) -> Advice:
     [rule] = [each.with_budget(PATIENCE) for each in rules() if each.id == workload.rule]
-    advice = evaluation.advise([rule], Window.of(history, float("inf")), beside=rules())
+    window = Window.of(history, float("inf"))
+    trace = list(evaluate([rule], window, beside=rules(), every_reason=True))
+    advice = evaluation.advice(trace, window)
     if len(advice.recommendations) != 1:
-        raise NotShown(f"{workload.rule} fires {len(advice.recommendations)} times: {advice.blind} {advice.failed}")
+        why = [reason for each in trace for reason in each.reasons]
+        raise NotShown(f"{workload.rule} fires {len(advice.recommendations)} times: {why or advice}")
     return advice
 
 
