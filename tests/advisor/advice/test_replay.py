@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.replay import MOST_JUDGEMENTS, Replaying
+from advisor.contract.recommendation import Recommendation
 from advisor.ledger.entry import Result
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
@@ -34,14 +35,16 @@ def followed() -> Sequence[Snapshot]:
 
 
 class Judged:
-    """Judges as usual, or without rules, and remembers when: seconds since the first time."""
+    """Judges as usual, or without rules, and remembers when, Unix seconds, and what was found."""
 
     def __init__(self, *, rules: bool = True) -> None:
-        self.rules, self.at, self.confidences = rules, list[float](), list[float]()
+        self.rules, self.at, self.found = rules, list[float](), list[Recommendation]()
 
     def __call__(self, rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
         self.at.append(window.latest.at)
-        yield from judge(rules if self.rules else (), window, options)
+        for judgement in judge(rules if self.rules else (), window, options):
+            self.found += [each.finding for each in judgement.standing.values()]
+            yield judgement
 
 
 def replayed(rule_set: RuleSet, snapshots: Sequence[Snapshot], judged: Judged | None = None) -> Ledger:
@@ -99,3 +102,35 @@ def test_a_restart_forgets_findings_that_stood(rule_set: RuleSet, followed: Sequ
     list(replaying.replay(followed))
     last = replaying.ledger.found["a63178a321b3b23c"].last_seen
     assert last < next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
+
+
+def test_a_rule_that_was_far_off_is_less_sure_the_next_time_and_says_so(
+    make_rule: Callable[..., Rule], followed: Sequence[Snapshot]
+) -> None:
+    """It promises a tenth less, and then the scan reads nothing."""
+    rule = make_rule(
+        needs=["variables", "pools", "index_sizes", "table_scans", "table_files", "count_statements"],
+        for_each="scans",
+        change=[
+            {"setting": "innodb_old_blocks_pct", "value": "setting.innodb_old_blocks_pct == 37.0 ? 73.0 : 37.0"},
+        ],
+        effect={
+            "quantity": "pages read per pass",
+            "unit": "pages",
+            "now": "scan.pages_read_per_pass",
+            "predicted": "0.9 * scan.pages_read_per_pass",
+            "error": "0.05",
+        },
+    )
+    judged = Judged()
+    ledger = replayed(RuleSet((rule,), {}, (), 0.0), followed, judged)
+    [outcome] = ledger.outcomes.values()
+    assert outcome.result is Result.MISSED
+    assert outcome.error == pytest.approx(-0.9, abs=0.01)
+    *before, after = judged.found
+    assert {(each.confidence, each.track_record) for each in before} == {(0.5, None)}
+    assert after.track_record is not None
+    assert after.track_record.factor == pytest.approx((1 + 0.05 / 0.9) / 2, abs=0.002)
+    assert after.confidence == pytest.approx(0.5 * after.track_record.factor, abs=0.001)
+    assert "was off on this server" in after.track_record.note
+    assert after.track_record.note.endswith("measured 0")
