@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 from collections.abc import Callable
@@ -16,11 +17,12 @@ from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.curve import metrics as curve_metrics
 from advisor.ledger import grades as ledger_grades
+from advisor.ledger import history as ledger_history
 from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
-from advisor.render import grades_text, text
+from advisor.render import grades_text, history_text, text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -72,21 +74,36 @@ def metrics_table() -> str:
 
 def advice() -> str:
     """What `innodb-advisor advise` prints for the capture of a repeated scan, as a block of text."""
-    output = io.StringIO()
     window = Window.of(Replay(CAPTURE).history, float("inf"))
-    text.print_advice(Console(file=output, width=110, highlight=False), evaluation.advise(rules(), window))
-    lines = [line.rstrip() for line in output.getvalue().splitlines()]
-    return "```\n" + "\n".join(lines) + "\n```\n"
+    found = evaluation.advise(rules(), window)
+    return _block(lambda out: text.print_advice(out, found))
 
 
 def grades() -> str:
     """What `innodb-advisor grade` prints for the capture of a scan whose advice is followed, as a block of text."""
+    found = ledger_grades.grades([_followed().stretch([FOLLOWED.name])])
+    return _block(lambda out: grades_text.print_grades(out, found))
+
+
+def history() -> str:
+    """What `innodb-advisor history` prints of the same, as a block of text."""
+    found = ledger_history.history(_followed().ledger)
+    return _block(lambda out: history_text.print_history(out, found))
+
+
+@functools.cache
+def _followed() -> Replaying:
+    """The replay of that capture, to its end."""
     replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=8.0))
     for _ in replaying.replay(Replay(FOLLOWED).history):
         pass
+    return replaying
+
+
+def _block(show: Callable[[Console], None]) -> str:
+    """A block of text, as wide as a page has room for."""
     output = io.StringIO()
-    found = ledger_grades.grades([replaying.stretch([FOLLOWED.name])])
-    grades_text.print_grades(Console(file=output, width=110, highlight=False), found)
+    show(Console(file=output, width=110, highlight=False))
     lines = [line.rstrip() for line in output.getvalue().splitlines()]
     return "```\n" + "\n".join(lines) + "\n```\n"
 
@@ -143,6 +160,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "advice": advice,
     "excerpt": excerpt,
     "grades": grades,
+    "history": history,
     "names": names_tables,
     "sections": sections_table,
     "behaviours": behaviours_table,

@@ -63,8 +63,8 @@ _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
 @click.option(
     "--fail-on",
     type=click.Choice(["missed", "harm"]),
-    multiple=True,
-    help="Exit with 1 when an outcome that is shown missed its promise, or something else got worse; may be repeated.",
+    default=None,
+    help="Exit with 1 when a change that is shown did harm; with `missed` also when a promise was missed.",
 )
 @runs("advisor.cli.actions.history.history")
 def history() -> None:

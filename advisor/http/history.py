@@ -86,7 +86,7 @@ class HistoryFilter(BaseModel):
         ),
     },
 )
-def outcomes(  # in a thread: a thousand outcomes take a while to write
+def history(  # in a thread: a thousand outcomes take a while to write
     request: Request, wanted: Annotated[HistoryFilter, Query()], service: TheService
 ) -> Response:
     """The part of the history that is wanted."""

@@ -20,7 +20,7 @@ def history(found: History) -> str:
     if found.findings:
         columns = phrases.FINDING_COLUMNS
         lines += [f"## {phrases.FINDINGS}", "", row(columns), row(["---"] * len(columns))]
-        lines += [*map(row, phrases.finding_rows(found.findings)), ""]
+        lines += [*map(row, map(phrases.finding, found.findings)), ""]
     return "\n".join(lines)
 
 

@@ -12,24 +12,25 @@ from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.history import GradedAdvice, GradedRecommendation, GradedSetAside, History
 from advisor.render import outcomes as phrases
 from advisor.render import text
-from advisor.render.terminal import in_file, plain_table
+from advisor.render.terminal import in_file
 
 _STYLE = {Result.KEPT: "green", Result.MISSED: "yellow", Result.OPEN: "cyan"}
 
 
 def print_history(out: Console, history: History) -> None:
-    """Every outcome, the newest first, and a table of the findings that stood."""
+    """Every outcome, the newest first, and the findings that stood."""
     print_outcomes(out, history.outcomes)
     if not history.outcomes:
         out.print(phrases.NOTHING)
     for line in phrases.left_out(history):
         out.print(line, style="dim", markup=False, highlight=False)
     if history.findings:
-        table = plain_table(*phrases.FINDING_COLUMNS)
-        for row in phrases.finding_rows(history.findings):
-            table.add_row(*map(Text, row))
         out.print(f"\n{phrases.FINDINGS}:")
-        out.print(table)
+    for found in history.findings:
+        rule, of, first, last, asked, fingerprint = phrases.finding(found)
+        out.print(Text(", ".join(each for each in (rule, of, fingerprint) if each)))
+        lines = (("seen", f"{first} to {last}"), ("asked for", asked))
+        out.print(Text("\n".join(f"  {label:<12}{text}" for label, text in lines if text)))
 
 
 def print_advice(out: Console, advice: GradedAdvice) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from advisor.contract.recommendation import Number, tidy
 from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise
@@ -70,12 +70,11 @@ def older(advice: GradedAdvice) -> Iterator[str]:
         yield f"and {more} older ones: `innodb-advisor history` has them"
 
 
-def finding_rows(findings: Iterable[Found]) -> Iterator[tuple[str, ...]]:
-    """The rows of the findings that stood."""
-    for each in findings:
-        asked = dict.fromkeys(f"{one.setting} = {setting_text(one.setting, one.to)}" for one in each.promises)
-        of = ".".join(each.subject.values())
-        yield each.rule, of, moment(each.first_seen), moment(each.last_seen), ", ".join(asked), each.fingerprint
+def finding(found: Found) -> tuple[str, str, str, str, str, str]:
+    """A finding that stood, as FINDING_COLUMNS."""
+    asked = dict.fromkeys(f"{each.setting} = {setting_text(each.setting, each.to)}" for each in found.promises)
+    of = ".".join(found.subject.values())
+    return found.rule, of, moment(found.first_seen), moment(found.last_seen), ", or ".join(asked), found.fingerprint
 
 
 def predicted(promise: Promise) -> str:

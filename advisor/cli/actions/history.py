@@ -36,7 +36,7 @@ def history(
     since: float | None,
     limit: int,
     style: str,
-    fail_on: tuple[str, ...],
+    fail_on: str | None,
 ) -> None:
     """Print the history; exit with 1 where --fail-on applies.
 
@@ -62,8 +62,9 @@ def history(
     wanted = Wanted(rules, fingerprints, tuple(map(Result, results)), settings, _before(since), limit)
     found = histories.history(ledger, wanted, kept=recording is None)
     _print(found, style)
-    missed = "missed" in fail_on and any(each.result is Result.MISSED for each in found.outcomes)
-    if missed or ("harm" in fail_on and any(each.harm for each in found.outcomes)):
+    harm = any(each.harm for each in found.outcomes)
+    missed = fail_on == "missed" and any(each.result is Result.MISSED for each in found.outcomes)
+    if fail_on is not None and (harm or missed):
         sys.exit(FINDINGS)
 
 

@@ -72,7 +72,7 @@ def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert {name for name, _ in operations(schema)} == {
         *("GET /metrics", "GET /advise", "GET /advise/{fingerprint}", "POST /whatif", "GET /curve", "GET /snapshot"),
-        *("GET /rules", "GET /rules/{rule_id}", "POST /-/reload", "GET /healthz", "GET /readyz"),
+        *("GET /history", "GET /rules", "GET /rules/{rule_id}", "POST /-/reload", "GET /healthz", "GET /readyz"),
     }
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
     ids = [operation["operationId"] for _, operation in operations(schema)]
@@ -82,6 +82,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
             "curve",
             "finding",
             "healthz",
+            "history",
             "metrics",
             "readyz",
             "reload",
