@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.table_io import NO_INDEX, IndexIo
@@ -39,11 +40,13 @@ class Load:
         settings: Its variables, but for those of ``variables``.
         history: Oldest first.
         free: Pages of the pool that are free.
+        instrumented: Whether performance_schema tells of tables.
     """
 
     settings: dict[str, str] = field(default_factory=dict)
     history: list[Snapshot] = field(default_factory=list)
     free: int = 0
+    instrumented: bool = True
     booted: float = BOOTED
     _at: float = BOOTED + 86_400.0
     _grown: dict[str, list[float]] = field(default_factory=dict)
@@ -83,10 +86,15 @@ class Load:
                 if fetched:
                     io = IndexIo(round(fetched), 0, 0, 0, waited * part, 0.0)
                     table_io[Index(table.schema, table.table, index)] = io
+        by_table: dict[str, Any] = {
+            "table_files": {table: FileReads(round(grown[2]), 0, 0.0) for table, grown in known.items()},
+            "table_io": table_io,
+            "data_files": FileReads(read, 0, read * 1e-4),
+        }
         return snapshot(
             self._at - self.booted,
             booted=self.booted,
-            status={"uptime": self._at - self.booted, "questions": 1.0},
+            status={"uptime": self._at - self.booted, "questions": sum(grown[0] for grown in known.values())},
             variables=self._variables(),
             pools=(
                 pool(
@@ -96,7 +104,5 @@ class Load:
                     pages_read=read,
                 ),
             ),
-            table_files={table: FileReads(round(grown[2]), 0, 0.0) for table, grown in known.items()},
-            table_io=table_io,
-            data_files=FileReads(read, 0, read * 1e-4),
+            **(by_table if self.instrumented else {}),
         )

@@ -108,6 +108,43 @@ def test_a_night_that_falls_with_a_change_is_not_comparable(load: Load) -> None:
     assert (closed.result, closed.harm) == (Result.NOT_COMPARABLE, ())
 
 
+def test_reads_of_a_pool_that_warms_up_after_a_restart_are_no_harm(load: Load) -> None:
+    def cold(tick: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": _hot(reads=max(0.01, 0.5 - tick * 0.005), slower=max(1.0, 3.0 - tick * 0.02))}
+
+    ledger, _ = _played(load, Ledger(), _steady, HOUR)
+    load.restart()
+    load.settings[PCT] = "60"
+    told: list[Entry] = []
+    for tick in range(HOUR + 1):
+        load.go_on(cold(tick), free=max(0, 9_000 - 90 * tick))  # full after a quarter of an hour
+        ledger, new = ledger.observe(load.history, None)
+        told += new
+    opened, _, closed = told
+    assert isinstance(opened, Outcome)
+    assert isinstance(closed, Outcome)
+    assert (closed.result, closed.harm) == (Result.UNPROMISED, ())
+    assert closed.closed_at is not None
+    assert closed.closed_at - opened.at >= 3.0 * WINDOW + 800.0
+
+
+def test_harm_is_told_of_a_pool_that_shrank(load: Load) -> None:
+    def worse(_: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": _hot(reads=0.3)}
+
+    load.settings["innodb_buffer_pool_size"] = str(256 << 20)
+    *_, closed = _changed(load, _steady, worse, innodb_buffer_pool_size=str(128 << 20))
+    assert closed.harm
+
+
+def test_without_performance_schema_all_reads_tell_of_harm() -> None:
+    def worse(_: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": _hot(reads=1.0)}
+
+    *_, closed = _changed(Load(instrumented=False), _steady, worse)
+    assert [(each.subject, each.unit) for each in closed.harm] == [({}, "pages per second")]
+
+
 def test_a_change_that_is_taken_back_before_it_is_measured_is_not_comparable(load: Load) -> None:
     ledger, _ = _played(load, Ledger(), _steady, HOUR)
     load.settings[PCT] = "95"
