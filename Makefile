@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-others image proofs gauntlet steady lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-others image proofs gauntlet steady outcomes lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -74,6 +74,9 @@ gauntlet: $(STAMP) ## follow everything advised on workloads that no rule was ma
 
 gauntlet-%: $(STAMP)
 	@exec $(BIN)/python -m lab.gauntlet --lane $* --lanes 2
+
+outcomes: $(STAMP) ## follow advice by hand under load, and compare the ledger's outcomes with a count of the lab
+	@status=0; $(BIN)/python -m lab.outcomes || status=$$?; $(BIN)/python -m tools.docs && exit $$status
 
 steady: $(STAMP) ## run a load that never changes for an hour: each finding must come once (SECONDS=1200 for less)
 	@exec $(BIN)/python -m lab.steady $(if $(SECONDS),--seconds $(SECONDS))

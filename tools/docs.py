@@ -37,6 +37,7 @@ from lab.experiments import report as experiments
 from lab.gauntlet import outcomes as gauntlet_outcomes
 from lab.gauntlet import report as gauntlet
 from lab.observation import RULES_FOLDER, rules
+from lab.outcomes import report as outcomes
 from lab.proofs import outcomes as proofs_outcomes
 from lab.proofs import report as proofs
 from lab.reports import calibration
@@ -182,9 +183,16 @@ def documents() -> dict[Path, str]:
     in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
-    graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes()])
+    graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes(), *outcomes.outcomes()])
     found[PROOFS] = "".join(
-        (_MADE_FROM_RECORDS, proofs.page(), calibration.section(graded), gauntlet.section(), steady.section())
+        (
+            _MADE_FROM_RECORDS,
+            proofs.page(),
+            calibration.section(graded),
+            gauntlet.section(),
+            outcomes.section(),
+            steady.section(),
+        )
     )
     found[calibration.PICTURE] = calibration.svg(graded)
     if (measured := bench.document(FIGURES)) is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from advisor.contract.recommendation import tidy
+from advisor.ledger.entry import Outcome
 from lab.campaign import records
 from lab.outcomes.record import GROUP, MOST_OFF, OutcomeRecord
 from lab.outcomes.trial import WINDOW
@@ -26,9 +29,21 @@ def section() -> str:
     record = records.load(GROUP)
     if record is None:
         return ""
-    found = {name: OutcomeRecord.model_validate(data) for name, data in records.data(record).items()}
+    found = _found()
     loads = "".join(f"- {name.rpartition(', ')[0]}: {each.about}\n" for name, each in found.items() if "mysql" in name)
     return f"{_HEAD}{loads}\n{table(_TITLES, (_row(name, each) for name, each in found.items()))}\n{ran_on(record)}\n"
+
+
+def outcomes() -> Iterator[tuple[str, Outcome]]:
+    """Each with the load and the server, for the calibration of all predictions."""
+    for name, each in _found().items():
+        if each.comparable:
+            yield f"followed by hand: {name}", each.outcome
+
+
+def _found() -> dict[str, OutcomeRecord]:
+    record = records.load(GROUP)
+    return {} if record is None else {name: OutcomeRecord(**data) for name, data in records.data(record).items()}
 
 
 def _row(name: str, record: OutcomeRecord) -> tuple[str, ...]:
