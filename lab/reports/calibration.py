@@ -16,10 +16,10 @@ PICTURE = pictures.FOLDER / "proofs" / "calibration.svg"
 _HEAD = """\
 ## The calibration
 
-Every prediction that the proofs and [the gauntlet](#the-gauntlet) measured, by rule. Errors are what was measured less
-what was predicted, relative to the rule's number for today. A promise is kept if the stated error, or chance, explains
-what it is off; one that states no error may be 20 % off. The sidecar grades advice in production by the same code, and
-`innodb-advisor grade` does so over recordings.
+Every prediction that the proofs, [the gauntlet](#the-gauntlet) and outcomes of advice followed by hand measured, by
+rule. Errors are what was measured less what was predicted, relative to the rule's number for today. A promise is kept
+if the stated error, or chance, explains what it is off; one that states no error may be 20 % off. The sidecar grades
+advice in production by the same code, and `innodb-advisor grade` does so over recordings.
 
 """
 
