@@ -69,8 +69,14 @@ def trial(workload: Workload, server: Server, say: Say) -> OutcomeRecord:
         if workload.with_batch:
             playing.batch()
         watch.watch(SETTLING)
-        after = watch.watch(LIMIT - SETTLING + 1 if workload.with_batch else AFTER)
-    outcome = _outcome(watch.history, advised, advice)
+        after = watch.watch(AFTER)
+        outcome, windows = _outcome(watch.history, advised, advice), SETTLING + AFTER
+        while outcome.result is Result.OPEN and windows <= LIMIT:
+            say("the outcome is open")
+            watch.watch(1)
+            outcome, windows = _outcome(watch.history, advised, advice), windows + 1
+    if outcome.result is Result.OPEN:
+        raise NotShown(f"the outcome is open: {outcome.why}")
     pace = 1.0 if workload.per_work else before.per_second
     return OutcomeRecord(
         about=workload.about,
@@ -125,7 +131,6 @@ def _outcome(history: Sequence[Snapshot], advised: int, advice: Advice) -> Outco
     ledger = Ledger(window_seconds=WINDOW)
     for count in range(advised, len(history) + 1):
         ledger, _ = ledger.observe(history[:count], advice)
-    found = list(ledger.outcomes.values())
-    if len(found) != 1 or found[0].result is Result.OPEN:
-        raise NotShown(f"{len(found)} outcomes, of which {len(ledger.open)} are open")
-    return found[0]
+    if len(ledger.outcomes) != 1:
+        raise NotShown(f"{len(ledger.outcomes)} outcomes of one change")
+    return next(iter(ledger.outcomes.values()))
