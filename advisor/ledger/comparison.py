@@ -12,7 +12,7 @@ from advisor.ledger.reading import WINDOW_SECONDS, Measure, Reading, Subject
 from advisor.observe.limits import MAY_READ
 
 LEAST_WINDOWS = 3
-"""Windows after a change over which a rise must last."""
+"""Windows over which a rise must last, and as many before the change tell what is usual."""
 SHARE_READ, SHARE_WAITED = 0.2, 0.5
 """Rises that matter, as a share of what was before. Time waited rises, too, when the machine does other work."""
 LEAST_READ, LEAST_WAITED = MAY_READ, 20.0
@@ -142,9 +142,10 @@ def matters(unit: str, before: float) -> float:
 
 
 def _lasted(before: Side, after: Side) -> bool:
-    last = after.windows[-LEAST_WINDOWS:]
-    most = max((each for each in before.windows if each is not None), default=before.value)
-    return len(last) == LEAST_WINDOWS and all(each is not None and each > most for each in last)
+    last, known = after.windows[-LEAST_WINDOWS:], [each for each in before.windows if each is not None]
+    if min(len(last), len(known)) < LEAST_WINDOWS:
+        return False
+    return all(each is not None and each > max(known) for each in last)
 
 
 def _by_window(reading: Reading, measure: Measure, window_seconds: float) -> list[list[tuple[float, float]]]:

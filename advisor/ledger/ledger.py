@@ -301,13 +301,13 @@ def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *,
     settled = _settled(since, state, seconds)
     if limit and settled is None:
         settled = since.recent((LEAST_WINDOWS + 0.5 / SLICES) * seconds)
-    after = None if settled is None else reading(settled, seconds, promised)
+    after = None if settled is None else reading(settled, seconds, promised, before)
     if after is not None and (limit or is_steady(after, promised, seconds)):
         closed = measured(after)
         if limit or closed.result is not Result.NOT_COMPARABLE:
             yield _said(outcome, closed, state)
             return
-    if not (state.warms or outcome.harm) and (sofar := reading(since, seconds, promised)) is not None:
+    if not (state.warms or outcome.harm) and (sofar := reading(since, seconds, promised, before)) is not None:
         harmed = measured(sofar)
         if harmed.harm:
             yield outcome.model_copy(update={"others": harmed.others, "why": f"it did harm; {state.why}"})

@@ -98,20 +98,27 @@ class Reading(Frozen):
         return total(measure.bases) / total(self.seconds) if measure.per_second else 1.0
 
 
-def reading(window: Window, window_seconds: float = WINDOW_SECONDS, wanted: Collection[Wanted] = ()) -> Reading | None:
+def reading(
+    window: Window,
+    window_seconds: float = WINDOW_SECONDS,
+    wanted: Collection[Wanted] = (),
+    like: Reading | None = None,
+) -> Reading | None:
     """What is measured of a window; None where it is too short for LEAST_SLICES.
 
     Args:
         window: Without a restart and a change of settings.
         window_seconds: Length of a window that counts as one, of SLICES slices.
         wanted: What a finding promised, to be measured beside what always is.
+        like: What it shall be compared with: its tables are measured, too, though they may do little now.
     """
-    parts = list(_parts(window, window_seconds / SLICES))
+    parts = [part for part in _parts(window, window_seconds / SLICES) if not _fell(part)]
     if len(parts) < LEAST_SLICES:
         return None
     whole = Window((parts[0].snapshots[0], parts[-1].latest))
     seconds = tuple(part.seconds for part in parts)
-    tables = _tables(whole, [Table(**subject) for _, subject in wanted if subject])
+    subjects = [*(subject for _, subject in wanted), *(each.subject for each in (like.work if like else ()))]
+    tables = _tables(whole, [Table(**each) for each in subjects if each])
     indexes = {table: [each for each in _indexes(window) if _table(each) == table] for table in tables}
     work = [each for table in tables for each in _work(parts, table, indexes[table])]
     measures = [each for table in tables for each in _of_table(parts, table, work)]
@@ -142,6 +149,16 @@ def _parts(window: Window, length: float) -> Iterator[Window]:
     count = round((times[-1] - times[0]) / length)
     ends = dict.fromkeys(_nearest(times, times[-1] - length * number) for number in range(count, -1, -1))
     yield from (Window((usable[first], usable[last])) for first, last in pairwise(ends))
+
+
+def _fell(part: Window) -> bool:
+    """Whether somebody reset counters of tables: the slice tells nothing."""
+    first, last = part.snapshots[0], part.latest
+    rows, now = first[TABLE_IO] or {}, last[TABLE_IO] or {}
+    reads, read = first[TABLE_FILES] or {}, last[TABLE_FILES] or {}
+    return any(index in now and now[index].fetched < io.fetched for index, io in rows.items()) or any(
+        table in read and read[table].reads < file.reads for table, file in reads.items()
+    )
 
 
 def _nearest(times: Sequence[float], wanted: float) -> int:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.ledger.reading import READ, READ_A_SCAN, SLICES, WAITED, reading
+from advisor.ledger.reading import MOST_TABLES, READ, READ_A_SCAN, SLICES, WAITED, reading
 from advisor.observe.window import Window
 from exporter.collectors.table_io import TABLE_IO
 from tests.advisor.building import captured
@@ -60,3 +60,34 @@ def test_passes_are_measured_where_somebody_wants_them() -> None:
     assert sum(measure.bases) == pytest.approx(5.0, abs=1.5)
     assert found.value(measure) == pytest.approx(sum(measure.amounts) / sum(measure.bases))
     assert reading(window, window.seconds) != found
+
+
+def test_a_slice_in_which_counters_were_reset_tells_nothing() -> None:
+    load = _load(91)
+    load._grown = {}  # noqa: SLF001 - TRUNCATE TABLE performance_schema.…
+    for _ in range(30):
+        load.go_on({"hot": Done(rows=100.0, read=20.0, waited=0.5)})
+    found = reading(Window.of(load.history, 3600))
+    assert found is not None
+    assert len(found.seconds) == 4 * SLICES - 1
+    read = found.measure(READ, HOT)
+    assert read is not None
+    assert found.value(read) == 20.0
+
+
+def test_tables_of_the_other_reading_are_measured_though_others_do_more() -> None:
+    def of_many(rows: float) -> Window:
+        load = Load()
+        for _ in range(91):
+            others = {f"t{number}": Done(rows=100.0, read=20.0, waited=0.5) for number in range(2 * MOST_TABLES)}
+            load.go_on({**others, "hot": Done(rows=rows, read=rows, waited=rows / 100.0)})
+        return Window.of(load.history, 3600)
+
+    before, after = reading(of_many(1_000.0)), of_many(10.0)
+    assert before is not None
+    assert before.measure(READ, HOT) is not None
+    alone, beside = reading(after), reading(after, like=before)
+    assert alone is not None
+    assert alone.measure(READ, HOT) is None
+    assert beside is not None
+    assert beside.measure(READ, HOT) is not None
