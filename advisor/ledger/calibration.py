@@ -13,6 +13,7 @@ from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, TrackRecord
 from advisor.ledger.entry import Outcome, Result
+from advisor.ledger.verdict import stated
 from advisor.ledger.words import amount, rise
 
 NEWEST = 8
@@ -151,7 +152,7 @@ def _worth(outcome: Outcome) -> float:
     """How much of a kept promise one that is not good is worth, 0 to 1: the stated error by the measured one."""
     if outcome.harm or outcome.promise is None or not outcome.error:
         return 0.0
-    return min(1.0, float(outcome.promise.error or 0.0) / abs(float(outcome.error)))
+    return min(1.0, stated(outcome.promise) / abs(float(outcome.error)))
 
 
 def _note(outcomes: Sequence[Outcome], off: Sequence[Outcome]) -> str:

@@ -8,6 +8,11 @@ _UNSTATED = 0.2
 """The error of a promise that states none: the bound that the proofs hold every effect to."""
 
 
+def stated(promise: Promise) -> float:
+    """The error that a promise may have, relative to now."""
+    return _UNSTATED if promise.error is None else float(promise.error)
+
+
 def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None:
     """Kept or missed, and what was measured less what was predicted, relative to now; None where now is 0.
 
@@ -17,5 +22,5 @@ def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None
     if not now:
         return None
     error = (float(measured.after) - float(promise.predicted)) / now
-    stated = _UNSTATED if promise.error is None else float(promise.error)
-    return Result.KEPT if abs(error) <= max(stated, float(measured.noise) / now) else Result.MISSED, error
+    kept = abs(error) <= max(stated(promise), float(measured.noise) / now)
+    return Result.KEPT if kept else Result.MISSED, error

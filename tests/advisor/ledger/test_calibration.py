@@ -60,7 +60,8 @@ def test_a_missed_promise_lowers_the_factor_the_more_the_further_it_was_off() ->
     assert factor(outcome(0, 100)) == 0.75  # 10 % off, twice what was stated: half of a kept promise
     assert factor(MISSED) == 0.625
     assert factor(outcome(0, 1000)) == 0.525
-    assert factor(outcome(0, 200, stated=None)) == 0.5
+    assert factor(outcome(0, 400, stated=None)) == 0.75  # 20 % are allowed
+    assert factor(outcome(0, 400, stated=0.0)) == 0.5
 
 
 def test_kept_promises_restore_it_step_by_step_and_never_beyond_the_rule() -> None:
