@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from advisor.ledger.entry import Compared
 from advisor.ledger.reading import WINDOW_SECONDS, Measure, Reading, Subject
@@ -35,14 +34,12 @@ class Side:
             enough of them.
         degrees: Of freedom.
         windows: Its value over each window, oldest first; None where nothing was done.
-        pace: Units of work a second.
     """
 
     value: float
     variance: float
     degrees: float
     windows: tuple[float | None, ...]
-    pace: float
 
     @property
     def swing(self) -> float:
@@ -51,8 +48,17 @@ class Side:
         return statistics.stdev(known) if len(known) > 1 else 0.0
 
 
-Pair = tuple[Side, Side]
-"""Before and after."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A quantity before and after.
+
+    Attributes:
+        moved: By what share more, or less, of the work was asked for: reads for a row may move with it by themselves.
+    """
+
+    before: Side
+    after: Side
+    moved: float = 0.0
 
 
 def side(reading: Reading, measure: Measure, scale: float, window_seconds: float = WINDOW_SECONDS) -> Side | None:
@@ -76,17 +82,14 @@ def side(reading: Reading, measure: Measure, scale: float, window_seconds: float
         max(of_slices, of_windows) * scale**2,
         float(len(measure.bases) - 1 if of_slices >= of_windows else len(windows) - 1),
         tuple(amount / base * scale if base else None for amount, base in zip(amounts, bases, strict=True)),
-        sum(measure.bases) / sum(reading.seconds),
     )
 
 
 def together(pairs: Sequence[Pair]) -> Pair:
-    """The sum of quantities before and after; one that was idle in a window counts with its mean there."""
-    before, after = (_sum([pair[number] for pair in pairs]) for number in (0, 1))
-    # By how much the work of all moved: of those that read most, mostly.
-    weights = [max(pair[0].value, pair[1].value) for pair in pairs]
-    moved = sum(weight * _moved(pair) for weight, pair in zip(weights, pairs, strict=True)) / (sum(weights) or 1.0)
-    return replace(before, pace=1.0), replace(after, pace=1.0 + moved)
+    """The sum of quantities; one that was idle in a window counts with its mean there."""
+    weights = [max(pair.before.value, pair.after.value) for pair in pairs]  # what reads most says how much all moved
+    moved = sum(weight * pair.moved for weight, pair in zip(weights, pairs, strict=True)) / (sum(weights) or 1.0)
+    return Pair(_sum([pair.before for pair in pairs]), _sum([pair.after for pair in pairs]), moved)
 
 
 def _sum(sides: Sequence[Side]) -> Side:
@@ -100,24 +103,17 @@ def _sum(sides: Sequence[Side]) -> Side:
             sum(each.value if value is None else value for each, value in zip(sides, values, strict=True))
             for values in zip(*windows, strict=True)
         ),
-        1.0,
     )
 
 
-def _moved(pair: Pair) -> float:
-    """By what share more, or less, work was done in a second."""
-    paces = [each.pace for each in pair]
-    return max(paces) / min(paces) - 1.0 if min(paces) else math.inf
-
-
-def compared(quantity: str, unit: str, subject: Subject, sides: Pair, comparisons: int) -> Compared:
+def compared(quantity: str, unit: str, subject: Subject, pair: Pair, comparisons: int) -> Compared:
     """A quantity before and after the change; ``comparisons`` is how many are made at once.
 
     ``worse`` needs all of: a rise beyond noise, by a share and an amount that matter, far beyond its swings before,
     by a larger share than the work moved by, and over each of the last LEAST_WINDOWS windows more than over any window
     before.
     """
-    before, after = sides
+    before, after = pair.before, pair.after
     noise = _quantile(before, after, comparisons) * (before.variance + after.variance) ** 0.5
     rise = after.value - before.value
     return Compared(
@@ -128,7 +124,7 @@ def compared(quantity: str, unit: str, subject: Subject, sides: Pair, comparison
         after=_rounded(after.value),
         noise=_rounded(noise),
         worse=_lasted(before, after)
-        and rise > max(noise, matters(unit, before.value), _SWINGS * before.swing, _moved(sides) * before.value),
+        and rise > max(noise, matters(unit, before.value), _SWINGS * before.swing, pair.moved * before.value),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from advisor.contract.recommendation import Number, tidy
@@ -103,7 +104,15 @@ class _Comparisons:
             side(self._before, measure, scale, self._window_seconds),
             side(self._after, again, scale, self._window_seconds),
         )
-        return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
+        return None if sides[0] is None or sides[1] is None else Pair(sides[0], sides[1], self._moved(measure, again))
+
+    def _moved(self, before: Measure, after: Measure) -> float:
+        """By what share another amount of work was asked for: not where clients only waited longer, or less, for it."""
+        moved = [_share(before.bases, after.bases, self._before, self._after)]
+        waited = [each.measure(WAITED, before.subject) for each in (self._before, self._after)]
+        if waited[0] is not None and waited[1] is not None:
+            moved.append(_share(waited[0].amounts, waited[1].amounts, self._before, self._after))
+        return min(moved)
 
     def _compared(self, quantity: str, unit: str, subject: Subject, pair: Pair) -> Compared:
         return compared(quantity, unit, subject, pair, len(self._pairs) + 2)
@@ -134,6 +143,12 @@ class _Comparisons:
         quantity, of = wanted(promise, subject)
         known = self._pairs.get((quantity, tuple(sorted(of.items()))))
         return None if known is None else self._compared(quantity, known[0].unit, of, known[1])
+
+
+def _share(amounts: Sequence[float], again: Sequence[float], before: Reading, after: Reading) -> float:
+    """By what share an amount a second moved, up or down."""
+    rates = sum(amounts) / sum(before.seconds), sum(again) / sum(after.seconds)
+    return max(rates) / min(rates) - 1.0 if min(rates) else math.inf
 
 
 def _closed(

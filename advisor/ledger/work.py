@@ -45,8 +45,8 @@ def changed_work(before: Reading, after: Reading) -> str:
 
     Each kind of work that takes a share of the time must go on at about the same rate. Another rate may be the effect
     of the change, for clients that wait for each answer: then statements take as much time as before for more or for
-    fewer rows. So a rate may differ if the time of its statements does not, or if all work together moved alike and
-    takes as much time as before.
+    fewer rows. So a rate may differ if the time of its statements does not. Or it keeps step with the work that takes
+    most time, where that is explained so, or all work together takes as much time as before.
     """
     moved = list(_moved(before, after))
     if not moved:
@@ -55,19 +55,17 @@ def changed_work(before: Reading, after: Reading) -> str:
         return "performance_schema tells of the work on one side of the change only"
     times = [each.seconds for each in moved if each.seconds is not None]
     sums = (total(each[0] for each in times), total(each[1] for each in times))
-    read = {**_much_read(before), **_much_read(after)}
-    counted = [each for each in moved if _counts(each, sums) or each.table in read]
+    read = {*_much_read(before), *_much_read(after)}
+    counted = [each for each in moved if _counts(each, sums) or (each.table in read and _counts_in_table(each, moved))]
     if not counted:
         return "nothing was done" if not any(max(each.rates) for each in moved) else ""
-    pace = _pace(counted)
-    steady = bool(times) and _alike(_ratio(*sums))
+    leading = max(counted, key=lambda each: sum(each.seconds or (0.0, 0.0)))
+    in_step = _explained(leading) or (bool(times) and _alike(_ratio(*sums)))
     wrong = [
         each
         for each in counted
-        if not _alike(each.ratio)
+        if not (_explained(each) or (in_step and _alike(_ratio(leading.ratio, each.ratio))))
         and abs(each.rates[1] - each.rates[0]) > each.noise
-        and not (each.seconds is not None and _explained(each.ratio, _ratio(*each.seconds)))
-        and not (steady and _alike(_ratio(pace, each.ratio)))
     ]
     if not wrong:
         return ""
@@ -104,14 +102,23 @@ def _counts(moved: _Moved, sums: tuple[float, float]) -> bool:
     return any(own > _SHARE * all_ for own, all_ in zip(moved.seconds, sums, strict=True))
 
 
-def _pace(counted: list[_Moved]) -> float:
-    """By how much the work became faster, by the kind that takes most time."""
-    return max(counted, key=lambda each: sum(each.seconds or (0.0, 0.0))).ratio
+def _counts_in_table(moved: _Moved, all_: list[_Moved]) -> bool:
+    """Whether it is a share of the work in its table."""
+    of_table = [each for each in all_ if each.table == moved.table]
+    if any(each.seconds is None for each in of_table):
+        return True
+    sums = [total(each.seconds[side] for each in of_table if each.seconds) for side in (0, 1)]
+    return _counts(moved, (sums[0], sums[1]))
 
 
-def _explained(rows: float, seconds: float) -> bool:
-    """Whether statements take less or more time for the rows, and no other number of clients asks for them."""
-    return seconds < FACTOR if rows > 1.0 else seconds > 1.0 / FACTOR
+def _explained(moved: _Moved) -> bool:
+    """Whether the rate is the same, or statements only take more or less time for the rows that clients ask for."""
+    if _alike(moved.ratio):
+        return True
+    if moved.seconds is None:
+        return False
+    seconds = _ratio(*moved.seconds)
+    return seconds < FACTOR if moved.ratio > 1.0 else seconds > 1.0 / FACTOR
 
 
 def _alike(ratio: float) -> bool:

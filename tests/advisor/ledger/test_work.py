@@ -55,6 +55,13 @@ def test_work_is_comparable_unless_other_clients_ask_for_other_rows(after: Readi
     assert bool(said) == bool(found)
 
 
+def test_lookups_beside_slow_inserts_of_the_same_clients_keep_step() -> None:
+    """MySQL 9.7.4, innodb_change_buffering = none: a row read eleven times as many pages."""
+    before = _reading(_work(HOT, 4_116, 0.501, "writes"), _work(HOT, 20.6, 0.0073), reads={"hot": 1_024})
+    after = _reading(_work(HOT, 1_314, 0.832, "writes"), _work(HOT, 6.59, 0.0020), reads={"hot": 3_700})
+    assert changed_work(before, after) == ""
+
+
 def test_without_times_rates_decide_alone() -> None:
     of = [_reading(_work({}, rows, None, "statements")) for rows in (1_000, 1_300, 2_000)]
     assert changed_work(of[0], of[1]) == ""
