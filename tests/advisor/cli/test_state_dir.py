@@ -115,3 +115,29 @@ def test_a_recording_has_no_state(run: Run, tmp_path: Path) -> None:
     ended = run("serve", "--recording", tmp_path / "none.jsonl", "--state-dir", tmp_path / "state")
     assert ended.returncode == 2
     assert "--state-dir needs a server, not a recording" in ended.stderr
+
+
+def history(sidecar: Sidecar) -> Any:
+    return sidecar.get("/history").json()
+
+
+@one
+def test_an_open_outcome_goes_on_after_a_kill_9_at_once(server: Server, sidecars: Callable[..., Sidecar]) -> None:
+    first = sidecars(server)
+    assert history(first)["kept"] is True
+    wait_for(lambda: watched_seconds(first) >= 3)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET GLOBAL innodb_old_blocks_time = 0")
+        try:
+            [told] = wait_for(lambda: history(first)["outcomes"])
+            first.kill()
+            second = sidecars(server)
+            assert history(second)["outcomes"] == [told]  # before its first collection, too
+            wait_for(lambda: watched_seconds(second) >= 2)
+            assert history(second)["outcomes"] == [told]
+        finally:
+            cursor.execute("SET GLOBAL innodb_old_blocks_time = 1000")
+    [changed] = told["changes"]
+    assert (changed["setting"], changed["before"], changed["after"]) == ("innodb_old_blocks_time", 1000, 0)
+    assert changed["undo"] == ["SET GLOBAL innodb_old_blocks_time = 1000"]
+    assert second.stop() == 0
