@@ -198,12 +198,11 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
     changes = tuple(_changes(before, now))
     if not changes:
         return
-    joined = ledger.open
-    for each in joined:
-        names = ", ".join(change.setting for change in changes)
-        why = f"{names} changed, too, before it could be measured"
-        yield each.model_copy(update={"result": Result.NOT_COMPARABLE, "why": why, "closed_at": after.at})
+    joined, names = ledger.open, ", ".join(each.setting for each in changes)
     changes = tuple(_net([*(change for each in joined[:1] for change in each.changes), *changes], now))
+    for each in joined:
+        why = f"{names} changed, too" if changes else f"{names} was taken back"
+        yield _ended(each, f"{why} before it could be measured", after.at)
     if not changes:
         return
     asked: list[Found | None] = [each for each in ledger.found.values() if _asked(each, changes, after.at)]
@@ -213,6 +212,13 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
         yield outcome
         if reading_before is not None:
             yield Baseline(of=outcome.id, reading=reading_before)
+
+
+def _ended(outcome: Outcome, why: str, at: float) -> Outcome:
+    """An outcome that cannot be measured any more. Harm that was told was measured before."""
+    result = Result.UNPROMISED if outcome.harm else Result.NOT_COMPARABLE
+    update = {"result": result, "why": f"{outcome.why}; then {why}" if outcome.harm else why, "closed_at": at}
+    return outcome.model_copy(update=update)
 
 
 def _net(changes: Iterable[Changed], now: Snapshot) -> Iterator[Changed]:
@@ -310,7 +316,7 @@ def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *,
     if not (state.warms or outcome.harm) and (sofar := reading(since, seconds, promised, before)) is not None:
         harmed = measured(sofar)
         if harmed.harm:
-            yield outcome.model_copy(update={"others": harmed.others, "why": f"it did harm; {state.why}"})
+            yield outcome.model_copy(update={"others": harmed.others, "why": "it did harm"})
 
 
 def _settled(since: Window, state: Settling, seconds: float) -> Window | None:
@@ -323,10 +329,10 @@ def _settled(since: Window, state: Settling, seconds: float) -> Window | None:
 
 def _said(outcome: Outcome, closed: Outcome, state: Settling) -> Outcome:
     """A closed outcome, with what is to be said of its measurement."""
+    if closed.result is Result.NOT_COMPARABLE:
+        return _ended(outcome, closed.why, closed.closed_at or outcome.at)
     update: dict[str, object] = {"others": _with_told(outcome, closed)}
-    if closed.result is Result.NOT_COMPARABLE and outcome.harm:  # that was measured before the work changed
-        update = {"result": Result.UNPROMISED, "others": outcome.others, "why": f"it did harm; then {closed.why}"}
-    elif state.since is None and closed.result is not Result.NOT_COMPARABLE:
+    if state.since is None:
         update |= {"why": f"{closed.why}; not settled within {LIMIT} windows: {state.why}"}
     return closed.model_copy(update=update)
 

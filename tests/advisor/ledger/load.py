@@ -12,7 +12,6 @@ from exporter.snapshot import Index, Snapshot, Table
 from tests.advisor.building import BOOTED, pool, snapshot, variables
 
 INTERVAL = 10.0
-POOL_PAGES = 10_000
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,14 @@ class Load:
         settings: Its variables, but for those of ``variables``.
         history: Oldest first.
         free: Pages of the pool that are free.
+        pages: Size of the pool.
         instrumented: Whether performance_schema tells of tables.
     """
 
     settings: dict[str, str] = field(default_factory=dict)
     history: list[Snapshot] = field(default_factory=list)
     free: int = 0
+    pages: int = 10_000
     instrumented: bool = True
     booted: float = BOOTED
     _at: float = BOOTED + 86_400.0
@@ -98,8 +99,8 @@ class Load:
             variables=self._variables(),
             pools=(
                 pool(
-                    size_pages=POOL_PAGES,
-                    database_pages=POOL_PAGES - self.free,
+                    size_pages=self.pages,
+                    database_pages=self.pages - self.free,
                     free_pages=self.free,
                     pages_read=read,
                 ),

@@ -75,6 +75,24 @@ def test_harm_is_told_after_three_windows_and_not_before(load: Load) -> None:
     assert opened.harm == ()
 
 
+def test_harm_that_was_told_stays_told_if_the_change_is_taken_back_before_the_pool_has_settled() -> None:
+    def worse(_: int) -> Mapping[str, Done]:
+        return {**_steady(0), "hot": _hot(reads=0.3, slower=5.0)}
+
+    load = Load(pages=2_000_000)
+    ledger, _ = _played(load, Ledger(), _steady, HOUR)
+    load.settings[PCT] = "95"
+    ledger, told = _played(load, ledger, worse, 3 * TICKS + 1)
+    [_, _, harmful] = told
+    assert isinstance(harmful, Outcome)
+    assert (harmful.result, harmful.why) == (Result.OPEN, "it did harm")
+    del load.settings[PCT]
+    _, [ended] = _played(load, ledger, _steady, 1)
+    assert isinstance(ended, Outcome)
+    assert (ended.harm, ended.result) == (harmful.harm, Result.UNPROMISED)
+    assert ended.why == f"it did harm; then {PCT} was taken back before it could be measured"
+
+
 def test_a_harmless_change_closes_without_harm(load: Load) -> None:
     _, closed = _changed(load, _steady, _steady)
     assert (closed.result, closed.harm) == (Result.UNPROMISED, ())
