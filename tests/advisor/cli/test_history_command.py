@@ -171,7 +171,7 @@ def test_so_long_ago_counts_from_now(ask: Ask, tmp_path: Path) -> None:
 
 
 @one
-def test_record_adds_what_serve_has_kept_until_then(server: Server, run: Run, ask: Ask, tmp_path: Path) -> None:
+def test_record_and_advise_add_what_serve_has_kept(server: Server, run: Run, ask: Ask, tmp_path: Path) -> None:
     folder, output = tmp_path / "state", tmp_path / "recording.jsonl.gz"
     asked = ("record", "--dsn", server.dsn, "--for", "1s", "--state-dir", folder, "-o", output)
     ended = run(*asked)
@@ -182,6 +182,8 @@ def test_record_adds_what_serve_has_kept_until_then(server: Server, run: Run, as
     assert run(*asked).returncode == 0
     said = History.model_validate_json(ask("history", "--recording", output, "--format", "json").stdout)
     assert len(said.outcomes) == 3
+    watched = run("advise", "--dsn", server.dsn, "--watch", "2s", "--state-dir", folder, "--format", "json")
+    assert len(GradedAdvice.model_validate_json(watched.stdout).outcomes) == 3
     assert run(*asked, "--anonymise").returncode == 0
     anonymous = ask("history", "--recording", output, "--format", "json").stdout
     assert len(History.model_validate_json(anonymous).outcomes) == 3
