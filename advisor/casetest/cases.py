@@ -12,6 +12,7 @@ from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Effect, Severity
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
+from advisor.ledger.reading import WINDOW_SECONDS
 from advisor.rules.check import CASES_SUFFIX, SUFFIX, Rule
 
 
@@ -67,6 +68,7 @@ class Case(_Model):
         alteration: Replaces parts of the recording; ``with`` in YAML.
         expect: The findings, in the order of the advice; empty where the rule must be silent.
         blind: What the rule lacks. A blind rule has no findings.
+        window_seconds: Length of a window by which changes in the recording are measured.
     """
 
     name: str = Field(min_length=1)
@@ -74,6 +76,7 @@ class Case(_Model):
     alteration: Alteration | None = Field(None, alias="with")
     expect: tuple[ExpectedFinding, ...] = ()
     blind: frozenset[str] = frozenset()
+    window_seconds: float = Field(WINDOW_SECONDS, gt=0, allow_inf_nan=False)
 
 
 class _Cases(RootModel[tuple[Case, ...]]):

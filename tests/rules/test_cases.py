@@ -30,7 +30,6 @@ SHOWN_BY_ALTERED_RECORDINGS = frozenset(
     {
         "buffer-pool-larger-than-needed",  # needs a memory of days
         "change-buffer-backlog",  # needs a hard disk
-        "change-did-harm",  # needs both sides of a change
         "count-ignores-secondary-index",  # needs MySQL 8.0.17 to 8.0.36
         "parallel-read-threads-over-cores",  # needs MySQL 8.0.14 to 8.0.25
         "warmup-disabled",  # needs an hour of uptime

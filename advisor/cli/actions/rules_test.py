@@ -78,7 +78,7 @@ def _outcomes(rule: Rule, *, verbose: bool) -> Counter[str]:
     tally: Counter[str] = Counter()
     for case in known:
         window = execution.window(case)
-        trace = execution.trace(rule, window, case.alteration)
+        trace = execution.trace(rule, window, case)
         advice = evaluation.advice(trace, window)
         found = differences(case, advice)
         outcome = FAIL if found else PASS

@@ -1,7 +1,7 @@
 """The scenarios of the captures: each a workload that causes one phenomenon, and a check that it occurred."""
 
 from lab.captures import Capture
-from lab.captures.scenarios import change_buffer, counts, index_builds, io, quiet, scans
+from lab.captures.scenarios import change_buffer, changes, counts, index_builds, io, quiet, scans
 from lab.captures.scenarios.base import CaptureScenario, Step
 
 __all__ = ["CATALOG", "ELSEWHERE", "SCENARIOS", "CaptureScenario", "Step"]
@@ -13,6 +13,7 @@ _ALL = (
     *counts.SCENARIOS,
     *index_builds.SCENARIOS,
     *io.SCENARIOS,
+    *changes.SCENARIOS,
 )
 SCENARIOS = {scenario.name: scenario for scenario in _ALL}
 CATALOG = tuple(Capture(server, scenario.name) for scenario in _ALL for server in scenario.options)
