@@ -8,6 +8,7 @@ from lab.proofs import (
     counts,
     ddl,
     flushing,
+    harm,
     io,
     page_cache,
     pool,
@@ -34,6 +35,7 @@ _MODULES = (
     warmup,
     statistics,
     blind_spots,
+    harm,
 )
 PROOFS = tuple(proof for module in _MODULES for proof in module.PROOFS)
 COUNTER_PROOFS = tuple(proof for module in _MODULES for proof in module.COUNTER_PROOFS)
