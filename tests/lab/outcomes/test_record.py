@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.ledger.entry import Changed, Compared, Outcome, Result
+from lab.outcomes.record import OutcomeRecord
+from lab.outcomes.report import outcomes, section
+
+MEASURED = Compared(quantity="pages read per pass", before=2_700, after=100, noise=1)
+
+
+def _record(
+    counted: tuple[float, float] = (2_650.0, 110.0),
+    result: Result = Result.KEPT,
+    *,
+    comparable: bool = True,
+    **values: Any,
+) -> OutcomeRecord:
+    changes = (Changed(setting="innodb_old_blocks_pct", before=37, after=76),)
+    known = {"followed": True, "measured": MEASURED, "error": 0.04} | values
+    outcome = Outcome(id="a", at=0.0, changes=changes, result=result, **known)
+    return OutcomeRecord(
+        about="A load.", applied=(), outcome=outcome, counted=counted, windows=3.0, comparable=comparable
+    )
+
+
+def test_an_outcome_near_the_count_holds() -> None:
+    assert list(_record().broken()) == []
+    assert list(_record(counted=(2_700.0, 0.0), measured=MEASURED.model_copy(update={"after": 2})).broken()) == []
+
+
+@pytest.mark.parametrize(
+    ("record", "broken"),
+    [
+        (_record(counted=(2_700.0, 150.0)), "after: measured 100, counted 150"),
+        (_record(counted=(3_500.0, 100.0)), "before: measured 2700, counted 3500"),
+        (_record(result=Result.MISSED), "the outcome is missed: "),
+        (_record(followed=False), "the outcome does not say that the advice was followed"),
+        (_record(comparable=False), "other work began, and the outcome is kept"),
+    ],
+)
+def test_what_does_not_hold_is_named(record: OutcomeRecord, broken: str) -> None:
+    assert list(record.broken()) == [broken]
+
+
+def test_other_work_has_to_be_not_comparable() -> None:
+    assert list(_record(result=Result.NOT_COMPARABLE, comparable=False).broken()) == []
+
+
+def test_the_recorded_outcomes_hold_and_count_in_the_calibration() -> None:
+    assert "within 20% of the lab's own count" in section()
+    assert {each.result for _, each in outcomes()} == {Result.KEPT}
