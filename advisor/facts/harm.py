@@ -21,7 +21,7 @@ class HarmFacts:
     changed_at: Annotated[str, Meaning("When the change was first seen.")]
     seconds: Annotated[float, Meaning("Time since then.", unit="seconds")]
     advised: Annotated[bool, Meaning("Whether the change followed a finding.")]
-    rule: Annotated[str, Meaning("Rule of the finding that asked for the setting; empty where none did.")]
+    rules: Annotated[str, Meaning("Rules whose findings asked for the setting, with commas; empty where none did.")]
     quantity: Annotated[str, Meaning("What got worse most clearly, with the table that it is of.")]
     unit: Annotated[str, Meaning("Its unit.")]
     before: Annotated[float, Meaning("It before the change.")]

@@ -60,16 +60,15 @@ def _clearness(compared: Compared) -> float:
 
 
 def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmFacts:
-    # What was followed comes first: it says best who asked for the change.
-    outcome = max(same, key=lambda each: (each.followed, each.rule is not None))
+    outcome = same[0]
     back = {each.setting: _setting(each.before) for each in outcome.changes if each.before is not None}
     return HarmFacts(
         setting=", ".join(each.setting for each in outcome.changes),
         changed="; ".join(map(_change, outcome.changes)),
         changed_at=datetime.fromtimestamp(outcome.at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         seconds=max(0.0, latest.at - outcome.at),
-        advised=outcome.followed,
-        rule=outcome.rule or "",
+        advised=any(each.followed for each in same),
+        rules=", ".join(sorted({each.rule for each in same if each.rule is not None})),
         quantity=named(worse[0]),
         unit=worse[0].unit,
         before=float(worse[0].before),

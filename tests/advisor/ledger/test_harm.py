@@ -50,7 +50,7 @@ def test_a_change_that_did_harm_has_its_numbers_and_the_way_back() -> None:
     [found] = harms([HARMED], today(innodb_old_blocks_pct="95"))
     assert found.subject == {"setting": PCT}
     assert (found.changed, found.changed_at) == (f"{PCT} from 37 to 95", "2023-11-14 22:20 UTC")
-    assert (found.seconds, found.advised, found.rule) == (600.0, False, "")
+    assert (found.seconds, found.advised, found.rules) == (600.0, False, "")
     assert (found.quantity, found.unit) == ("pages read per second of shop.hot", "pages per second")
     assert (found.before, found.after, found.noise, found.count) == (0.25, 812.0, 3.0, 1.0)
     assert found.worse == "pages read per second of shop.hot rose from 0.25 to 812"
@@ -84,7 +84,7 @@ def test_the_outcomes_that_findings_have_of_one_change_are_one_harm() -> None:
     asked = outcome(400, pct(37, 95), id="a", rule="scan-exceeds-old-sublist", followed=True)
     other = outcome(400, pct(37, 95), id="b", rule="old-blocks-time-zero", others=(*HARMED.others, clearest))
     [found] = harms([other, asked], today(innodb_old_blocks_pct="95"))
-    assert (found.advised, found.rule, found.count) == (True, "scan-exceeds-old-sublist", 2.0)
+    assert (found.advised, found.rules, found.count) == (True, "old-blocks-time-zero, scan-exceeds-old-sublist", 2.0)
     assert found.quantity == "pages read per second of shop.hot"
 
 
