@@ -26,6 +26,7 @@ from advisor.ledger.reading import (
 )
 from advisor.ledger.verdict import verdict
 from advisor.ledger.work import changed_work
+from advisor.observe.limits import MAY_READ
 
 MOST_OTHERS = 12
 """Quantities that an outcome names beside the promised one: what got worse, and then what moved most."""
@@ -37,6 +38,8 @@ _IN_ALL = "pages read by the same work"
 """All pages read, over the finding's window."""
 _PART = "secondary-index pages read per second by inserts and updates"
 """Pages that are read beside others. Nobody counts them alone: all pages read tell by how many they fell."""
+_AT_MOST = "pages read per second in the worst hour, at most"
+"""All pages read, of which a smaller pool promises a bound: most hours read fewer."""
 _RATES = (READ, MERGES)
 """Quantities that depend on how much work is done in a second."""
 
@@ -48,7 +51,7 @@ def wanted(promise: Promise, subject: Subject) -> Wanted:
 
 def measurable(quantity: str) -> bool:
     """Whether a promised quantity can be measured in production."""
-    return quantity in (*_RATES, _IN_ALL, _PART, *PER_PASS, CHECKPOINT_AGE)
+    return quantity in (*_RATES, _IN_ALL, _PART, _AT_MOST, *PER_PASS, CHECKPOINT_AGE)
 
 
 def grade(
@@ -137,7 +140,7 @@ class _Comparisons:
 
     def promised(self, promise: Promise, subject: Subject) -> Compared | None:
         """The promised quantity; None where it is not measured."""
-        if promise.quantity in (READ, _IN_ALL, _PART):
+        if promise.quantity in (READ, _IN_ALL, _PART, _AT_MOST):
             pairs = [pair for measure, pair in self._pairs.values() if measure.quantity == READ]
             return _as_promised(self._compared(READ, READ_UNIT, {}, together(pairs)), promise) if pairs else None
         quantity, of = wanted(promise, subject)
@@ -173,7 +176,7 @@ def _unpromised(outcome: Outcome) -> str:
 def _as_promised(read: Compared, promise: Promise) -> Compared:
     """All pages read as the promised quantity."""
     now, before = float(promise.now), float(read.before)
-    if promise.quantity == READ or not before:
+    if promise.quantity in (READ, _AT_MOST) or not before:
         return read
     scale = now / before if promise.quantity == _IN_ALL else 1.0
     update = {
@@ -190,6 +193,8 @@ def _judged(outcome: Outcome, promise: Promise, measured: Compared) -> Outcome:
     """Whether the promise was kept."""
     now, predicted = float(promise.now), float(promise.predicted)
     before, after = float(measured.before), float(measured.after)
+    if promise.quantity == _AT_MOST:
+        return _bounded(outcome, predicted, measured)
     if not now / _SAME_NOW <= before <= now * _SAME_NOW:
         why = f"before the change it was {_shown(before)} {measured.unit}, but {_shown(now)} when it was predicted"
         return outcome.model_copy(update={"result": Result.NOT_COMPARABLE, "why": why})
@@ -201,6 +206,17 @@ def _judged(outcome: Outcome, promise: Promise, measured: Compared) -> Outcome:
     result, error = judged
     why = f"predicted {_shown(predicted)} after {_shown(now)}, measured {_shown(after)} after {_shown(before)}"
     return outcome.model_copy(update={"result": result, "why": why, "error": float(f"{error:.4g}")})
+
+
+def _bounded(outcome: Outcome, most: float, measured: Compared) -> Outcome:
+    """Whether a bound was kept. What is below it is no error; what is above it counts by the bound."""
+    after, noise = float(measured.after), float(measured.noise)
+    update: dict[str, object] = {
+        "result": Result.KEPT if after <= most + max(noise, MAY_READ) else Result.MISSED,
+        "why": f"predicted {_shown(most)} at most, measured {_shown(after)} after {_shown(measured.before)}",
+        "error": float(f"{max(0.0, after - most) / max(most, MAY_READ):.4g}"),
+    }
+    return outcome.model_copy(update=update)
 
 
 def _shown(value: Number) -> str:

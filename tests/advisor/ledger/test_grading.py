@@ -97,6 +97,13 @@ def test_reads_by_writes_are_told_by_how_much_all_reads_fell() -> None:
     assert (found.result, found.error) == (Result.KEPT, 0.0)
 
 
+@pytest.mark.parametrize(("after", "result", "error"), [(0.0, Result.KEPT, 0.0), (89.0, Result.MISSED, 0.25)])
+def test_a_bound_is_kept_by_whatever_is_below_it(after: float, result: Result, error: float) -> None:
+    promise = _promise("pages read per second in the worst hour, at most", now=0, predicted=80)
+    found = grade(_outcome(promise, subject={}), _reading(scanned=0.0), _reading(scanned=after))
+    assert (found.result, found.error) == (result, error)
+
+
 def test_what_was_not_there_before_the_change_cannot_be_graded() -> None:
     found = grade(_outcome(_promise()), _reading(scanned=100.0), _reading(scanned=0.0))
     assert found.result is Result.NOT_COMPARABLE
