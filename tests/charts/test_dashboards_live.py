@@ -13,10 +13,14 @@ from typing import Any
 import pymysql
 import pytest
 
+from advisor.ledger.journal import Journal
+from advisor.ledger.ledger import Ledger
+from exporter.connection.target import from_dsn
 from lab import workloads
 from lab.programs import prometheus
 from lab.servers import Server
 from tests.advisor.building import capture
+from tests.advisor.ledger.outcomes import DAY, outcome
 from tests.advisor.sidecar import UNLIKE, Sidecar, wait_for, write_rule
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.test_alerts import RECORDED
@@ -152,6 +156,7 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
     write_rule(rules, id="saving", effect=saves)
     config = folder / "innodb-advisor.yaml"
     config.write_text(CONFIG)
+    _told(state, server)
     sidecar = Sidecar(
         folder,
         *("--dsn", server.dsn, "--interval", f"{INTERVAL:g}s", "--collect-lru-pages"),
@@ -161,6 +166,12 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
         yield sidecar.url.removeprefix("http://")
     finally:
         sidecar.stop()
+
+
+def _told(state: Path, server: Server) -> None:
+    """Outcomes of earlier days: a window after a change would take too long here."""
+    earlier = (outcome(0.0, 12.0, at=DAY), outcome(0.0, 400.0, at=2 * DAY))
+    Journal(state, from_dsn(server.dsn).address).keep(earlier, Ledger.of(earlier))
 
 
 @contextmanager
