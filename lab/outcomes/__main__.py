@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
 from lab.campaign import records
 from lab.campaign.campaign import Campaign, unfinished
+from lab.campaign.part import Data, PartResult
 from lab.campaign.progress import Reporter
+from lab.outcomes import by_hand
 from lab.outcomes.loads import SERVERS, WORKLOADS
 from lab.outcomes.record import GROUP, OutcomeRecord
 from lab.outcomes.trial import parts
 from lab.servers import interrupt_on_signals
 
 BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+GROUPS = (GROUP, by_hand.GROUP)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server; no record.")
 @click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
 def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click's flag
-    """Follow advice by hand under load, and compare the ledger's outcome with the lab's own count.
+    """Follow advice by hand under load, and change settings without advice, while the ledger watches.
 
-    The record is lab/records/outcomes.json, and `python -m tools.docs` makes the section of docs/proofs.md from it.
+    What the ledger says is compared with the lab's own count. Harm has to be told of within three windows, and hours of
+    ordinary work have to tell of none.
+
+    The records are lab/records/outcomes.json and changes.json; `python -m tools.docs` makes the sections of
+    docs/proofs.md from them.
 
     Exit status: 0 all bounds hold, 1 one does not, 2 a server is unavailable here, 130 interrupted.
     """
-    chosen = [part for each in WORKLOADS for part in parts(each) if not servers or part.server in servers]
+    all_parts = [*(part for each in WORKLOADS for part in parts(each)), *(each.part() for each in by_hand.CASES)]
+    chosen = [part for part in all_parts if not servers or part.server in servers]
     interrupt_on_signals()
     reporter = Reporter(sum(each.takes for each in chosen))
     campaign = Campaign(chosen, reporter, unfinished(GROUP))
@@ -40,19 +49,33 @@ def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click
         sys.exit(INTERRUPTED)
     failures = [f"{name}: {why}" for name, why in (campaign.unavailable | campaign.failed).items()]
     for each in done:
-        record = OutcomeRecord.model_validate(each.data)
-        reporter.note(f"{each.part.name}: {record.outcome.result}, {record.outcome.why}, counted {record.counted}")
-        failures += [f"{each.part.name}: {why}" for why in record.broken()]
+        said, broken = _judged(each.part.group, each.data)
+        reporter.note(f"{each.part.name}: {said}")
+        failures += [f"{each.part.name}: {why}" for why in broken]
     if len(done) == len(chosen):
         campaign.forget()
         if not (servers or failures):
-            records.save(GROUP, done)
-            reporter.note(
-                "recorded in lab/records/outcomes.json; python -m tools.docs brings docs/proofs.md up to date"
-            )
+            _save(done)
+            reporter.note("recorded in lab/records; python -m tools.docs brings docs/proofs.md up to date")
     for text in failures:
         reporter.note(f"BROKEN {text}")
     sys.exit(UNAVAILABLE if campaign.unavailable else BROKEN if failures else 0)
+
+
+def _judged(group: str, data: Data) -> tuple[str, list[str]]:
+    """What was seen, and the bounds that do not hold."""
+    if group == GROUP:
+        followed = OutcomeRecord.model_validate(data)
+        said = f"{followed.outcome.result}, {followed.outcome.why}, counted {followed.counted}"
+        return said, list(followed.broken())
+    changed = by_hand.ChangesRecord.model_validate(data)
+    told = "no harm" if changed.told_after is None else f"harm told after {changed.told_after} windows"
+    return f"{told} of {changed.changes} changes, {changed.compared} compared", list(changed.broken())
+
+
+def _save(done: Sequence[PartResult]) -> None:
+    for group in GROUPS:
+        records.save(group, [each for each in done if each.part.group == group])
 
 
 if __name__ == "__main__":

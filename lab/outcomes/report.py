@@ -1,4 +1,4 @@
-"""The section of docs/proofs.md on advice that is followed by hand."""
+"""The sections of docs/proofs.md on advice that is followed by hand, and on changes without advice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from advisor.contract.recommendation import tidy
 from advisor.ledger.entry import Outcome
 from lab.campaign import records
+from lab.outcomes import by_hand
+from lab.outcomes.ordinary import WINDOWS
 from lab.outcomes.record import GROUP, MOST_OFF, OutcomeRecord
 from lab.outcomes.trial import WINDOW
 from lab.reports.markdown import ran_on, table
@@ -24,14 +26,49 @@ to be `not comparable`. A window has {WINDOW:g} s here, and five minutes in prod
 """
 
 
+_CHANGES_TITLES = ("load, server", "changed", "watched", "changes compared", "harm told after", "harm")
+_CHANGES_HEAD = f"""\
+
+## Changes by hand
+
+The same command changes settings that no finding asked for. Harm has to be told of within three windows. Ordinary work
+is recorded for {WINDOWS} windows on each server. A change of a setting that did not happen is then put into each window
+of the recording: it has no effect, so that all harm that the ledger told of would be wrong.
+
+"""
+
+
 def section() -> str:
-    """The section; empty while there is no record."""
+    """Both sections; without those that have no record yet."""
+    return _followed() + _changed()
+
+
+def _followed() -> str:
     record = records.load(GROUP)
     if record is None:
         return ""
     found = _found()
     loads = "".join(f"- {name.rpartition(', ')[0]}: {each.about}\n" for name, each in found.items() if "mysql" in name)
     return f"{_HEAD}{loads}\n{table(_TITLES, (_row(name, each) for name, each in found.items()))}\n{ran_on(record)}\n"
+
+
+def _changed() -> str:
+    record = records.load(by_hand.GROUP)
+    if record is None:
+        return ""
+    found = {name: by_hand.ChangesRecord(**data) for name, data in records.data(record).items()}
+    abouts = {name.rpartition(", ")[0]: each.about for name, each in found.items()}
+    loads = "".join(f"- {name}: {about}\n" for name, about in abouts.items())
+    rows = ((name, *_changes_row(each)) for name, each in found.items())
+    return f"{_CHANGES_HEAD}{loads}\n{table(_CHANGES_TITLES, rows)}\n{ran_on(record)}\n"
+
+
+def _changes_row(record: by_hand.ChangesRecord) -> Iterator[str]:
+    yield f"`{record.changed}`" if record.told_after is not None else record.changed
+    yield f"{record.windows} windows"
+    yield f"{record.compared} of {record.changes}"
+    yield "–" if record.told_after is None else f"{record.told_after:.1f} windows"
+    yield "; ".join(record.harm) or "none"
 
 
 def outcomes() -> Iterator[tuple[str, Outcome]]:

@@ -59,7 +59,14 @@ def test_a_record_has_every_part_of_its_group(group: str) -> None:
 
 def test_there_are_no_other_records() -> None:
     kept = {str(path.relative_to(records.FOLDER).with_suffix("")) for path in records.FOLDER.rglob("*.json")}
-    others = {"curves", "steady", *(f"bench-{name}" for name in FIGURES), *(f"gauntlet/{server}" for server in SERVERS)}
+    others = {
+        "curves",
+        "steady",
+        "outcomes",
+        "changes",
+        *(f"bench-{name}" for name in FIGURES),
+        *(f"gauntlet/{server}" for server in SERVERS),
+    }
     assert kept - others == {part.group for part in all_parts()}
 
 

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
+from lab.campaign import records
+from lab.outcomes.by_hand import CASES, GROUP, ChangesRecord
 from lab.outcomes.record import OutcomeRecord
 from lab.outcomes.report import outcomes, section
 
@@ -52,3 +54,33 @@ def test_other_work_has_to_be_not_comparable() -> None:
 def test_the_recorded_outcomes_hold_and_count_in_the_calibration() -> None:
     assert "within 20% of the lab's own count" in section()
     assert {each.result for _, each in outcomes()} == {Result.KEPT}
+
+
+def _changes(**values: Any) -> ChangesRecord:
+    known = {"about": "A load.", "changed": "x", "windows": 10, "changes": 1, "compared": 1, "harm": ()}
+    return ChangesRecord(**known | {"told_after": None} | values)
+
+
+@pytest.mark.parametrize(
+    ("record", "broken"),
+    [
+        (_changes(told_after=3.1, harm=("reads rose",)), []),
+        (_changes(told_after=4.1, harm=("reads rose",)), ["harm is told of after 4.1 windows"]),
+        (_changes(told_after=3.1), ["no harm is told of"]),
+        (_changes(changes=50, compared=40), []),
+        (_changes(changes=50, compared=3), ["only 3 of 50 changes could be compared"]),
+        (
+            _changes(changes=50, compared=40, harm=("a",)),
+            ["harm is told of, though the changes have no effect: ('a',)"],
+        ),
+    ],
+)
+def test_harm_is_told_in_time_and_only_where_there_is_some(record: ChangesRecord, broken: list[str]) -> None:
+    assert list(record.broken()) == broken
+
+
+def test_the_recorded_changes_hold() -> None:
+    record = records.load(GROUP)
+    assert record is not None
+    assert [list(ChangesRecord(**data).broken()) for data in records.data(record).values()] == [[]] * len(CASES)
+    assert "## Changes by hand" in section()
