@@ -121,7 +121,7 @@ def history(sidecar: Sidecar) -> Any:
     return sidecar.get("/history").json()
 
 
-@one
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 def test_an_open_outcome_goes_on_after_a_kill_9_at_once(server: Server, sidecars: Callable[..., Sidecar]) -> None:
     first = sidecars(server)
     assert history(first)["kept"] is True
