@@ -22,13 +22,17 @@ GROUPS = (GROUP, by_hand.GROUP)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server; no record.")
+@click.option(
+    "--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server; its results are kept."
+)
 @click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
 def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click's flag
     """Follow advice by hand under load, and change settings without advice, while the ledger watches.
 
     What the ledger says is compared with the lab's own count. Harm has to be told of within three windows, and hours of
     ordinary work have to tell of none.
+
+    With --server, two runs can measure side by side; a run without it collects both, and records them.
 
     The records are lab/records/outcomes.json and changes.json; `python -m tools.docs` makes the sections of
     docs/proofs.md from them.
@@ -52,9 +56,9 @@ def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click
         said, broken = _judged(each.part.group, each.data)
         reporter.note(f"{each.part.name}: {said}")
         failures += [f"{each.part.name}: {why}" for why in broken]
-    if len(done) == len(chosen):
+    if len(done) == len(chosen) and not servers:
         campaign.forget()
-        if not (servers or failures):
+        if not failures:
             _save(done)
             reporter.note("recorded in lab/records; python -m tools.docs brings docs/proofs.md up to date")
     for text in failures:

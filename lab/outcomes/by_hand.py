@@ -22,7 +22,7 @@ GROUP = "changes"
 """lab/records/changes.json."""
 IN_TIME = 3.0 + 2 * PERIOD / WINDOW
 """Windows within which harm has to be told of: three, and the collections at both ends."""
-LEAST_COMPARED = 20
+LEAST_COMPARED = 10
 """Changes without effect whose both sides have to be compared on each server: a silence that was never tried is none"""
 
 Say = Callable[[str], None]
