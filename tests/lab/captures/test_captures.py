@@ -82,7 +82,7 @@ def test_its_times_only_grow_and_it_is_complete(capture: Capture) -> None:
         assert 0.5 < after.at - before.at < 10
         assert after.server == before.server
         changed = dict((after[VARIABLES] or {}).items() ^ (before[VARIABLES] or {}).items())
-        assert all(f"SET GLOBAL {name} " in said["workload"] for name in changed)
+        assert all(f"{name} " in said["workload"] for name in changed)
         assert (after[STATUS] or {})["uptime"] >= (before[STATUS] or {})["uptime"]
 
 
