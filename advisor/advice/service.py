@@ -23,8 +23,10 @@ from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
 from advisor.ledger.history import History, Wanted, history
 from advisor.ledger.ledger import Ledger
+from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
+from advisor.overview.overview import Overview, overview
 from advisor.rules.rulebook import Rulebook
 from advisor.whatif.answer import WhatIf, what_if
 from advisor.whatif.calibrations import Calibrations
@@ -105,6 +107,8 @@ class Service:
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
         self._curves = Curves(longest, self._turns, self._questions, estimate=curve, remember=remember, clock=clock)
+        self._overviews: dict[float, Overview] = {}  # by length of the window
+        self._drawing = asyncio.Lock()
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
             Rounds,
@@ -252,6 +256,27 @@ class Service:
         """The last miss curve, for a scrape, which works none out; None while the server is away."""
         seen = self._window(None)
         return None if seen is None else self._curves.kept(seen)
+
+    async def overview(self, longest: float = RECENT_SECONDS) -> Overview:
+        """The overview of the newest snapshot, from memory; while the server is away, of the last one.
+
+        Args:
+            longest: Seconds that rates look back at most.
+
+        Raises:
+            Unseen: Nothing has been collected yet.
+        """
+        async with self._drawing:
+            history = self.source.history
+            if not history:
+                raise self.unseen
+            found = self._overviews.pop(longest, None)
+            if found is None or found.at != history[-1].at:
+                found = await asyncio.to_thread(overview, Window.of(history, longest))
+            self._overviews[longest] = found
+            while len(self._overviews) > WINDOWS:
+                self._overviews.pop(next(iter(self._overviews)))
+            return found
 
     def history(self, wanted: Wanted) -> History:
         """What became of changes, and the findings that stood."""

@@ -170,20 +170,24 @@ class _Indexes:
 
 def change_buffer(window: Window) -> ChangeBufferFacts:
     """From INNODB_METRICS, the settings, and the sizes and reads of tables and indexes."""
+    return _expected(window, _written(window, _waiting(window, counted(window))), _buffer(window))
+
+
+def counted(window: Window) -> ChangeBufferFacts:
+    """Only what the server counts and the settings allow."""
     merges = metric(window, "ibuf_merges")
     parts = [metric(window, f"ibuf_merges_{operation}") for operation in ("insert", "delete_mark", "delete")]
     operations = None if None in parts else total(part or 0.0 for part in parts)
-    buffer, size = _buffer(window), _size(window.latest)
-    found = ChangeBufferFacts(
+    buffer = _buffer(window)
+    return ChangeBufferFacts(
         merges=merges,
         merged_operations=operations,
         operations_per_merge=ratio(operations, merges),
         merges_per_second=ratio(merges, window.seconds),
-        size_pages=size,
+        size_pages=_size(window.latest),
         max_pages=None if buffer is None else buffer.max_pages,
         grown_pages=_grown(window),
     )
-    return _expected(window, _written(window, _waiting(window, found)), buffer)
 
 
 def _waiting(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, curve, health, history, metrics, pages, problems, reload, rule, rules, whatif
+from advisor.http import advice, curve, health, history, metrics, overview, pages, problems, reload, rule, rules, whatif
 from advisor.http.compression import Compression
 from advisor.http.head import Head
 from exporter import __version__
@@ -64,6 +64,7 @@ def create(
     app.include_router(metrics.router)
     app.include_router(whatif.router)
     app.include_router(curve.router)
+    app.include_router(overview.router)
     app.include_router(health.router)
     app.include_router(pages.router)
     return app

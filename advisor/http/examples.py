@@ -15,7 +15,9 @@ from advisor.rules.check import Rule
 
 _READ: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
 METRICS: str = _READ["metrics"]
-RELOADED, RULES, SNAPSHOT, WHAT_IF = (_READ[name] for name in ("reloaded", "rules", "snapshot", "what_if"))
+OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF = (
+    _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if")
+)
 _ADVICE = _READ["advice"]
 _FOUND = _ADVICE["recommendations"][0]
 FINGERPRINT: str = _FOUND["fingerprint"]

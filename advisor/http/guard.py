@@ -66,6 +66,7 @@ class Guard:
             "/curve": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/history": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/overview": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
         }
 
@@ -165,7 +166,7 @@ class Guard:
 
 
 def _costs(scope: Scope) -> str:
-    """The key of a request's limit; empty for /metrics, the probes, and advice that is remembered."""
+    """The key of a request's limit; empty for /metrics, the probes, and what is remembered."""
     method, path = scope["method"], scope["path"]
     if method == "POST":
         return str(path)
@@ -173,6 +174,8 @@ def _costs(scope: Scope) -> str:
         return str(path)
     if path == "/history":
         return path if "limit" in QueryParams(scope["query_string"]) else ""
+    if path == "/overview":
+        return path if "window" in QueryParams(scope["query_string"]) else ""
     window = (path == "/advise" or path.startswith("/advise/")) and "window" in QueryParams(scope["query_string"])
     return "/advise" if window else ""
 

@@ -1,0 +1,85 @@
+"""GET /overview: its window, its limits, a server that is away, and its example."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from advisor.advice.service import Service
+from advisor.http import app as application
+from advisor.http import examples
+from advisor.http.guard import Guard
+from advisor.observe.source import Replay
+from advisor.overview.overview import Overview, overview
+from advisor.rules.rulebook import Rulebook
+from exporter.snapshot import Snapshot
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture, captured
+from tests.advisor.sidecar import problem
+
+BOOK = Rulebook(RULES_FOLDER)
+
+
+class Away(Replay):
+    """A server that was seen, and cannot be reached now."""
+
+    @property
+    def latest(self) -> Snapshot | None:
+        return None
+
+
+class Unreached(Away):
+    """A server that was never seen."""
+
+    def __init__(self) -> None:
+        self.history = []
+
+
+def asking(source: Replay) -> httpx.AsyncClient:
+    service = Service(source, BOOK, judge=lambda *_: iter(()))
+    transport = httpx.ASGITransport(Guard(application.create(service)), client=("192.0.2.1", 1))
+    return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
+
+
+@pytest.fixture
+def client() -> httpx.AsyncClient:
+    return asking(Replay(capture(RECORDING)))
+
+
+async def test_a_recording_has_an_overview(client: httpx.AsyncClient) -> None:
+    response = await client.get("/overview")
+    assert response.headers["content-type"] == "application/json"
+    assert Overview.model_validate_json(response.content) == overview(captured(RECORDING))
+
+
+async def test_rates_are_over_the_window_that_is_asked_for(client: httpx.AsyncClient) -> None:
+    whole, part = [(await client.get(f"/overview?window={seconds}")).json() for seconds in (3600, 3)]
+    assert part["watched_seconds"] <= 3 < whole["watched_seconds"]
+    assert part["tables"][0]["pages_read_per_second"] != whole["tables"][0]["pages_read_per_second"]
+    for query in ("window=0", "window=3601", "window=x", "points=2"):
+        assert problem(await client.get(f"/overview?{query}"))[0] == 422
+
+
+async def test_while_the_server_is_away_the_last_overview_is_the_answer(client: httpx.AsyncClient) -> None:
+    away = await asking(Away(capture(RECORDING))).get("/overview")
+    assert away.json() == (await client.get("/overview")).json()
+
+
+async def test_before_the_first_collection_there_is_none() -> None:
+    assert problem(await asking(Unreached()).get("/overview")) == (503, "nothing has been collected yet")
+
+
+async def test_an_overview_is_made_once_for_each_snapshot() -> None:
+    service = Service(Replay(capture(RECORDING)), BOOK)
+    assert await service.overview() is await service.overview()
+    assert await service.overview(5.0) is not await service.overview()
+
+
+async def test_only_windows_that_are_asked_for_are_limited(client: httpx.AsyncClient) -> None:
+    assert {(await client.get("/overview")).status_code for _ in range(60)} == {200}
+    assert {(await client.get("/overview?window=9")).status_code for _ in range(30)} == {200, 429}
+
+
+def test_the_example_is_an_overview_in_which_all_parts_are_known() -> None:
+    shown = Overview.model_validate(examples.OVERVIEW)
+    assert [part for part, lack in shown.lacks.items() if lack] == ["builds"]
+    assert None not in (shown.pools, shown.residents, shown.tables, shown.change_buffer, shown.readers)
