@@ -11,13 +11,12 @@ from fastapi.responses import FileResponse
 
 _OWN = Path(__file__).parent / "page"
 _SWAGGER = Path(str(files("fastapi_offline"))) / "static"  # only Swagger UI's files are used, not the package's code
-_FILES = {
-    "page.js": (_OWN, "text/javascript"),
-    "page.css": (_OWN, "text/css"),
-    "docs.js": (_OWN, "text/javascript"),
-    "swagger-ui-bundle.js": (_SWAGGER, "text/javascript"),
-    "swagger-ui.css": (_SWAGGER, "text/css"),
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FILES = {
+    **{each.relative_to(_OWN).as_posix(): each for each in sorted(_OWN.rglob("*")) if each.suffix in _TYPES},
+    **{name: _SWAGGER / name for name in ("swagger-ui-bundle.js", "swagger-ui.css")},
 }
+"""What the pages load, by the path behind /page/."""
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _SWAGGER_POLICY = f"{_POLICY}; img-src 'self' data:"  # its style sheet contains its icons
 
@@ -36,13 +35,13 @@ async def docs() -> FileResponse:
     return _file(_OWN / "docs.html", "text/html", _SWAGGER_POLICY)
 
 
-@router.get("/page/{name}")
+@router.get("/page/{name:path}")
 async def page(name: str) -> FileResponse:
     """A file that one of the pages loads."""
-    if name not in _FILES:
+    if name not in FILES:
         raise HTTPException(HTTPStatus.NOT_FOUND)
-    folder, media_type = _FILES[name]
-    return _file(folder / name, media_type, _POLICY)
+    path = FILES[name]
+    return _file(path, _TYPES[path.suffix], _POLICY)
 
 
 def _file(path: Path, media_type: str, policy: str) -> FileResponse:

@@ -33,7 +33,7 @@ Serve = Callable[..., Sidecar]
     ("path", "policy"),
     [
         ("/", POLICY),
-        ("/page/page.js", POLICY),
+        ("/page/app.js", POLICY),
         ("/page/page.css", POLICY),
         ("/page/docs.js", POLICY),
         ("/docs", f"{POLICY}; img-src 'self' data:"),

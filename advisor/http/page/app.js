@@ -1,0 +1,104 @@
+// The page: it lays out the sections, and follows links to a finding.
+
+import { html, render, useEffect, useReducer, useState } from "./vendor/standalone.module.js";
+import { Finding } from "./finding.js";
+import { Header, title } from "./header.js";
+import { Recently, SetAside, Unseeing } from "./lists.js";
+import { Banners, Nothing, Resolved, Unknown } from "./states.js";
+import { ask, start, store, subscribe } from "./store.js";
+
+const FINGERPRINT = /^#([0-9a-f]{16})$/;
+const linked = () => FINGERPRINT.exec(location.hash)?.[1] ?? null;
+
+const useStore = () => {
+  const [, redraw] = useReducer((count) => count + 1, 0);
+  useEffect(() => subscribe(redraw), []);
+  return store;
+};
+
+const useLink = () => {
+  const [fingerprint, follow] = useState(linked());
+  useEffect(() => {
+    const changed = () => follow(linked());
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return fingerprint;
+};
+
+const isShown = (advice, fingerprint) =>
+  [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((each) => each.recommendation)]
+    .some((each) => each.fingerprint === fingerprint);
+
+/** Go to a linked finding once it is on the page, and unfold what it is in. */
+const useArrival = (fingerprint, ready) => {
+  useEffect(() => {
+    const node = ready && fingerprint ? document.getElementById(fingerprint) : null;
+    if (!node) return;
+    node.closest("details")?.setAttribute("open", "");
+    node.scrollIntoView({ block: "start" });
+    node.focus({ preventScroll: true });
+  }, [fingerprint, ready]);
+};
+
+/** What is known of a linked finding that is not in the advice: {found}, or {reason} where nothing is. */
+const usePast = (fingerprint, advice) => {
+  const gone = advice !== null && fingerprint !== null && !isShown(advice, fingerprint);
+  const [past, tell] = useState(null);
+  useEffect(() => {
+    if (!gone) return undefined;
+    let wanted = true;
+    ask(`/advise/${fingerprint}`).then(
+      (found) => wanted && tell({ fingerprint, found }),
+      (error) => wanted && tell({ fingerprint, reason: error.message }),
+    );
+    return () => { wanted = false; };
+  }, [fingerprint, gone]);
+  return gone && past?.fingerprint === fingerprint ? past : null;
+};
+
+const newest = ({ state, overview, advice }) => {
+  const known = [state?.at, overview?.at, advice?.at].filter((each) => typeof each === "number");
+  return known.length ? Math.max(...known) : null;
+};
+
+const Past = ({ past }) =>
+  past && (past.found?.resolved_at !== undefined ? html`<${Resolved} found=${past.found} />` : past.reason && html`<${Unknown} fingerprint=${past.fingerprint} reason=${past.reason} />`);
+
+const Findings = ({ state, advice, pageSize, past, stale }) => html`
+  <section class=${`findings ${stale ? "stale" : ""}`} aria-labelledby="findings">
+    <h2 id="findings" class="unseen">Findings</h2>
+    <${Past} past=${past} />
+    ${advice && advice.recommendations.map((found) => html`<${Finding} key=${found.fingerprint} found=${found} pageSize=${pageSize} />`)}
+    ${advice && advice.recommendations.length === 0 && html`<${Nothing} state=${state} advice=${advice} />`}
+  </section>`;
+
+const Footer = ({ state }) => html`
+  <footer class="bottom">
+    <nav aria-label="More">
+      <a href="/advise">Advice</a> <a href="/rules">Rules</a> <a href="/snapshot">Snapshot</a> <a href="/history">History</a> <a href="/curve">Miss curve</a> <a href="/metrics">Metrics</a> <a href="/docs">API</a>
+    </nav>
+    <p>innodb-advisor ${state?.sidecar ?? ""}</p>
+  </footer>`;
+
+const Page = () => {
+  const { state, advice, overview, history, connection, lost_since: lostSince, window, clock, said } = useStore();
+  const fingerprint = useLink();
+  const past = usePast(fingerprint, advice);
+  const at = newest({ state, overview, advice });
+  const stale = connection === "lost" || state?.state === "away";
+  useArrival(fingerprint, advice !== null && (past !== null || isShown(advice, fingerprint)));
+  useEffect(() => { document.title = title({ state, advice, connection }); });
+  return html`
+    <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} window=${window} clock=${clock} at=${at} said=${said} />
+    <main>
+      <${Banners} state=${state} connection=${connection} lostSince=${lostSince} at=${at} />
+      <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
+      <${Recently} history=${history} advice=${advice} />
+      ${advice && html`<${Unseeing} key="unseeing" advice=${advice} /><${SetAside} key="aside" advice=${advice} />`}
+    </main>
+    <${Footer} state=${state} />`;
+};
+
+render(html`<${Page} />`, document.getElementById("page"));
+start();

@@ -1,0 +1,207 @@
+// One finding: what is wrong, since when, what to run, what it will do and cost, and how to undo it.
+
+import { html } from "./vendor/standalone.module.js";
+import * as format from "./format.js";
+import { Code, Copy, Quantity, Severity, Time } from "./parts.js";
+
+const TRENDS = { worse: "getting worse", steady: "steady", better: "getting better" };
+const WHY_LENGTH = 230; // characters that take two lines on a desktop
+
+/** The first sentences of a text, as many as fit. */
+export const leading = (text, most = WHY_LENGTH) => {
+  const flat = text.replace(/\s+/g, " ").trim();
+  let shown = "";
+  for (const sentence of flat.split(/(?<=[.!?]) (?=[A-Z])/)) {
+    if (shown && shown.length + sentence.length > most) break;
+    shown = shown ? `${shown} ${sentence}` : sentence;
+  }
+  return shown;
+};
+
+const rulePage = (rule) => `/rules/${encodeURIComponent(rule)}`;
+const statements = (lines) => lines.map((each) => `${each};`).join("\n");
+const linkTo = (fingerprint) => `${location.origin}${location.pathname}#${fingerprint}`;
+
+const ticket = (fingerprint) => async () => {
+  const response = await fetch(`/advise/${encodeURIComponent(fingerprint)}`, { headers: { Accept: "text/markdown" } });
+  if (!response.ok) throw new Error(`the sidecar answered ${response.status}`);
+  return `${(await response.text()).trimEnd()}\n\n${linkTo(fingerprint)}\n`;
+};
+
+/** What docs/configuration.md takes. Only the fingerprint goes in: it holds no names. */
+const silence = (found) => {
+  const today = new Date();
+  const date = [today.getFullYear(), today.getMonth() + 1, today.getDate()].map((each) => String(each).padStart(2, "0"));
+  return `suppress:\n  - {fingerprint: ${found.fingerprint}, reason: accepted on ${date.join("-")}}`;
+};
+
+/** Two bars, now and predicted, on one scale; the light part is how far the prediction may be off. */
+const Bars = ({ part, scale }) => {
+  const off = part.error === null || part.error === undefined || part.now === null ? 0 : part.error * Math.abs(part.now);
+  const share = (amount) => `${Math.min(100, Math.max(0, (100 * amount) / scale))}%`;
+  const low = Math.max(0, part.predicted - off);
+  return html`
+    <svg class="effect-bars" aria-hidden="true" width="100%" height="16">
+      ${part.now !== null && html`<rect class="effect-now" width=${share(part.now)} height="6" y="0" rx="1" />`}
+      <rect class="effect-off" width=${share(part.predicted + off)} height="6" y="9" rx="1" />
+      <rect class="effect-then" width=${share(low)} height="6" y="9" rx="1" />
+      <line class="effect-mark" x1=${share(part.predicted)} x2=${share(part.predicted)} y1="7.5" y2="16" />
+    </svg>`;
+};
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const range = (part) => {
+  if (part.error === null || part.error === undefined || part.now === null) return null;
+  const off = part.error * part.now;
+  const ends = [Math.max(0, part.predicted - off), part.predicted + off];
+  const [low, high] = part.now >= 10 ? ends.map(Math.round) : ends;
+  return low === high ? null : `expect ${format.value(low, part.unit)} to ${format.quantity(high, part.unit)}`;
+};
+
+const saved = (part) =>
+  part.read_bytes_saved_per_second ? `saves ${format.bytes(part.read_bytes_saved_per_second)}/s of reads` : null;
+
+const modelled = (part) =>
+  part.model && part.error !== null && part.error !== undefined
+    ? `may be off by ${format.number(Math.max(0.1, 100 * part.error))} % of now`
+    : null;
+
+/** A quantity now and predicted: name, bars, numbers. */
+export const Effect = ({ part, role, pageSize }) => {
+  if (!part) return null;
+  const scale = Math.max(part.now ?? 0, part.predicted) || 1;
+  const change = format.percent(part.now, part.predicted);
+  const notes = [saved(part), range(part), modelled(part)].filter(Boolean);
+  const same = part.now === part.predicted;
+  return html`
+    <div class="effect effect-${role.toLowerCase()}">
+      <dt><span class="effect-role">${role}</span> ${capital(part.quantity)}</dt>
+      <dd>
+        <${Bars} part=${part} scale=${scale} />
+        <p class="effect-numbers">
+          ${same
+            ? html`<${Quantity} of=${part.now} unit=${part.unit} pageSize=${pageSize} />, unchanged`
+            : html`${part.now !== null && html`<${Quantity} of=${part.now} unit=${part.unit} pageSize=${pageSize} /><span class="arrow" aria-label="predicted"> → </span>`}
+              <strong><${Quantity} of=${part.predicted} unit=${part.unit} pageSize=${pageSize} /></strong>
+              ${change && html` <span class="effect-change">${change}</span>`}`}
+        </p>
+        ${notes.length > 0 && html`<p class="quiet effect-notes">${notes.join(" · ")}</p>`}
+      </dd>
+    </div>`;
+};
+
+const Step = ({ mark, name, text, label, children }) => html`
+  <div class="step">
+    <dt><span aria-hidden="true">${mark}</span> ${name}</dt>
+    <dd>${text && html`<${Code} text=${text} label=${label} />`}${children}</dd>
+  </div>`;
+
+const line = (change, value) => `${change.setting} = ${value}`;
+
+/** What to run: try, keep, undo, and the option file; in words where a statement cannot do it. */
+const Changes = ({ changes }) => {
+  if (!changes.length) return null;
+  const [apply, persist, rollback] = ["apply", "persist", "rollback"].map((key) => statements(changes.flatMap((each) => each[key])));
+  const config = changes.map((each) => each.config).join("\n");
+  const elsewhere = [...new Set(changes.filter((each) => each.via !== "SQL").map((each) => each.via))];
+  const notes = [...new Set(changes.map((each) => each.note).filter(Boolean))];
+  const known = changes.every((each) => each.from !== null);
+  return html`
+    <dl class="steps">
+      ${apply && html`<${Step} mark="①" name="Try" text=${apply} label="the statement to try it" />`}
+      ${elsewhere.length > 0 && html`<${Step} mark=${apply ? "②" : "①"} name="Set" text=${config} label="the setting"><p class="quiet">${elsewhere.join("; ")}</p></${Step}>`}
+      ${persist && html`<${Step} mark="②" name="Keep" text=${persist} label="the statement to keep it" />`}
+      ${rollback
+        ? html`<${Step} mark="↩" name="Undo" text=${rollback} label="the statement to undo it" />`
+        : known && html`<${Step} mark="↩" name="Undo" text=${changes.map((each) => line(each, each.from)).join("\n")} label="the setting to undo it"><p class="quiet">set as it is now, and restart</p></${Step}>`}
+      ${elsewhere.length === 0 && html`<${Step} mark="·" name="Option file" text=${config} label="the line for the option file" />`}
+    </dl>
+    ${notes.map((each) => html`<p class="finding-note">${each}</p>`)}`;
+};
+
+const Action = ({ todo }) => html`
+  <div class="action">
+    <p>${todo.do}</p>
+    <dl class="steps">
+      ${todo.apply.length > 0 && html`<${Step} mark="①" name="Run" text=${statements(todo.apply)} label="the statement" />`}
+      ${todo.rollback.length > 0 && html`<${Step} mark="↩" name="Undo" text=${statements(todo.rollback)} label="the statement to undo it" />`}
+    </dl>
+  </div>`;
+
+const Alternatives = ({ found, pageSize }) =>
+  found.alternatives.length > 0 && html`
+    <details class="finding-details">
+      <summary>Other settings that would help (${found.alternatives.length})</summary>
+      ${found.alternatives.map((other) => html`
+        <section key=${other.change.setting} class="alternative">
+          <h4>${other.change.setting} = ${other.change.to}</h4>
+          <dl class="effects">
+            <${Effect} part=${other.effect} role="Effect" pageSize=${pageSize} />
+            <${Effect} part=${other.cost} role="Cost" pageSize=${pageSize} />
+            <${Effect} part=${other.others} role="Others" pageSize=${pageSize} />
+          </dl>
+          <${Changes} changes=${[other.change]} />
+        </section>`)}
+    </details>`;
+
+const Evidence = ({ found, pageSize }) =>
+  found.evidence.length > 0 && html`
+    <details class="finding-details">
+      <summary>Evidence, with sources (${found.evidence.length})</summary>
+      <table class="evidence">
+        <thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Read from</th></tr></thead>
+        <tbody>
+          ${found.evidence.map((item) => html`
+            <tr key=${item.name}>
+              <th scope="row">${item.name.replaceAll("_", " ")}</th>
+              <td class="evidence-value"><${Quantity} of=${item.value} unit=${item.unit} pageSize=${pageSize} /></td>
+              <td class="quiet">${item.source}</td>
+            </tr>`)}
+        </tbody>
+      </table>
+    </details>`;
+
+const soFar = (record) =>
+  `${record.note}${record.factor === 1 ? "" : `; the confidence is multiplied by ${format.number(record.factor)}`}`;
+
+/** When it began; `first_seen` is older where the finding had gone and came back. */
+const Since = ({ found }) =>
+  found.since !== null && found.since !== undefined && html`
+    <p class="finding-since">
+      since <${Time} at=${found.since} />${found.trend ? `, ${TRENDS[found.trend]}` : ""}
+      ${found.first_seen && found.first_seen < found.since - 60 && html`<span class="quiet"> · first seen <${Time} at=${found.first_seen} /></span>`}
+    </p>`;
+
+/** The finding. `children` are further sections about its changes. */
+export const Finding = ({ found, pageSize, children }) => html`
+  <article class="finding finding-${found.severity}" id=${found.fingerprint} aria-labelledby=${`${found.fingerprint}-title`} tabindex="-1">
+    <header class="finding-head"><${Severity} of=${found.severity} /><${Since} found=${found} /></header>
+    <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
+    <p class="why">${found.why ? `${leading(found.why)} ` : ""}<a href=${rulePage(found.rule)}>${found.rule}<span class="unseen">: the rule's page</span></a></p>
+    <div class="finding-columns">
+      <div>
+        <${Changes} changes=${found.changes} />
+        ${found.actions.map((todo) => html`<${Action} key=${todo.do} todo=${todo} />`)}
+      </div>
+      <dl class="effects">
+        <${Effect} part=${found.effect} role="Effect" pageSize=${pageSize} />
+        <${Effect} part=${found.cost} role="Cost" pageSize=${pageSize} />
+        <${Effect} part=${found.others} role="Others" pageSize=${pageSize} />
+      </dl>
+    </div>
+    ${found.track_record && html`<p class="track-record">So far on this server: ${soFar(found.track_record)}</p>`}
+    ${children}
+    <${Alternatives} found=${found} pageSize=${pageSize} />
+    <${Evidence} found=${found} pageSize=${pageSize} />
+    <details class="finding-details">
+      <summary>Silence this finding</summary>
+      <${Code} text=${silence(found)} label="the lines that silence it" />
+      <p class="quiet">Goes into the file of --config, and counts within ten seconds. The finding is then listed as suppressed, and makes no alert.</p>
+    </details>
+    <footer class="finding-foot">
+      <${Copy} text=${ticket(found.fingerprint)} label="the finding for a ticket">Copy for a ticket</${Copy}>
+      <${Copy} text=${linkTo(found.fingerprint)} label="the link to this finding">Copy link</${Copy}>
+      <span class="quiet">confidence ${format.number(found.confidence)} · watched ${format.duration(found.watched_seconds)}${found.judged_at ? html` · last seen <${Time} at=${found.judged_at} />` : ""} · <a href=${`/advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></span>
+    </footer>
+  </article>`;

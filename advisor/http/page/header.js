@@ -1,0 +1,96 @@
+// Whom the page is about, how fresh it is, and what the rules say in a line.
+
+import { html, useEffect, useState } from "./vendor/standalone.module.js";
+import * as format from "./format.js";
+import { SEVERITIES, Time } from "./parts.js";
+import { look } from "./store.js";
+
+const WINDOWS = [[300, "5 min"], [3600, "1 h"]];
+
+/** The sidecar's time now, whatever the viewer's clock says: `receivedAt` is the viewer's when `now` came. */
+const ago = ({ now, receivedAt }, at) => Math.max(0, now + (Date.now() - receivedAt) / 1000 - at);
+
+const useSeconds = () => {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((count) => count + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+};
+
+/** Redraws itself every second, and nothing else with it. */
+const Age = ({ clock, at }) => {
+  useSeconds();
+  return html`, <span class="age">${format.duration(Math.round(ago(clock, at)))} ago</span>`;
+};
+
+const Connection = ({ state, connection, lostSince, clock, at }) => {
+  if (connection === "lost") {
+    return html`<p class="connection connection-lost"><span aria-hidden="true">✕</span> sidecar unreachable since <${Time} at=${lostSince} /></p>`;
+  }
+  switch (state?.state) {
+    case "watching":
+      return html`<p class="connection connection-live"><span aria-hidden="true">●</span> live${at !== null && html`<${Age} clock=${clock} at=${at} />`}</p>`;
+    case "away":
+      return html`<p class="connection connection-lost"><span aria-hidden="true">▼</span> server away${state.problem_since && html` since <${Time} at=${state.problem_since} />`}</p>`;
+    case "recording":
+      return html`<p class="connection"><span aria-hidden="true">▶</span> recording</p>`;
+    default:
+      return html`<p class="connection"><span aria-hidden="true">◌</span> starting</p>`;
+  }
+};
+
+const Window = ({ seconds }) => html`
+  <div class="windows" role="group" aria-label="Time that the pictures show">
+    ${WINDOWS.map(([of, name]) => html`
+      <button key=${of} type="button" aria-pressed=${of === seconds ? "true" : "false"} onClick=${() => look(of)}>${name}</button>`)}
+  </div>`;
+
+/** The counts of findings, for the status line and the page's title: "1 warning · 0 info". */
+export const counted = (advice) => {
+  const of = { critical: 0, warning: 0, info: 0 };
+  for (const found of advice?.recommendations ?? []) of[found.severity] += 1;
+  return of;
+};
+
+const words = (of) => [
+  ...(of.critical ? [["critical", `${of.critical} critical`]] : []),
+  ["warning", format.count(of.warning, "warning")],
+  ["info", `${of.info} info`],
+];
+
+const judged = ({ rules, ok, blind, failed }) =>
+  `${format.count(rules, "rule")}: ${[`${ok} ok`, ...(blind ? [`${blind} blind`] : []), ...(failed ? [`${failed} failed`] : [])].join(", ")}`;
+
+/** The page's title: what a tab in the background shows. */
+export const title = ({ state, advice, connection }) => {
+  const target = state?.target ?? state?.recording?.name ?? "innodb-advisor";
+  if (connection === "lost") return `✕ ${target}`;
+  if (state?.state === "away") return `▼ away · ${target}`;
+  const of = counted(advice);
+  const [worst] = Object.keys(SEVERITIES).filter((each) => of[each]);
+  return worst ? `${SEVERITIES[worst].mark} ${of[worst]} ${worst} · ${target}` : target;
+};
+
+const about = (state) => [
+  state?.server,
+  state?.up_since && state.state === "watching" ? `up ${format.duration(state.now - state.up_since)}` : null,
+].filter(Boolean).join(" · ");
+
+/** The header. The line of the counts is the page's only live region. */
+export const Header = ({ state, advice, connection, lostSince, window, clock, at, said }) => html`
+  <header class="top">
+    <div class="identity">
+      <h1>${state?.recording?.name ?? state?.target ?? "innodb-advisor"}</h1>
+      <p>${about(state)}</p>
+    </div>
+    <${Connection} state=${state} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} />
+    <${Window} seconds=${window} />
+    <p class="status" role="status">
+      ${advice && words(counted(advice)).map(([of, text], index) => html`
+        ${index > 0 && " · "}<span key=${of} class=${`count severity-${counted(advice)[of] ? of : "none"}`}><span aria-hidden="true">${counted(advice)[of] ? SEVERITIES[of].mark : ""}</span> ${text}</span>`)}
+      ${state?.judged && html`${advice && " · "}${judged(state.judged)}`}
+      ${state?.rules?.loaded_at && html` · <a href="/rules">rules</a> loaded <${Time} at=${state.rules.loaded_at} />`}
+      <span class="unseen">${said}</span>
+    </p>
+  </header>`;

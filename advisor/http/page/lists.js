@@ -1,0 +1,133 @@
+// What is known beside the findings: what happened lately, what cannot be seen, and what is set aside.
+
+import { html } from "./vendor/standalone.module.js";
+import * as format from "./format.js";
+import { Code, Severity, Time } from "./parts.js";
+
+const RECENT = 8;
+const OF_BYTES = /(_pool|_page|_chunk|_buffer|_file|_log_max)_size(_max)?$|_log_capacity$/;
+
+/** A setting's value: "128 MiB" where it is a size. */
+const setting = (name, value) => {
+  if (value === null || value === undefined) return "unknown";
+  return OF_BYTES.test(name) ? format.value(value, "bytes") : String(value);
+};
+
+const RESULTS = {
+  open: { mark: "◌", word: "being measured" },
+  kept: { mark: "✓", word: "as predicted" },
+  missed: { mark: "≠", word: "not as predicted" },
+  unpromised: { mark: "·", word: "not advised" },
+  "not comparable": { mark: "?", word: "not comparable" },
+};
+
+/** What says the harm: quantities that the change was not made for, and that got worse. */
+const harm = (outcome) => outcome.others.filter((each) => each.worse);
+
+const Measured = ({ of }) => html`
+  ${of.measured && html`${of.measured.quantity}: <strong>${format.value(of.measured.before, of.measured.unit)} → ${format.quantity(of.measured.after, of.measured.unit)}</strong>`}
+  ${of.promise && html`<span class="quiet"> (${of.measured ? "" : `${of.promise.quantity} `}predicted ${format.quantity(of.promise.predicted, of.promise.unit)})</span>`}`;
+
+/** What became of a change of settings: predicted and measured, what got worse, and how to take it back. */
+export const Outcome = ({ of }) => {
+  const worse = harm(of);
+  const undo = of.changes.flatMap((each) => each.undo).map((each) => `${each};`).join("\n");
+  const { mark, word } = worse.length ? { mark: "▲", word: "something else got worse" } : RESULTS[of.result];
+  return html`
+    <li class=${`outcome ${worse.length ? "outcome-worse" : ""}`}>
+      <p>
+        <${Time} at=${of.at} /> <span aria-hidden="true">◆</span>
+        ${" "}${of.changes.map((each) => `${each.setting} ${setting(each.setting, each.before)} → ${setting(each.setting, each.after)}`).join(", ")}
+        ${of.rule && html` <span class="quiet">for <a href=${`/rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a> ${format.subject(of.subject)}</span>`}
+      </p>
+      <p><span class="outcome-result"><span aria-hidden="true">${mark}</span> ${word}</span> <${Measured} of=${of} /></p>
+      ${!of.measured && of.why && html`<p class="quiet">${of.why}</p>`}
+      ${worse.length > 0 && html`
+        <ul class="outcome-harm">${worse.map((each) => html`
+          <li key=${each.quantity + format.subject(each.subject)}>${each.quantity}${format.subject(each.subject) && ` of ${format.subject(each.subject)}`}: ${format.value(each.before, each.unit)} → ${format.quantity(each.after, each.unit)}</li>`)}</ul>
+        ${undo && html`<${Code} text=${undo} label="the statement that takes it back" />`}`}
+    </li>`;
+};
+
+const Gone = ({ of }) => html`
+  <li class="outcome">
+    <p><${Time} at=${of.last_seen} /> <span aria-hidden="true">✓</span> last seen: <a href=${`#${of.fingerprint}`}>${of.summary}</a></p>
+    <p class="quiet"><a href=${`/rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a>, since <${Time} at=${of.first_seen} /></p>
+  </li>`;
+
+const every = (advice) =>
+  [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((each) => each.recommendation)];
+
+/** Changes and findings that went, the newest first. */
+export const Recently = ({ history, advice }) => {
+  if (!history) return null;
+  const there = new Set(advice ? every(advice).map((each) => each.fingerprint) : []);
+  const rows = [
+    ...history.outcomes.map((of) => ({ at: of.at, row: html`<${Outcome} key=${of.id} of=${of} />` })),
+    ...(advice ? history.findings : []).filter((of) => !there.has(of.fingerprint))
+      .map((of) => ({ at: of.last_seen, row: html`<${Gone} key=${of.fingerprint} of=${of} />` })),
+  ].sort((one, other) => other.at - one.at);
+  if (!rows.length && !history.problem) return null;
+  const more = Math.max(0, rows.length - RECENT) + history.more_outcomes;
+  return html`
+    <section class="recently" aria-labelledby="recently">
+      <h2 id="recently">Recently</h2>
+      ${history.problem && html`<p class="problem">Not written to --state-dir: ${history.problem}</p>`}
+      <ul class="outcomes">${rows.slice(0, RECENT).map(({ row }) => row)}</ul>
+      ${more > 0 && html`<p><a href="/history">${format.number(more)} more</a></p>`}
+    </section>`;
+};
+
+/** One row for each reason: one missing source may blind a dozen rules. */
+const byReason = (blind) => {
+  const rows = new Map();
+  for (const { rule, lacks, reason, cure } of blind) {
+    const key = JSON.stringify([reason, cure]);
+    const row = rows.get(key) ?? { reason, cure, rules: new Set(), lacks: new Set() };
+    row.rules.add(rule);
+    row.lacks.add(lacks);
+    rows.set(key, row);
+  }
+  return [...rows.values()];
+};
+
+const Rules = ({ of }) => [...of].map((rule, index) => html`${index > 0 && ", "}<a key=${rule} href=${`/rules/${encodeURIComponent(rule)}`}>${rule}</a>`);
+
+/** Rules that cannot see, with the cure; rules that failed. Both are open: their verdict is unknown. */
+export const Unseeing = ({ advice }) => html`
+  ${advice.failed.length > 0 && html`
+    <section key="failed" class="list" aria-labelledby="failed">
+      <h2 id="failed"><span aria-hidden="true">✕</span> Failed rules: their advice is unknown (${advice.failed.length})</h2>
+      <dl>${advice.failed.map((each) => html`<div key=${each.rule}><dt><${Rules} of=${[each.rule]} /></dt><dd class="problem">${each.reason}</dd></div>`)}</dl>
+    </section>`}
+  ${advice.blind.length > 0 && html`
+    <section key="blind" class="list" aria-labelledby="cannot-see">
+      <h2 id="cannot-see" tabindex="-1"><span aria-hidden="true">◐</span> Blind spots: ${format.count(new Set(advice.blind.map((each) => each.rule)).size, "rule lacks", "rules lack")} data</h2>
+      <dl>
+        ${byReason(advice.blind).map((each) => html`
+          <div key=${each.reason + each.cure}>
+            <dt>${each.reason}</dt>
+            ${each.cure && html`<dd><span class="quiet">Cure:</span> ${each.cure}</dd>`}
+            <dd class="quiet"><code>${[...each.lacks].join(", ")}</code> for <${Rules} of=${each.rules} /></dd>
+          </div>`)}
+      </dl>
+    </section>`}`;
+
+const Aside = ({ title, of }) =>
+  of.length > 0 && html`
+    <details class="list">
+      <summary>${title} (${of.length})</summary>
+      <dl>
+        ${of.map(({ recommendation: found, reason }) => html`
+          <div key=${found.fingerprint} id=${found.fingerprint}>
+            <dt><${Severity} of=${found.severity} /> ${found.summary}</dt>
+            <dd>${reason}</dd>
+            <dd class="quiet"><${Rules} of=${[found.rule]} /> · <a href=${`/advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></dd>
+          </div>`)}
+      </dl>
+    </details>`;
+
+/** Findings that are made, and not shown as such: suppressed by the configuration, or overruled by another one. */
+export const SetAside = ({ advice }) => html`
+  <${Aside} key="suppressed" title="Suppressed by the configuration" of=${advice.suppressed} />
+  <${Aside} key="overruled" title="Overruled by another finding" of=${advice.overruled} />`;

@@ -1,0 +1,82 @@
+// The page when there is more, or less, to say than findings: starting, away, recording, nothing found, resolved.
+
+import { html } from "./vendor/standalone.module.js";
+import * as format from "./format.js";
+import { Severity, Time } from "./parts.js";
+import { Outcome } from "./lists.js";
+
+const Banner = ({ kind, mark, title, children }) => html`
+  <section class=${`banner banner-${kind}`}>
+    <h2><span aria-hidden="true">${mark}</span> ${title}</h2>
+    ${children}
+  </section>`;
+
+const Lost = ({ since, target }) => html`
+  <${Banner} kind="problem" mark="✕" title="The sidecar does not answer">
+    <p>Nothing has come from ${location.host} since <${Time} at=${since} />. All below is as it was then. The page goes on asking.</p>
+    <p class="quiet">It may have been stopped or restarted, or the network to it may be down. This says nothing about ${target ?? "the server"}.</p>
+  </${Banner}>`;
+
+const Away = ({ state, at }) => html`
+  <${Banner} kind="problem" mark="▼" title=${`${state.target ?? "The server"} does not answer`}>
+    <p>${state.problem ?? "The reason is not known."}${state.problem_since && html` Since <${Time} at=${state.problem_since} />.`}</p>
+    ${at === null
+      ? html`<p class="quiet">Nothing has been seen of it yet. The sidecar goes on trying.</p>`
+      : html`<p class="quiet">The advice below is the last, of <${Time} at=${at} />. The sidecar goes on trying.</p>`}
+  </${Banner}>`;
+
+const Starting = ({ state }) => html`
+  <${Banner} kind="calm" mark="◌" title="The first advice is being made">
+    <p>
+      ${state.starting?.waits_for ? `Waiting for ${state.starting.waits_for}` : "Waiting for the first look at the server"}${
+        state.starting?.seconds_left ? `: about ${format.duration(state.starting.seconds_left)} still` : ""}.
+    </p>
+    ${state.problem && html`<p>${state.problem}</p>`}
+  </${Banner}>`;
+
+const Recording = ({ recording }) => html`
+  <${Banner} kind="calm" mark="▶" title="This is a recording, not a live server">
+    <p>${recording.name}: <${Time} at=${recording.from} /> to <${Time} at=${recording.to} /> (${format.duration(recording.to - recording.from)}). Nothing here changes any more.</p>
+  </${Banner}>`;
+
+const NotReloaded = ({ rules }) => html`
+  <${Banner} kind="problem" mark="!" title="The rules were not loaded anew">
+    <p class="problem">${rules.problem}</p>
+    <p class="quiet">The rules of <${Time} at=${rules.loaded_at} /> stay in force until the files are mended.</p>
+  </${Banner}>`;
+
+/** What to know before the findings are read. */
+export const Banners = ({ state, connection, lostSince, at }) => html`
+  ${connection === "lost" && html`<${Lost} key="lost" since=${lostSince} target=${state?.target} />`}
+  ${state?.state === "away" && html`<${Away} key="away" state=${state} at=${at} />`}
+  ${state?.state === "starting" && html`<${Starting} key="starting" state=${state} />`}
+  ${state?.state === "recording" && state.recording && html`<${Recording} key="recording" recording=${state.recording} />`}
+  ${state?.rules?.problem && html`<${NotReloaded} key="rules" rules=${state.rules} />`}`;
+
+/** No findings: how much was looked at, and what could not be. */
+export const Nothing = ({ state, advice }) => {
+  const { rules, blind, failed } = state?.judged ?? { rules: null, blind: new Set(advice.blind.map((each) => each.rule)).size, failed: advice.failed.length };
+  const over = format.duration(advice.watched_seconds);
+  const unknown = [...(blind ? [`${blind} blind`] : []), ...(failed ? [`${failed} failed`] : [])].join(" and ");
+  return html`
+    <section class=${`nothing ${unknown ? "nothing-partly" : ""}`}>
+      <h2><span aria-hidden="true">${unknown ? "◐" : "✓"}</span> ${unknown ? "Nothing to change, as far as can be seen" : "Nothing to change"}</h2>
+      <p>${rules === null ? `Watched for ${over}` : `${format.count(rules, "rule")} checked over ${over}`}${unknown && html`; ${unknown}: <a href="#cannot-see">what they lack</a>`}.</p>
+    </section>`;
+};
+
+/** A finding that is gone, at its own link. */
+export const Resolved = ({ found }) => html`
+  <article class="finding finding-resolved" id=${found.fingerprint} tabindex="-1" aria-labelledby=${`${found.fingerprint}-title`}>
+    <header class="finding-head"><p class="resolved"><span aria-hidden="true">✓</span> Resolved${found.resolved_at && html` at <${Time} at=${found.resolved_at} />`}</p><${Severity} of=${found.severity} /></header>
+    <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
+    ${found.because && html`<p>Because ${found.because}.</p>`}
+    <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`/rules/${encodeURIComponent(found.rule)}`}>${found.rule}</a></p>
+    ${found.outcomes?.length > 0 && html`<ul class="outcomes">${found.outcomes.map((each) => html`<${Outcome} key=${each.id} of=${each} />`)}</ul>`}
+  </article>`;
+
+/** A link to a finding that nothing is known of. */
+export const Unknown = ({ fingerprint, reason }) => html`
+  <${Banner} kind="calm" mark="?" title="Nothing is known of this finding">
+    <p>The link names <code>${fingerprint}</code>. ${reason}</p>
+  </${Banner}>`;

@@ -1,0 +1,65 @@
+"""The files of the page: libraries as npm has them, their licences, the size of all, and no other host."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from advisor.http import pages
+
+PAGE = Path(pages.__file__).parent / "page"
+VENDOR = PAGE / "vendor"
+OWN = sorted(each for each in PAGE.rglob("*") if each.is_file() and VENDOR not in each.parents)
+LOADED = sorted(each for each in PAGE.rglob("*") if each.suffix in {".js", ".css", ".svg", ".html"})
+MOST_BYTES = 300_000
+ADDRESS = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[\w.-]+\.\w")  # but the names of XML's vocabularies
+
+
+def vendored() -> dict[str, tuple[str, list[str]]]:
+    """Hash and licence files of each library, as vendor/README.md has them."""
+    rows = re.findall(r"^\| (\S+) \| ([0-9a-f]{64}) \|.*\| (.+) \|$", (VENDOR / "README.md").read_text(), re.MULTILINE)
+    return {name: (digest, re.findall(r"\]\(([^)]+)\)", licences)) for name, digest, licences in rows}
+
+
+def test_every_library_is_the_file_of_its_package() -> None:
+    listed = vendored()
+    files = {each.name for each in VENDOR.iterdir() if each.suffix in {".js", ".css"}}
+    assert files == set(listed)
+    for name, (digest, _) in listed.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_every_library_has_its_licence_beside_it() -> None:
+    for name, (_, licences) in vendored().items():
+        assert licences, name
+        for licence in licences:
+            text = (VENDOR / licence).read_text()
+            assert "Permission is hereby granted" in text or "Apache License" in text, licence
+
+
+def test_the_page_is_small() -> None:
+    swagger = {"docs.html", "docs.js"}
+    assert sum(each.stat().st_size for each in LOADED if each.name not in swagger) < MOST_BYTES
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_a_file_of_the_page_names_no_other_host(path: Path) -> None:
+    assert not ADDRESS.findall(path.read_text())
+
+
+LOADS = re.compile(r"\b(?:fetch|importScripts|eval|XMLHttpRequest|import)\s*\(|new Function\b|@import|url\(")
+
+
+@pytest.mark.parametrize("name", vendored())
+def test_a_library_loads_and_evaluates_nothing_by_itself(name: str) -> None:
+    assert not LOADS.findall((VENDOR / name).read_text())
+
+
+def test_every_module_that_a_file_imports_is_served() -> None:
+    for path in OWN:
+        for name in re.findall(r"""(?:from|import)\s+"(\.[^"]+)";""", path.read_text()):
+            target = (path.parent / name).resolve()
+            assert target.relative_to(PAGE).as_posix() in pages.FILES, (path.name, name)
