@@ -28,6 +28,7 @@ from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.overview.overview import Overview, overview
 from advisor.rules.rulebook import Rulebook
+from advisor.timeline.events import Seen, Timeline
 from advisor.whatif.answer import WhatIf, what_if
 from advisor.whatif.calibrations import Calibrations
 from exporter.connection.errors import ServerError
@@ -64,6 +65,9 @@ class Service:
         source: The server, or a recording.
         book: The rules.
         books: What became of advice.
+        target: The server's address, for people; None for a recording.
+        timeline: What happened in the last hour.
+        now: Unix seconds.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Service:
         remembered: Callable[[], Remembered] = Remembered,
         remember: Callable[[Window, Curve | None], None] | None = None,
         books: Bookkeeping | None = None,
+        target: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -97,13 +102,16 @@ class Service:
             remembered: The memory of days as it is now. The outcomes come from ``books``.
             remember: Takes the window of each hour, and its miss curve where there is one.
             books: What became of earlier advice, and where it is kept; by default nothing, and in memory.
+            target: The server's address, for people; None for a recording.
             clock: Seconds, monotonic.
             now: Unix seconds.
         """
-        self.source, self.book = source, book
+        self.source, self.book, self.target = source, book, target
         self.books = books or Bookkeeping(Ledger())
+        self.timeline = Timeline()
         self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
-        self._now = now
+        self.now = now
+        self._known: Assessment | None = None
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
         self._curves = Curves(longest, self._turns, self._questions, estimate=curve, remember=remember, clock=clock)
@@ -138,6 +146,7 @@ class Service:
 
     async def _keep_judging(self) -> None:
         while True:
+            self.look()
             self._begin(None)
             seen = self._window(None)
             if seen is not None:
@@ -199,7 +208,7 @@ class Service:
         found = None if seen is None else rounds.assessment(self.book.rule_set, seen)
         if found is None:
             return None
-        now, computed_at = self._now(), rounds.computed_at
+        now, computed_at = self.now(), rounds.computed_at
         dates = {
             "computed_at": computed_at,
             "age_seconds": None if computed_at is None else round(max(0.0, now - computed_at), 3),
@@ -277,6 +286,35 @@ class Service:
             while len(self._overviews) > WINDOWS:
                 self._overviews.pop(next(iter(self._overviews)))
             return found
+
+    def look(self) -> None:
+        """Take what is new into the timeline."""
+        problem, refused = self.source.problem, self.book.problem
+        rule_set = self.book.rule_set
+        seen = Seen(
+            problem=None if problem is None else str(problem),
+            rules=len(rule_set.rules),
+            loaded_at=rule_set.loaded_at,
+            rules_problem=None if refused is None else str(refused),
+        )
+        self.timeline.look(self.source.history, seen, self.now())
+
+    @property
+    def verdict(self) -> Assessment | None:
+        """The last assessment, dated, if it holds for the server, its settings and the rules as they are now."""
+        found = self._last(None)
+        self._known = found or self._known
+        return found
+
+    @property
+    def last_verdict(self) -> Assessment | None:
+        """The same, or else the last one that held: while the server is away, what was said before."""
+        return self.verdict or self._known
+
+    @property
+    def seen(self) -> Window | None:
+        """The window up to now; None while nothing can be seen of the server."""
+        return self._window(None)
 
     def history(self, wanted: Wanted) -> History:
         """What became of changes, and the findings that stood."""

@@ -11,7 +11,23 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, curve, health, history, metrics, overview, pages, problems, reload, rule, rules, whatif
+from advisor.http import (
+    advice,
+    curve,
+    health,
+    history,
+    live,
+    metrics,
+    overview,
+    pages,
+    problems,
+    reload,
+    rule,
+    rules,
+    state,
+    whatif,
+)
+from advisor.http.broadcast import Broadcast
 from advisor.http.compression import Compression
 from advisor.http.head import Head
 from exporter import __version__
@@ -53,6 +69,7 @@ def create(
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
     app.state.service, app.state.exposition = service, exposition or Exposition(service)
+    app.state.broadcast = Broadcast(service)
     app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
     app.add_middleware(Head)
     problems.install(app)
@@ -61,6 +78,8 @@ def create(
     app.include_router(rules.router)
     app.include_router(rule.router, responses=rule.examples_of(service.book.rules[0]))
     app.include_router(reload.router)
+    app.include_router(state.router)
+    app.include_router(live.router)
     app.include_router(metrics.router)
     app.include_router(whatif.router)
     app.include_router(curve.router)

@@ -29,10 +29,13 @@ CONNECTIONS_OF_ONE = 32
 """Connections of one address at most; a further one is closed at once."""
 CROWDED = "crowded"
 """Key in the state of a request whose connection is above the limit."""
-SECONDS: Mapping[str, float] = {"reading": 10.0, "answering": 60.0, "sending": 30.0}
-"""Limits for receiving a request, answering it, and sending the response; then the connection is closed."""
+PROLONG = "prolong"
+"""Key in the state of a request: a function to call before a response without an end, and after each part of it."""
+SECONDS: Mapping[str, float] = {"reading": 10.0, "answering": 60.0, "sending": 30.0, "streaming": 30.0}
+"""Limits for receiving a request, answering it, sending the response, and sending one part of a response without an
+end; then the connection is closed."""
 HANDSHAKE_SECONDS = 5.0
-_Phase = Literal["reading", "answering", "sending"]
+_Phase = Literal["reading", "answering", "sending", "streaming"]
 _MALFORMED = json.dumps(
     {
         "type": "about:blank",
@@ -70,6 +73,7 @@ class Connection(H11Protocol):
             return
         if len(addresses) > CONNECTIONS:
             self.app_state = {**self.app_state, CROWDED: True}
+        self.app_state = {**self.app_state, PROLONG: lambda: self._within("streaming")}
         self._within("reading")
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -87,6 +91,13 @@ class Connection(H11Protocol):
                 self._within("reading")
         elif self._phase == "reading":
             self._within("answering")
+
+    def shutdown(self) -> None:
+        """End it for the server's end: at once where the response has no end of its own."""
+        if self._phase == "streaming":
+            self.transport.abort()
+        else:
+            super().shutdown()
 
     def on_response_complete(self) -> None:
         """The response is written. The client may still be slow to receive it, or to finish its request."""

@@ -18,6 +18,7 @@ METRICS: str = _READ["metrics"]
 OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF = (
     _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if")
 )
+EVENTS, LIVE, STATE = (_READ[name] for name in ("events", "live", "state"))
 _ADVICE = _READ["advice"]
 _FOUND = _ADVICE["recommendations"][0]
 FINGERPRINT: str = _FOUND["fingerprint"]

@@ -27,6 +27,10 @@ class SnapshotSource(Protocol):
     def problem(self) -> ServerError | None:
         """Why it cannot be reached."""
 
+    @property
+    def interval(self) -> float | None:
+        """Seconds between two collections; None for a recording."""
+
     async def collect(self, max_age: float = 0.0) -> Snapshot:
         """A snapshot at most ``max_age`` seconds old. Raises ServerError."""
 
@@ -41,10 +45,12 @@ class Replay:
     """A recording, seen from its end.
 
     Attributes:
+        name: The file's name.
         ledger: The entries of the ledger that it carries, as JSON values; None where it carries none.
     """
 
     problem: ServerError | None = None
+    interval: float | None = None
 
     def __init__(self, path: Path) -> None:
         """Read the file.
@@ -52,6 +58,7 @@ class Replay:
         Raises:
             RecordingError: It cannot be used, or holds no complete collection.
         """
+        self.name = path.name
         replayer = Replayer()
         self.history: Sequence[Snapshot] = list(replayer.read(path))
         self.ledger = replayer.ledger

@@ -42,7 +42,7 @@ class Window:
         for before in reversed(list(history)[:-1]):
             if not 0 < kept[-1].at - before.at <= LONGEST_GAP or history[-1].at - before.at > longest:
                 break
-            if before.server != status.server or _restarted(before, status) or _changed(before, variables):
+            if before.server != status.server or restarted(before, status) or changed_settings(before, variables):
                 break
             kept.append(before)
             status = status if before[STATUS] is None else before
@@ -106,18 +106,20 @@ def _growth(values: Sequence[float]) -> float | None:
     return None if fell else float(values[-1] - values[0])
 
 
-def _restarted(before: Snapshot, after: Snapshot) -> bool:
+def restarted(before: Snapshot, after: Snapshot) -> bool:
+    """Whether the server was started anew between two snapshots; False where one of them has no status."""
     if before[STATUS] is None or after[STATUS] is None:
         return False
     started = [snapshot.at - (snapshot[STATUS] or {})["uptime"] for snapshot in (before, after)]
     return abs(started[1] - started[0]) > _CLOCK_SLACK
 
 
-def _changed(before: Snapshot, after: Snapshot) -> bool:
+def changed_settings(before: Snapshot, after: Snapshot) -> list[str]:
+    """The settings with other values, of those that rules know; none where a snapshot has no variables."""
     then, now = before[VARIABLES], after[VARIABLES]
     if then is None or now is None or then is now:
-        return False
-    return any(before.setting(name) != after.setting(name) for name in SETTINGS)
+        return []
+    return [name for name in SETTINGS if before.setting(name) != after.setting(name)]
 
 
 def total(values: Iterable[float]) -> float:

@@ -66,6 +66,7 @@ class Sampler:
     Attributes:
         history: Snapshots of complete collections, oldest first, of the last ``history_seconds``.
         problem: The error of the last attempt to collect; None after a success.
+        interval: Seconds between two collections.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Sampler:
         """
         self.history: deque[Snapshot] = deque(past, maxlen=max(2, round(history_seconds / interval) + 1))
         self.problem: ServerError | None = None
-        self._interval = interval
+        self.interval = interval
         self._grant_seconds = grant_seconds
         self._quick = tuple(each for each in collectors if each.quick)
         self._others = tuple(each for each in collectors if not each.quick)
@@ -133,7 +134,7 @@ class Sampler:
             while True:
                 began = time.monotonic()
                 try:
-                    await self.collect(max_age=self._interval / 2)
+                    await self.collect(max_age=self.interval / 2)
                 except ServerError as error:
                     if str(error) != logged:
                         log.warning("cannot watch the server: %s", error)
@@ -144,7 +145,7 @@ class Sampler:
                     if logged:
                         log.info("the server is watched again")
                     logged = ""
-                wait = max(self._interval if self.problem is None else self._pause, 0.1)
+                wait = max(self.interval if self.problem is None else self._pause, 0.1)
                 await asyncio.sleep(max(0.0, wait - (time.monotonic() - began)))
         finally:
             await self.close()
@@ -195,7 +196,7 @@ class Sampler:
         except ServerError as error:
             self.problem = error
             lost = isinstance(error, ConnectionLost)  # the server may be back already
-            longest = min(_LONGEST_PAUSE, max(self._interval, _FIRST_PAUSE))
+            longest = min(_LONGEST_PAUSE, max(self.interval, _FIRST_PAUSE))
             self._pause = 0.0 if lost else min(max(self._pause * 2, _FIRST_PAUSE), longest)
             self._retry_at = time.monotonic() + self._pause
             raise
@@ -222,7 +223,7 @@ class Sampler:
         self._update_seen(at)
         if self._keep is not None:
             self._keep.collection(at)
-        if len(self.history) > 1 and 0 <= at - self.history[-2].at <= self._interval:
+        if len(self.history) > 1 and 0 <= at - self.history[-2].at <= self.interval:
             self.history.pop()  # more frequent collections must not shorten the history
         self.history.append(snapshot)
         return snapshot

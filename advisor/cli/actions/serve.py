@@ -99,6 +99,7 @@ def serve(
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),
+                target=None if where.recording else where.server().address,
             )
             notifier = alerting.notifier(where, scheme, port)
             own: list[Callable[[], Iterable[Metric]]] = []

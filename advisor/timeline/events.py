@@ -1,0 +1,155 @@
+"""Events: what changed between two snapshots, the rules that were loaded anew, and the server's absences."""
+
+from __future__ import annotations
+
+import bisect
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from advisor.contract.recommendation import Frozen, Number, tidy
+from advisor.contract.settings import SETTINGS
+from advisor.contract.templates import duration, exact_binary
+from advisor.observe.window import changed_settings, restarted
+from exporter.collectors.status import STATUS
+from exporter.collectors.variables import VARIABLES
+from exporter.snapshot import Snapshot
+
+MOST_EVENTS = 1_000
+"""Events that are remembered, the newest."""
+_TICK = 0.001
+
+
+class Event(Frozen):
+    """Something that happened to the server, or to the rules."""
+
+    at: float = Field(
+        description="Unix seconds. A restart: when the server started. A setting: the first snapshot that shows it."
+    )
+    kind: Literal["restart", "setting", "rules", "away", "back"] = Field(
+        description="The server was restarted; a setting was changed; the sidecar loaded its rules anew, or could not; "
+        "the server went away; it came back."
+    )
+    text: str = Field(description="In words.")
+    setting: str | None = Field(None, description="The setting that was changed; null for other events.")
+    before: Number | str | None = Field(None, description="Its value before.")
+    after: Number | str | None = Field(None, description="Its value since.")
+
+
+class Seen(NamedTuple):
+    """What a look sees beside the snapshots."""
+
+    problem: str | None
+    """Why the server cannot be reached; None while it can."""
+    rules: int
+    """Number of the rules in force."""
+    loaded_at: float
+    """When they were loaded, Unix seconds."""
+    rules_problem: str | None
+    """Why the last attempt to load the rules failed; None after a successful one."""
+
+
+class Timeline:
+    """The newest events. Each has the time when it was noticed, later than that of the one before.
+
+    Attributes:
+        away_since: When the server was first seen to be away, Unix seconds; None while it is not.
+        mark: When the newest event was noticed, Unix seconds; 0 before the first.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was seen yet."""
+        self.away_since: float | None = None
+        self.mark = 0.0
+        self._noticed: deque[tuple[float, Event]] = deque(maxlen=MOST_EVENTS)
+        self._differences = _Differences()
+        self._seen: Seen | None = None
+
+    def look(self, history: Sequence[Snapshot], seen: Seen, now: float) -> None:
+        """Take in what is new since the last look; an event between two looks that left no trace is not seen.
+
+        Args:
+            history: Snapshots, oldest first. Only the first look reads more than the newest one.
+            seen: Everything else.
+            now: Unix seconds.
+        """
+        for event in sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda each: each.at):
+            self.mark = max(now, self.mark + _TICK)
+            self._noticed.append((self.mark, event))
+        self._seen = seen
+
+    def events(self, since: float = 0.0) -> list[Event]:
+        """The events at ``since`` or later, Unix seconds; oldest first."""
+        return sorted((event for _, event in self._noticed if event.at >= since), key=lambda each: each.at)
+
+    def noticed_after(self, mark: float) -> list[Event]:
+        """The events that were noticed later than one with this ``mark``, in that order."""
+        noticed = list(self._noticed)
+        return [event for _, event in noticed[bisect.bisect_right(noticed, mark, key=lambda each: each[0]) :]]
+
+    def _news(self, seen: Seen, now: float) -> Iterator[Event]:
+        if seen.problem is not None and self.away_since is None:
+            self.away_since = now
+            yield Event(at=now, kind="away", text=f"the server is away: {seen.problem}")
+        elif seen.problem is None and self.away_since is not None:
+            yield Event(at=now, kind="back", text=f"the server is back after {duration(now - self.away_since)}")
+            self.away_since = None
+        if self._seen is None:
+            return
+        if seen.loaded_at != self._seen.loaded_at:
+            yield Event(at=seen.loaded_at, kind="rules", text=f"{seen.rules} rules loaded anew")
+        if seen.rules_problem is not None and seen.rules_problem != self._seen.rules_problem:
+            yield Event(at=now, kind="rules", text=f"rules not loaded, the old ones stay: {seen.rules_problem}")
+
+
+class _Differences:
+    """What changed from one snapshot to the next. One without a section hides neither a restart nor a new setting."""
+
+    def __init__(self) -> None:
+        self._last: Snapshot | None = None
+        self._status: Snapshot | None = None
+        self._variables: Snapshot | None = None
+
+    def of(self, history: Sequence[Snapshot]) -> Iterator[Event]:
+        new: Iterable[Snapshot] = history if self._last is None else history[-1:]
+        for snapshot in new:
+            if snapshot is not self._last:
+                yield from self._next(snapshot)
+                self._last = snapshot
+
+    def _next(self, snapshot: Snapshot) -> Iterator[Event]:
+        if (status := snapshot[STATUS]) is not None:
+            if self._status is not None and restarted(self._status, snapshot):
+                yield Event(at=snapshot.at - status["uptime"], kind="restart", text=_restart(self._status, snapshot))
+            self._status = snapshot
+        if snapshot[VARIABLES] is not None:
+            if self._variables is not None:
+                yield from _settings(self._variables, snapshot)
+            self._variables = snapshot
+
+
+def _restart(before: Snapshot, after: Snapshot) -> str:
+    same = before.server == after.server
+    return "the server was restarted" if same else f"{before.server} was restarted as {after.server}"
+
+
+def _settings(before: Snapshot, after: Snapshot) -> Iterator[Event]:
+    for name in changed_settings(before, after):
+        old, new = _value(before, name), _value(after, name)
+        text = f"{name}: {_shown(name, old)} → {_shown(name, new)}"
+        yield Event(at=after.at, kind="setting", text=text, setting=name, before=old, after=new)
+
+
+def _value(snapshot: Snapshot, name: str) -> Number | str | None:
+    found = SETTINGS[name].read(snapshot.setting(name))
+    return tidy(found) if isinstance(found, float) else found
+
+
+def _shown(name: str, value: Number | str | None) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, str):
+        return value
+    return exact_binary(value) if SETTINGS[name].unit == "bytes" else f"{value:,}"
