@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from prometheus_client.core import Metric
 
 from advisor.advice.service import Service
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation, Trend
 from advisor.curve import metrics as curve_metrics
 from advisor.ledger.metrics import OutcomeMetrics
@@ -66,6 +67,13 @@ SPECS = {
             "A recommendation that the configuration suppresses; always 1.",
             ("rule", "subject"),
         ),
+        Spec("innodb_advisor_page_info", "info", "The address of the sidecar's page for people.", ("url",)),
+        Spec(
+            "innodb_advisor_recommendation_page_info",
+            "info",
+            "The address of a recommendation on the page, also of one that is suppressed.",
+            ("rule", "subject", "fingerprint", "url"),
+        ),
         Spec("innodb_advisor_rule_blind", "gauge", "Whether a rule lacked data that it needs.", ("rule",)),
         Spec("innodb_advisor_rule_failed", "gauge", "Whether a rule broke while it was evaluated.", ("rule",)),
         Spec(
@@ -99,6 +107,7 @@ class Exposition:
         service: Service,
         exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
         own: Sequence[Callable[[], Iterable[Metric]]] = (),
+        links: Links | None = None,
     ) -> None:
         """Nothing is asked yet.
 
@@ -106,8 +115,9 @@ class Exposition:
             service: Has the snapshot and the advice.
             exposed: The families of a snapshot; of None while the server is away.
             own: More families, of the sidecar itself.
+            links: Of the sidecar; None where no page is served.
         """
-        self._service, self._exposed, self._own = service, exposed, own
+        self._service, self._exposed, self._own, self._links = service, exposed, own, links
         self._outcomes = OutcomeMetrics()
 
     async def families(self) -> list[Metric]:
@@ -117,13 +127,13 @@ class Exposition:
         own = [family for some in self._own for family in some()]
         curve = curve_metrics.families(self._service.curve_by_now())
         became = self._outcomes.families(self._service.books.ledger.outcomes.values())
-        return [*self._exposed(snapshot), *families(advice, self._service.book), *curve, *became, *own]
+        return [*self._exposed(snapshot), *families(advice, self._service.book, self._links), *curve, *became, *own]
 
 
-def families(advice: Advice | None, book: Rulebook) -> Iterator[Metric]:
+def families(advice: Advice | None, book: Rulebook, links: Links | None = None) -> Iterator[Metric]:
     """The metric families of the rules and of their advice; only of the rules while there is no advice."""
     found: dict[tuple[str, tuple[str, ...]], float] = {}
-    for name, labels, value in _samples(advice, book):
+    for name, labels, value in (*_samples(advice, book), *_addresses(advice, links)):
         # Two subjects may read the same (a.b and c, a and b.c). Prometheus refuses a series that is there twice: the
         # larger value stays.
         found[name, labels] = max(value, found.get((name, labels), value))
@@ -141,6 +151,19 @@ def _samples(advice: Advice | None, book: Rulebook) -> Iterator[Sample]:
         yield from _advice(advice, rule_set.rules)
 
 
+def _addresses(advice: Advice | None, links: Links | None) -> Iterator[Sample]:
+    """The page, and each recommendation on it: one for each rule and subject, for queries that join them."""
+    if links is None:
+        return
+    yield "innodb_advisor_page_info", (links.page,), 1.0
+    if advice is None:
+        return
+    found = (*advice.recommendations, *(aside.recommendation for aside in advice.suppressed))
+    first = {(each.rule, _subject(each)): each.fingerprint for each in reversed(found)}
+    for labels, fingerprint in first.items():
+        yield "innodb_advisor_recommendation_page_info", (*labels, fingerprint, links.finding(fingerprint)), 1.0
+
+
 _TRENDS: dict[Trend, float] = {"worse": 1.0, "steady": 0.0, "better": -1.0}
 
 
@@ -152,8 +175,7 @@ def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
     for found in advice.recommendations:
         yield from _recommendation(found)
     for aside in advice.suppressed:
-        subject = ".".join(aside.recommendation.subject.values())
-        yield "innodb_advisor_suppressed", (aside.recommendation.rule, subject), 1.0
+        yield "innodb_advisor_suppressed", (aside.recommendation.rule, _subject(aside.recommendation)), 1.0
     blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
     for rule in rules:
         yield "innodb_advisor_rule_blind", (rule.id,), float(rule.id in blind)
@@ -161,7 +183,7 @@ def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
 
 
 def _recommendation(found: Recommendation) -> Iterator[Sample]:
-    subject = ".".join(found.subject.values())
+    subject = _subject(found)
     for setting in [change.setting for change in found.changes] or [""]:
         yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
     if found.since is not None:
@@ -173,3 +195,7 @@ def _recommendation(found: Recommendation) -> Iterator[Sample]:
     saved = None if found.effect is None else found.effect.read_bytes_saved_per_second
     if saved is not None:
         yield "innodb_advisor_predicted_read_bytes_saved_per_second", (found.rule, subject), saved
+
+
+def _subject(found: Recommendation) -> str:
+    return ".".join(found.subject.values())

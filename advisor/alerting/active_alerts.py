@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from advisor.advice.assessment import Assessment
 from advisor.alerting.alert import Alert, annotations_of, labels_of, with_outcome
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Recommendation
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.reading import WINDOW_SECONDS
@@ -74,7 +75,7 @@ class ActiveAlerts:
     def __init__(
         self,
         labels: Callable[[], Mapping[str, str]],
-        external_url: str,
+        links: Links,
         resend_seconds: float,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
@@ -83,12 +84,12 @@ class ActiveAlerts:
 
         Args:
             labels: The labels of all alerts now, ``instance`` among them.
-            external_url: Where people reach the sidecar.
+            links: Of the sidecar.
             resend_seconds: Time between two sendings of an active alert.
             clock: Unix seconds.
             ticks: Seconds, monotonic.
         """
-        self._labels, self._external_url = labels, external_url
+        self._labels, self._links = labels, links
         self._resend, self._clock, self._ticks = resend_seconds, clock, ticks
         self._active: dict[str, _Active] = {}
         self._resolved: dict[frozenset[tuple[str, str]], _Resolved] = {}
@@ -125,11 +126,11 @@ class ActiveAlerts:
         rule = assessment.rule_set.rule(found.rule)
         alert = Alert(
             labels=labels_of(found, setting, self._labels()),
-            annotations=annotations_of(found, rule.file.why if rule else ""),
+            annotations=annotations_of(found, rule.file.why if rule else "", self._links),
             # The clock may be set back, and Alertmanager refuses an alert that starts after its end.
             starts_at=min(active.alert.starts_at, now) if active else now,
             ends_at=now + LIFETIME * self._resend,
-            generator_url=f"{self._external_url}/advise/{found.fingerprint}",
+            generator_url=self._links.finding(found.fingerprint),
         )
         if active and active.alert.key != alert.key:  # its severity, or the labels of all alerts, changed
             due += self._resolve(active, now, tick)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Recommendation
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
@@ -65,13 +66,15 @@ def labels_of(found: Recommendation, setting: str | None, added: Mapping[str, st
     return {name: _text(value) for name, value in known.items() if value}
 
 
-def annotations_of(found: Recommendation, why: str) -> dict[str, str]:
+def annotations_of(found: Recommendation, why: str, links: Links) -> dict[str, str]:
     """The annotations of a finding, which may change while it holds."""
     return {
         "summary": _text(found.summary),
         "description": _text(_shortened("\n".join(_description(found, why)))),
         "confidence": f"{found.confidence:g}",
         "fingerprint": found.fingerprint,
+        "page_url": links.finding(found.fingerprint),
+        "runbook_url": links.rule(found.rule),
     }
 
 

@@ -14,6 +14,7 @@ from advisor.alerting import metrics
 from advisor.alerting.active_alerts import ActiveAlerts
 from advisor.alerting.client import ClientSettings
 from advisor.alerting.delivery import Alertmanager
+from advisor.contract.links import Links
 from advisor.files.reloading import Reloader
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ class Notifier:
         alertmanagers: Each of them gets all alerts.
         settings: Has the labels of all alerts. It is refreshed at each look.
         instance: The label ``instance``, which names the server.
-        external_url: Where people reach the sidecar.
+        links: Of the sidecar.
         resend_seconds: Time between two sendings of an active alert.
     """
 
@@ -42,15 +43,15 @@ class Notifier:
         settings: Reloader[ClientSettings],
         *,
         instance: str,
-        external_url: str,
+        links: Links,
         resend_seconds: float = RESEND_SECONDS,
     ) -> None:
         self._alertmanagers = alertmanagers
         self._settings = settings
         self.instance = instance
-        self.external_url = external_url
+        self.links = links
         self._look_seconds = resend_seconds / _LOOKS
-        self._active = ActiveAlerts(self._labels, external_url, resend_seconds)
+        self._active = ActiveAlerts(self._labels, links, resend_seconds)
 
     def families(self) -> Iterable[Metric]:
         """The metric families of the deliveries."""

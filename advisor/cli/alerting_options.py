@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import SplitResult, urlsplit
 
 import click
 
 from advisor.cli.lazy import load
+from advisor.cli.link_options import BaseUrl
 from advisor.cli.options import SourceOptions
 from advisor.cli.parameters import Duration
+from advisor.contract.links import Links
 
 if TYPE_CHECKING:  # only sidecars that send alerts load the HTTP client and TLS
     from advisor.alerting.notifier import Notifier
@@ -23,36 +24,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 URLS_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER"
 CONFIG_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER_CONFIG"
-EXTERNAL_VARIABLE = "INNODB_ADVISOR_EXTERNAL_URL"
 INSTANCE_VARIABLE = "INNODB_ADVISOR_INSTANCE"
 _API = re.compile("/api/v[12](/alerts)?$")
 
 
-class Url(click.ParamType[str]):
-    """An address of HTTP or HTTPS with a host, perhaps a port and a path; without a slash at its end."""
-
-    name = "url"
-
-    def __init__(self, example: str) -> None:
-        """Name an example in errors."""
-        self._example = example
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Parse; click reports a failure, which never shows a password."""
-        written = str(value).strip()
-        parts = _split(written)
-        if "@" in (parts.netloc if parts else written.partition("?")[0]):
-            # What follows is not shown: it may be the password.
-            where = "--alertmanager-config has a place for it" if "alertmanager" in self._example else "leave it out"
-            self.fail(f"names a user, and every user of this machine could read the password: {where}", param, ctx)
-        if parts is None or not re.fullmatch("[!-~]+", written):
-            self.fail(f"{written!r} is not a URL such as {self._example}", param, ctx)
-        if parts.query or parts.fragment or written.endswith(("?", "#")):
-            self.fail(f"{written!r} has more than a path behind the host", param, ctx)
-        return written.rstrip("/")
-
-
-class _AlertmanagerUrl(Url):
+class _AlertmanagerUrl(BaseUrl):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         written = super().convert(value, param, ctx)
         if found := _API.search(written):
@@ -71,15 +47,6 @@ class Resend(Duration):
         return seconds
 
 
-def _split(written: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(written)
-        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return None
-    return parts if usable else None
-
-
 @dataclass(frozen=True, slots=True)
 class Alerting:
     """What the options say."""
@@ -87,16 +54,14 @@ class Alerting:
     urls: tuple[str, ...]
     config: Path | None
     resend_seconds: float
-    external_url: str | None
     instance: str | None
 
-    def notifier(self, where: SourceOptions, scheme: str, port: int) -> Notifier | None:
+    def notifier(self, where: SourceOptions, links: Links) -> Notifier | None:
         """What sends alerts; None where no Alertmanager is named.
 
         Args:
             where: The server or the recording.
-            scheme: Of this sidecar's own URL.
-            port: Where this sidecar listens.
+            links: Of this sidecar.
 
         Raises:
             FileError: The configuration file cannot be used.
@@ -108,18 +73,18 @@ class Alerting:
             return None
         if where.recording:
             raise click.UsageError("--alertmanager needs a server, not a recording: an alert is about what happens now")
-        notifier: Notifier = load("advisor.cli.actions.alerting.notifier")(self, where.server(), scheme, port)
+        notifier: Notifier = load("advisor.cli.actions.alerting.notifier")(self, where.server(), links)
         return notifier
 
 
 def alerting_options(command: Command) -> Command:
-    """--alertmanager, --alertmanager-config, --alertmanager-resend, --external-url, --instance: ``alerting``."""
+    """--alertmanager, --alertmanager-config, --alertmanager-resend, --instance: ``alerting``."""
     options = (
         click.option(
             "--alertmanager",
             "urls",
             multiple=True,
-            type=_AlertmanagerUrl("http://alertmanager:9093"),
+            type=_AlertmanagerUrl("http://alertmanager:9093", "--alertmanager-config has a place for it"),
             envvar=URLS_VARIABLE,
             metavar="URL",
             help="Post findings to this Alertmanager as alerts; once for each member of a cluster, as every one gets "
@@ -142,14 +107,6 @@ def alerting_options(command: Command) -> Command:
             "so that a restart of the sidecar may take that.",
         ),
         click.option(
-            "--external-url",
-            type=Url("https://advisor.example.com/db1"),
-            envvar=EXTERNAL_VARIABLE,
-            metavar="URL",
-            help=f"Where people reach this sidecar, for the links in alerts; also ${EXTERNAL_VARIABLE}. By default "
-            "this machine's name and the port.",
-        ),
-        click.option(
             "--instance",
             envvar=INSTANCE_VARIABLE,
             metavar="NAME",
@@ -164,12 +121,11 @@ def alerting_options(command: Command) -> Command:
         urls: tuple[str, ...],
         alertmanager_config: Path | None,
         alertmanager_resend: float,
-        external_url: str | None,
         instance: str | None,
         **others: Any,
     ) -> Any:
         told = tuple(dict.fromkeys(urls))
-        made = Alerting(told, alertmanager_config, alertmanager_resend, external_url, instance or None)
+        made = Alerting(told, alertmanager_config, alertmanager_resend, instance or None)
         return command(alerting=made, **others)
 
     for option in reversed(options):

@@ -9,6 +9,7 @@ import click
 from advisor.cli.alerting_options import alerting_options
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
+from advisor.cli.link_options import link_options
 from advisor.cli.options import setup_options, state_option, where_options
 from advisor.cli.parameters import Address, Duration, Interval
 
@@ -67,6 +68,7 @@ from advisor.cli.parameters import Address, Duration, Interval
     type=click.Choice(["mysqld-exporter"]),
     help="Also expose the InnoDB metrics under that exporter's names, for dashboards and alerts that use them.",
 )
+@link_options
 @alerting_options
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 @runs("advisor.cli.actions.serve.serve")

@@ -23,8 +23,8 @@ def _series(spec: Spec | HistogramSpec) -> Iterator[tuple[str, tuple[str, ...]]]
         yield from ((f"{spec.name}_{part}", spec.labels) for part in ("count", "sum"))
 
 
-TARGET = frozenset({"job", "instance"})
-"""What Prometheus adds to every series that it scrapes."""
+TARGET = frozenset({"cluster", "namespace", "job", "instance"})
+"""What Prometheus adds to every series that it scrapes; the first two only where the target has them."""
 EXPOSED: Mapping[str, frozenset[str]] = {
     name: frozenset(labels) | TARGET
     for each in (metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)

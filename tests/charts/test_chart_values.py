@@ -11,6 +11,7 @@ import pytest
 
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.options import SourceOptions
+from advisor.contract.links import Links
 from tests.charts.manifests import DSN, container, of_kind, pods, problems, rendered
 from tests.charts.restricted import violations
 from tools import chart
@@ -198,7 +199,7 @@ def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
     where = SourceOptions.of(values["dsn"], None, None, None)
-    notifier = Alerting(("http://a",), None, 60.0, None, values.get("instance")).notifier(where, "http", 9747)
+    notifier = Alerting(("http://a",), None, 60.0, values.get("instance")).notifier(where, Links("http://a"))
     assert notifier
     assert notifier.instance == instance
     for kind, endpoints in (("podMonitor", "podMetricsEndpoints"), ("serviceMonitor", "endpoints")):

@@ -11,19 +11,19 @@ from advisor.alerting.client import client_settings
 from advisor.alerting.delivery import Alertmanager
 from advisor.alerting.notifier import Notifier
 from advisor.cli.alerting_options import Alerting
+from advisor.contract.links import Links
 from exporter.connection.target import Target
 
 log = logging.getLogger(__name__)
 
 
-def notifier(alerting: Alerting, server: Target, scheme: str, port: int) -> Notifier:
+def notifier(alerting: Alerting, server: Target, links: Links) -> Notifier:
     """The sender of alerts.
 
     Args:
         alerting: The options, with at least one Alertmanager.
         server: The server that the alerts are about.
-        scheme: Of the sidecar's own URL.
-        port: Of the sidecar's own URL.
+        links: Of the sidecar.
 
     Raises:
         FileError: The configuration file cannot be used.
@@ -37,7 +37,7 @@ def notifier(alerting: Alerting, server: Target, scheme: str, port: int) -> Noti
         [Alertmanager(url, lambda: settings.content) for url in alerting.urls],
         settings,
         instance=alerting.instance or _instance(server),
-        external_url=alerting.external_url or f"{scheme}://{socket.gethostname()}:{port}",
+        links=links,
         resend_seconds=alerting.resend_seconds,
     )
 

@@ -25,6 +25,7 @@ from advisor.cli.actions.observation import snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.exits import Unusable
+from advisor.cli.link_options import Addresses
 from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.curve.memory_file import MemoryFile
 from advisor.files.yaml_file import FileError
@@ -56,6 +57,7 @@ def serve(
     *,
     where: SourceOptions,
     setup: SetupOptions,
+    addresses: Addresses,
     alerting: Alerting,
     listen: tuple[str, int],
     web_config: Path | None,
@@ -101,13 +103,14 @@ def serve(
                 books=_books(source, state_dir, where),
                 target=None if where.recording else where.server().address,
             )
-            notifier = alerting.notifier(where, scheme, port)
+            links = addresses.links(scheme, port)
+            notifier = alerting.notifier(where, links)
             own: list[Callable[[], Iterable[Metric]]] = []
             own += [lambda: history_metrics.families(state.report)] if state else []
             own += [notifier.families] if notifier else []
             exposed = mysqld_exporter_names.families if compat else metrics.families
             background = [lambda: notifier.run(service)] if notifier else []
-            app = application.create(service, Exposition(service, exposed, own), background)
+            app = application.create(service, Exposition(service, exposed, own, links), background)
             _reload_on_hangup(loaded.book)
             local = http.is_local(listener)
             if web and web.config.users and not (web.listening or local):

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from advisor.advice import metrics
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.service import Service
+from advisor.contract.links import Links
 from advisor.contract.recommendation import (
     Advice,
     Change,
@@ -33,6 +34,7 @@ from tests.unavailable import promtool_says
 
 BOOK = Rulebook(RULES_FOLDER)
 SCAN = "scan-exceeds-old-sublist"
+LINKS = Links("https://a.example/db1")
 
 
 class Ready(Collector):
@@ -43,14 +45,16 @@ class Ready(Collector):
         return self._families
 
 
-def exposed(advice: Advice | None, book: Rulebook = BOOK) -> str:
+def exposed(advice: Advice | None, book: Rulebook = BOOK, links: Links | None = None) -> str:
     registry = CollectorRegistry()
-    registry.register(Ready(list(metrics.families(advice, book))))
+    registry.register(Ready(list(metrics.families(advice, book, links))))
     return generate_latest(registry).decode()
 
 
-def samples(advice: Advice | None, name: str, book: Rulebook = BOOK) -> list[tuple[dict[str, str], float]]:
-    found = values(exposed(advice, book))
+def samples(
+    advice: Advice | None, name: str, book: Rulebook = BOOK, links: Links | None = None
+) -> list[tuple[dict[str, str], float]]:
+    found = values(exposed(advice, book, links))
     return [(dict(labels), value) for (each, labels), value in found.items() if each == f"innodb_advisor_{name}"]
 
 
@@ -107,18 +111,32 @@ def test_findings_whose_labels_are_the_same_are_one_series() -> None:
         failed=(Failed(rule=SCAN, reason="for a"), Failed(rule=SCAN, reason="for b")),
     )
     assert len({each.fingerprint for each in alike.recommendations}) == 2
-    for name in ("recommendation", "suppressed"):  # samples refuses a series that is there twice
-        [(labels, value)] = samples(alike, name)
+    for name in ("recommendation", "suppressed", "recommendation_page_info"):  # samples refuses what is there twice
+        [(labels, value)] = samples(alike, name, links=LINKS)
         assert (labels["subject"], value) == ("a.b.c", 1.0)
     [(_, saved)] = samples(alike, "predicted_read_bytes_saved_per_second")
     assert saved == 3.0
     assert ({"rule": SCAN}, 1.0) in samples(alike, "rule_failed")
 
 
+def test_each_recommendation_is_linked_to_the_page_also_if_it_is_suppressed() -> None:
+    shop, other = found({"schema": "shop", "table": "orders"}), found({})
+    given = advice(shop, suppressed=(SetAside(recommendation=other, reason=""),))
+    assert samples(given, "page_info", links=LINKS) == [({"url": LINKS.page}, 1.0)]
+    assert samples(None, "page_info", links=LINKS) == [({"url": LINKS.page}, 1.0)]
+    linked = [labels for labels, _ in samples(given, "recommendation_page_info", links=LINKS)]
+    assert {labels["subject"]: labels["url"] for labels in linked} == {
+        "shop.orders": f"https://a.example/db1/#{shop.fingerprint}",
+        "": f"https://a.example/db1/#{other.fingerprint}",
+    }
+    assert [labels["fingerprint"] for labels in linked] == [labels["url"].partition("#")[2] for labels in linked]
+    assert samples(given, "page_info") == samples(given, "recommendation_page_info") == []
+
+
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mariadb-11.8/idle", "mysql-5.6/idle", "odd names"])
 def test_promtool_accepts_the_metrics(name: str) -> None:
     odd = advice(found({"schema": 'a"b\\', "table": "c\nd\u00e9{}"}, saved=1.0), found({"schema": "x"}))
-    text = exposed(odd if name == "odd names" else advised(captured(name)))
+    text = exposed(odd if name == "odd names" else advised(captured(name)), links=LINKS)
     assert "innodb_advisor_rule_blind" in text
     assert promtool_says(text) == ""
 

@@ -9,6 +9,7 @@ import pytest
 from advisor.advice import evaluation, metrics
 from advisor.alerting.alert import annotations_of
 from advisor.casetest import cases
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.facts import facts
 from advisor.observe.source import Replay
@@ -121,6 +122,6 @@ def test_every_text_has_the_effect_of_the_json(case: tuple[Window, Advice]) -> N
         for shown in (
             text.plain_finding(found),
             markdown.markdown_finding(found),
-            annotations_of(found, "")["description"],
+            annotations_of(found, "", Links("http://a"))["description"],
         ):
             assert said in " ".join(shown.split())

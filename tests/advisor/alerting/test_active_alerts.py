@@ -10,6 +10,7 @@ import pytest
 from advisor.advice.assessment import Assessment
 from advisor.alerting.active_alerts import LIFETIME, LONGEST_MEASUREMENT, RETENTION_SECONDS, ActiveAlerts
 from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
+from advisor.contract.links import Links
 from advisor.contract.recommendation import (
     Advice,
     Blind,
@@ -64,7 +65,11 @@ class Clock:
         self.rule_set = RuleSet((rule,), {}, (), NOON)
         self.added = {"instance": "db1:3306"}
         self.active = ActiveAlerts(
-            lambda: self.added, "http://a", RESEND, clock=lambda: self.now - self.set_back, ticks=lambda: self.now
+            lambda: self.added,
+            Links("http://a"),
+            RESEND,
+            clock=lambda: self.now - self.set_back,
+            ticks=lambda: self.now,
         )
 
     def look(
@@ -312,7 +317,7 @@ def test_labels_hold_no_number_and_nothing_empty_and_all_is_text() -> None:
         "table": "orders\n",
         "cluster": "eu1",
     }
-    said = annotations_of(found, "x" * 2 * LONGEST)
+    said = annotations_of(found, "x" * 2 * LONGEST, Links("http://a"))
     assert len(said["description"]) == LONGEST
     assert said["summary"] == "?"  # no text, as a name in it may be
     assert "- pages read: 1,234 pages (a table)" in said["description"]

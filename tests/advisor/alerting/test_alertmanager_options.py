@@ -12,6 +12,7 @@ import pytest
 
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.options import SourceOptions
+from advisor.contract.links import Links
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
@@ -23,6 +24,7 @@ from tests.advisor.test_memory import COMPILED, MOST, held
 
 DSN = ("--dsn", "mysql://advisor@127.0.0.1:1")
 SECRET = "hunter2"
+LINKS = Links("http://a.example:9747")
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,6 @@ SECRET = "hunter2"
         (["--alertmanager", f"http://u:{SECRET}@am:port"], "names a user"),
         (["--alertmanager", "http://am:9093/?x=1"], "has more than a path behind the host"),
         (["--alertmanager", "http://am:9093/x/api/v2/alerts/"], "leave out /api/v2/alerts, which is added"),
-        (["--external-url", "advisor.example.com"], "is not a URL such as https://advisor.example.com/db1"),
-        (["--external-url", f"https://u:{SECRET}@a.example"], "names a user"),
         (["--alertmanager-resend", "0.5s"], "is not between 1s and 1h"),
         (["--alertmanager-config", "none.yml"], "--alertmanager-config needs an --alertmanager"),
         (
@@ -67,7 +67,6 @@ def made(**told: Any) -> Alerting:
         "urls": ("http://am:9093",),
         "config": None,
         "resend_seconds": 60.0,
-        "external_url": None,
         "instance": None,
     }
     return Alerting(**{**plain, **told})
@@ -84,30 +83,27 @@ def made(**told: Any) -> Alerting:
     ],
 )
 def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -> None:
-    notifier = made().notifier(SourceOptions.of(dsn, None, None, None), "http", 9747)
+    notifier = made().notifier(SourceOptions.of(dsn, None, None, None), LINKS)
     assert notifier
     assert notifier.instance == instance
-    assert notifier.external_url == f"http://{socket.gethostname()}:9747"
-    named = made(instance="orders", external_url="https://a.example/b").notifier(
-        SourceOptions.of(dsn, None, None, None), "https", 1
-    )
+    named = made(instance="orders").notifier(SourceOptions.of(dsn, None, None, None), LINKS)
     assert named
-    assert (named.instance, named.external_url) == ("orders", "https://a.example/b")
+    assert named.instance == "orders"
 
 
 def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = tmp_path / "http.yml"
     config.write_text("authorization: {credentials: hunter2}\n")
     where = SourceOptions.of("mysql://a@db1", None, None, None)
-    made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where, "http", 1)
+    made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where, LINKS)
     assert not caplog.records
-    made(config=config).notifier(where, "http", 1)
+    made(config=config).notifier(where, LINKS)
     assert "goes over the network in the clear: http://am:9093 has no TLS" in caplog.text
     assert SECRET not in caplog.text
 
 
 def test_without_an_alertmanager_nothing_is_loaded_for_it(serve: Callable[..., Sidecar]) -> None:
-    assert made(urls=()).notifier(SourceOptions.of("mysql://a@db1", None, None, None), "http", 1) is None
+    assert made(urls=()).notifier(SourceOptions.of("mysql://a@db1", None, None, None), LINKS) is None
     sidecar = serve("--recording", capture(RECORDING), env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "advisor.cli.alerting_options" in sidecar.log()
     assert not re.search(r"\| +(httpcore|tenacity)\b", sidecar.log())

@@ -11,6 +11,7 @@ import pytest
 
 from advisor.advice.assessment import Assessment
 from advisor.alerting.active_alerts import ActiveAlerts
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.ledger.entry import Changed, Outcome, Result
 from advisor.rules.check import Rule
@@ -37,7 +38,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]
 def test_the_resolved_alert_says_what_was_measured(manager: Manager, make_rule: Callable[..., Rule]) -> None:
     ticks, found = [0.0], finding(RULE)
     rule_set = RuleSet((make_rule(id=RULE),), {}, (), time.time())
-    active = ActiveAlerts(lambda: {"instance": "db1:3306"}, "http://a", RESEND, ticks=lambda: ticks[0])
+    active = ActiveAlerts(lambda: {"instance": "db1:3306"}, Links("http://a"), RESEND, ticks=lambda: ticks[0])
 
     def look(*made: Recommendation, pct: str, outcomes: tuple[Outcome, ...] = ()) -> None:
         ticks[0] += RESEND
