@@ -9,6 +9,7 @@ from advisor.advice.evaluation import advice
 from advisor.advice.judgement import Judgement
 from advisor.advice.trace import Evaluation, RuleState, states
 from advisor.contract.recommendation import Advice, Blind
+from advisor.ledger.entry import Found
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
@@ -22,6 +23,7 @@ class Assessment:
         states: The state of each rule, by its id.
         judged_at: By rule, the time of the newest snapshot that it was judged on, Unix seconds.
         snapshot: The newest snapshot of the window.
+        trace: What the rules said of each item, and why.
     """
 
     advice: Advice
@@ -29,10 +31,20 @@ class Assessment:
     judged_at: Mapping[str, float]
     snapshot: Snapshot
     rule_set: RuleSet
+    trace: tuple[Evaluation, ...] = ()
 
     def is_within(self, window: Window) -> bool:
         """Whether its newest snapshot is in the window: no restart and no change of settings came in between."""
         return window.snapshots[0].at <= self.snapshot.at <= window.latest.at
+
+    def about(self, found: Found) -> tuple[Evaluation, ...]:
+        """What the rule of a finding says of its subject now, or of the server as a whole where that settles it."""
+        of_rule = (each for each in self.trace if each.rule == found.rule)
+        return tuple(each for each in of_rule if not each.subject or each.subject == found.subject)
+
+    def is_gone(self, found: Found) -> bool:
+        """Whether its rule was judged and no longer makes it. One that is blind or has failed may still be true."""
+        return all(each.verdict is None for each in self.about(found))
 
 
 def assess(
@@ -56,7 +68,7 @@ def assess(
     made = frozenset(each.fingerprint for each in before.advice.recommendations) if before else frozenset()
     found = advice(trace, window, rule_set.suppressions, made)
     judged_at = {rule: each.at for rule, each in judgements.items()}
-    return Assessment(found, states(trace, found), judged_at, window.latest, rule_set)
+    return Assessment(found, states(trace, found), judged_at, window.latest, rule_set, tuple(trace))
 
 
 def _not_yet(rule: str) -> Blind:

@@ -66,6 +66,7 @@ def recommendation(
         confidence=round(file.confidence * certainty * (track_record.factor if track_record else 1.0), 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=fill(file.summary, values).strip(),
+        why=file.why.strip(),
         subject=subject,
         evidence=tuple(_evidence(rule, values)),
         changes=found,

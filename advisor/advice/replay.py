@@ -13,7 +13,6 @@ from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
 from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import Judge
-from advisor.contract.recommendation import Advice
 from advisor.curve.choice import SizeChoices
 from advisor.ledger.grades import Stretch
 from advisor.ledger.ledger import Ledger
@@ -67,8 +66,12 @@ class Replaying:
         for number, snapshot in enumerate(snapshots):
             self._take(snapshot)
             last = len(Window.of(snapshots[number : number + 2], LONGEST_WINDOW).snapshots) < 2
-            advice = self._advice() if last or snapshot.at - self._judged_at >= apart else None
-            self.ledger, _ = self.ledger.observe(tuple(self._history), advice, self._versions)
+            history = tuple(self._history)
+            if last or snapshot.at - self._judged_at >= apart:
+                found = self._assessed()
+                self.ledger, _ = self.ledger.observe(history, found.advice, self._versions, found.is_gone)
+            else:
+                self.ledger, _ = self.ledger.observe(history, None, self._versions)
             yield snapshot.at
 
     def continues(self, snapshot: Snapshot) -> bool:
@@ -101,7 +104,7 @@ class Replaying:
         while snapshot.at - self._history[0].at > LONGEST_WINDOW:
             self._history.popleft()
 
-    def _advice(self) -> Advice:
+    def _assessed(self) -> Assessment:
         """What the rules say of the newest window, and of the findings that stood before."""
         window = Window.of(self._history, LONGEST_WINDOW)
         if self._judged_at < window.snapshots[0].at:  # a restart, or a change of settings
@@ -118,4 +121,4 @@ class Replaying:
             self._judgements[each.rule] = each
         self._judged_at = window.latest.at
         self._assessment = assess(self._judgements, (), window, self._rules, self._assessment)
-        return self._assessment.advice
+        return self._assessment

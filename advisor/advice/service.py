@@ -21,7 +21,7 @@ from advisor.contract.settings import SettingValue
 from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
-from advisor.ledger.history import History, Wanted, history
+from advisor.ledger.history import History, Wanted, dated, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
@@ -158,7 +158,7 @@ class Service:
             seen, rule_set = self._window(None), self.book.rule_set
             if seen is not None:
                 found = self._whole.assessment(rule_set, seen)
-                await self.books.observe(self.source.history, None if found is None else found.advice, rule_set)
+                await self.books.observe(self.source.history, found, rule_set)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def collect(self) -> None:
@@ -214,15 +214,15 @@ class Service:
             "age_seconds": None if computed_at is None else round(max(0.0, now - computed_at), 3),
             "next_at": None if isinstance(self.source, Replay) else rounds.next_at,
         }
-        return replace(found, advice=found.advice.model_copy(update=dates))
+        return replace(found, advice=dated(found.advice, self.books.ledger).model_copy(update=dates))
 
     async def advice(self, longest: float | None = None) -> Advice | None:
         """The advice of ``assessment``."""
         found = await self.assessment(longest)
         return None if found is None else found.advice
 
-    async def fresh_advice(self, longest: float | None = None) -> Advice:
-        """The last advice on a window that ends now.
+    async def fresh_assessment(self, longest: float | None = None) -> Assessment:
+        """The last assessment of a window that ends now.
 
         Raises:
             Unseen: Nothing is known of the server.
@@ -231,7 +231,11 @@ class Service:
         found = await self.assessment(longest, FIRST_SECONDS)
         if found is None:
             raise self.unseen
-        return found.advice
+        return found
+
+    async def fresh_advice(self, longest: float | None = None) -> Advice:
+        """The advice of ``fresh_assessment``."""
+        return (await self.fresh_assessment(longest)).advice
 
     async def what_if(self, changes: Mapping[str, SettingValue], longest: float | None = None) -> WhatIf:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""

@@ -107,6 +107,7 @@ class Recommendation(Frozen):
     confidence: float = Field(ge=0, le=1)
     fingerprint: str = Field(description="Depends on rule and subject only, never on numbers.")
     summary: str
+    why: str = Field("", description="The text of its rule, in markdown: why this is a problem, and how it is judged.")
     subject: Mapping[str, str]
     evidence: tuple[Evidence, ...]
     changes: tuple[Change, ...] = ()
@@ -120,6 +121,11 @@ class Recommendation(Frozen):
         None,
         description="When it began, Unix seconds: the start of the oldest part of the window that shows it without a "
         "break. While the finding stands, it moves back only.",
+    )
+    first_seen: float | None = Field(
+        None,
+        description="When it was first found, Unix seconds, also if it was gone in between. Null where that is not "
+        "remembered: for one that was suppressed from the beginning.",
     )
     trend: Trend | None = Field(
         None,

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated, TypeVar
+from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from advisor.advice.service import Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
-from advisor.http import examples
+from advisor.http import examples, pages
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.negotiation import negotiated
-from advisor.http.problems import documented, http_exception, near
-from advisor.ledger.history import GradedRecommendation, GradedSetAside, graded
-from advisor.ledger.ledger import Ledger
-from advisor.render import history_markdown, markdown
-from advisor.render.phrases import moment
+from advisor.http.problems import documented, near
+from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
+from advisor.render import history_markdown, markdown, resolution
 
 JSON, PLAIN, MARKDOWN, HTML = "application/json", "text/plain", "text/markdown", "text/html"
 _FORMS = (JSON, PLAIN, MARKDOWN)
@@ -69,14 +68,14 @@ class Filter(LookBack):
     "/advise",
     summary="What to change",
     description=f"Every recommendation with its evidence, its predicted effect and its SQL, the most severe first; "
-    f"what the rules could not see; and what is set aside, with the reason. {_FORM}; JSON to a browser.",
+    f"what the rules could not see; and what is set aside, with the reason. {_FORM}; a browser gets the page.",
     response_model=Advice,
     response_description="What the rules say of the window.",
     responses={
         200: {"content": examples.advice()},
         **documented(
             {
-                406: f"there are {', '.join(_FORMS)}",
+                406: f"there are {', '.join((*_FORMS, HTML))}",
                 422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
                 503: "cannot connect to 127.0.0.1:3306: Connection refused",
             }
@@ -85,7 +84,9 @@ class Filter(LookBack):
 )
 async def advise(request: Request, wanted: Annotated[Filter, Query()], service: TheService) -> Response:
     """The advice, or the part of it that is wanted."""
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, (*_FORMS, HTML))
+    if form == HTML:
+        return pages.opened()
     known = service.book.rule_set.origins
     for rule in wanted.rule:
         if rule not in known:
@@ -99,15 +100,18 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
     summary="One finding",
     description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do, and "
     f"its outcomes: what became of the settings that it asks for. One that is suppressed or overruled comes with the "
-    f"reason. {_FORM}; plain text to a browser.",
-    response_model=GradedRecommendation | GradedSetAside,
-    response_description="The recommendation, or what is set aside and why; and what became of it before.",
+    f"reason. One that was found earlier and is gone comes with since when, and because of what. {_FORM}; a browser is "
+    f"sent to the page.",
+    response_model=GradedRecommendation | GradedSetAside | GoneFinding,
+    response_description="The recommendation, what is set aside and why, or what is gone and since when; and what "
+    "became of it before.",
     responses={
         200: {"content": examples.finding()},
+        303: {"description": "To a browser: the page, at this finding."},
         **documented(
             {
                 404: "nothing that is found now has the fingerprint 9f2c; /advise has all there is",
-                406: f"there are {', '.join(_FORMS)}",
+                406: f"there are {', '.join((*_FORMS, HTML))}",
                 422: "window must be greater than 0",
                 503: "nothing has been collected yet",
             }
@@ -122,32 +126,32 @@ async def finding(
 ) -> Response:
     """The finding of this fingerprint."""
     form = negotiated(request, (*_FORMS, HTML))
+    if form == HTML:  # relative: a proxy may have put a path before it
+        return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, {"Vary": "Accept"})
+    ledger = service.books.ledger
+    before = ledger.found.get(fingerprint)
     try:
-        found = _found(await service.fresh_advice(wanted.window), fingerprint, service.books.ledger)
-    except (HTTPException, Unseen) as error:
-        if form != HTML:
+        last = await service.fresh_assessment(wanted.window)
+    except Unseen as unseen:
+        if before is None:
             raise
-        problem = http_exception(error)
-        return PlainTextResponse(f"{problem.detail}\n", problem.status_code, headers={"Vary": "Accept"})
-    shown = graded(found, service.books.ledger)
-    return _answer(PLAIN if form == HTML else form, shown, _plain_finding, history_markdown.finding)
+        return _answer(form, resolution.gone(before, ledger, None, str(unseen)), _plain_gone, history_markdown.gone)
+    found = _found(last.advice, fingerprint)
+    if found is not None:
+        return _answer(form, graded(found, ledger), _plain_finding, history_markdown.finding)
+    if before is not None:
+        return _answer(form, resolution.gone(before, ledger, last), _plain_gone, history_markdown.gone)
+    raise HTTPException(
+        HTTPStatus.NOT_FOUND,
+        f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
+    )
 
 
-def _found(advice: Advice, fingerprint: str, ledger: Ledger) -> Recommendation | SetAside:
-    """The finding. Raises HTTPException, 404."""
+def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None:
     for aside in (*advice.suppressed, *advice.overruled):
         if aside.recommendation.fingerprint == fingerprint:
             return aside
-    for found in advice.recommendations:
-        if found.fingerprint == fingerprint:
-            return found
-    before = ledger.found.get(fingerprint)
-    where = "/advise has all there is"
-    if before is not None:
-        where = (
-            f"it was last seen at {moment(before.last_seen)}: /history?fingerprint={fingerprint} has what became of it"
-        )
-    raise HTTPException(HTTPStatus.NOT_FOUND, f"nothing that is found now has the fingerprint {fingerprint}; {where}")
+    return next((each for each in advice.recommendations if each.fingerprint == fingerprint), None)
 
 
 def _plain(advice: Advice) -> str:
@@ -160,6 +164,12 @@ def _plain_finding(found: GradedRecommendation | GradedSetAside) -> str:
     from advisor.render import history_text  # noqa: PLC0415 - as above
 
     return history_text.plain_finding(found)
+
+
+def _plain_gone(found: GoneFinding) -> str:
+    from advisor.render import history_text  # noqa: PLC0415 - as above
+
+    return history_text.plain_gone(found)
 
 
 def _answer(

@@ -19,6 +19,8 @@ OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF = (
     _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if")
 )
 EVENTS, LIVE, STATE = (_READ[name] for name in ("events", "live", "state"))
+PAGE = {"schema": {"type": "string"}, "example": "<!doctype html>"}
+"""A page for people, in the content of an endpoint."""
 _ADVICE = _READ["advice"]
 _FOUND = _ADVICE["recommendations"][0]
 FINGERPRINT: str = _FOUND["fingerprint"]
@@ -36,6 +38,7 @@ def advice() -> dict[str, Any]:
                 "rules that could not see": {"value": _READ["blind"]},
             }
         },
+        "text/html": PAGE,
         "text/plain": {"schema": {"type": "string"}, "example": _READ["plain"]},
         "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown(shown)},
     }
@@ -45,7 +48,9 @@ def finding() -> dict[str, Any]:
     """Content of /advise/{fingerprint} by media type."""
     [shown] = Advice.model_validate(_ADVICE).recommendations
     return {
-        "application/json": {"examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}}},
+        "application/json": {
+            "examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}, "gone": {"value": _READ["gone"]}}
+        },
         "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_finding"]},
         "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown_finding(shown)},
     }

@@ -17,8 +17,8 @@ FILES = {
     **{name: _SWAGGER / name for name in ("swagger-ui-bundle.js", "swagger-ui.css")},
 }
 """What the pages load, by the path behind /page/."""
-_POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
-_SWAGGER_POLICY = f"{_POLICY}; img-src 'self' data:"  # its style sheet contains its icons
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+_SWAGGER_POLICY = f"{POLICY}; img-src 'self' data:"  # its style sheet contains its icons
 
 router = APIRouter(include_in_schema=False)
 
@@ -26,7 +26,14 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 async def index() -> FileResponse:
     """The page that shows the advice."""
-    return _file(_OWN / "index.html", "text/html", _POLICY)
+    return opened()
+
+
+def opened() -> FileResponse:
+    """The page that shows the advice; at some paths programs get data instead."""
+    page = _file(_OWN / "index.html", "text/html", POLICY)
+    page.headers["Vary"] = "Accept"
+    return page
 
 
 @router.get("/docs")
@@ -41,7 +48,7 @@ async def page(name: str) -> FileResponse:
     if name not in FILES:
         raise HTTPException(HTTPStatus.NOT_FOUND)
     path = FILES[name]
-    return _file(path, _TYPES[path.suffix], _POLICY)
+    return _file(path, _TYPES[path.suffix], POLICY)
 
 
 def _file(path: Path, media_type: str, policy: str) -> FileResponse:

@@ -86,13 +86,6 @@ def _body(status: int, detail: str) -> dict[str, Any]:
     return Problem(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=text).model_dump()
 
 
-def http_exception(error: HTTPException | Unseen) -> HTTPException:
-    """The error as HTTP has it: 503 where nothing is known of the server."""
-    if isinstance(error, Unseen):
-        return HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-    return error
-
-
 def response(error: HTTPException) -> JSONResponse:
     """The problem of an error."""
     return JSONResponse(
@@ -102,7 +95,9 @@ def response(error: HTTPException) -> JSONResponse:
 
 async def _http_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException | Unseen)  # noqa: S101 - registered for these
-    return response(http_exception(error))
+    if isinstance(error, Unseen):  # nothing is known of the server
+        return response(HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
+    return response(error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -54,6 +54,9 @@ class Found(Frozen):
     summary: str
     first_seen: float = Field(description="Unix seconds.")
     last_seen: float = Field(description="Unix seconds.")
+    resolved_at: float | None = Field(
+        None, description="When its rule no longer made it, Unix seconds; null while it stands, or is not known to."
+    )
     settings: Mapping[str, Number | str] = Field(description="The values of the settings that it would change.")
     promises: tuple[Promise, ...] = Field(
         description="Of its own changes, then of its alternatives, then those that it made with other values."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Advice, Frozen, Recommendation, SetAside
+from advisor.contract.recommendation import Advice, Frozen, Recommendation, SetAside, Severity
 from advisor.ledger.entry import Found, Outcome, Result
 from advisor.ledger.ledger import Ledger
 
@@ -45,6 +45,24 @@ class GradedAdvice(Advice):
     """Advice, and what became of changes before."""
 
     outcomes: tuple[Outcome, ...] = Field((), description="The newest first.")
+
+
+class GoneFinding(Frozen):
+    """A finding that was told earlier and is not found now."""
+
+    fingerprint: str
+    rule: str
+    subject: Mapping[str, str]
+    severity: Severity
+    summary: str = Field(description="As it was told last.")
+    first_seen: float = Field(description="Unix seconds.")
+    last_seen: float = Field(description="Time of the last snapshot that showed it, Unix seconds.")
+    resolved_at: float | None = Field(
+        description="Time of the snapshot on which its rule no longer made it, Unix seconds; null where that is not "
+        "known: the server is away, or the rule is blind now."
+    )
+    because: str = Field(description="What came in between, and what its rule says now.")
+    outcomes: tuple[Outcome, ...] = Field((), description="Of the settings that it asked for, the newest first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +129,25 @@ def newest(outcomes: Iterable[Outcome]) -> list[Outcome]:
 def of_finding(ledger: Ledger, fingerprint: str) -> tuple[Outcome, ...]:
     """The outcomes of a finding, the newest first."""
     return tuple(newest(each for each in ledger.outcomes.values() if each.fingerprint == fingerprint))
+
+
+def dated(advice: Advice, ledger: Ledger) -> Advice:
+    """Advice whose findings say when they were first seen. One that the ledger is to take yet is seen first now."""
+
+    def first_seen(found: Recommendation, now: float | None) -> Recommendation:
+        before = ledger.found.get(found.fingerprint)
+        return found.model_copy(update={"first_seen": now if before is None else before.first_seen})
+
+    def aside(each: SetAside, now: float | None) -> SetAside:
+        return each.model_copy(update={"recommendation": first_seen(each.recommendation, now)})
+
+    return advice.model_copy(
+        update={
+            "recommendations": tuple(first_seen(each, each.judged_at) for each in advice.recommendations),
+            "overruled": tuple(aside(each, each.recommendation.judged_at) for each in advice.overruled),
+            "suppressed": tuple(aside(each, None) for each in advice.suppressed),
+        }
+    )
 
 
 def graded(found: Recommendation | SetAside, ledger: Ledger) -> GradedRecommendation | GradedSetAside:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from advisor.contract.changes import change_on, refuses
@@ -50,12 +50,14 @@ class Ledger:
         outcomes: By id, oldest first.
         before: By the id of an open outcome, what was measured before its change.
         window_seconds: Length of a window that counts as one.
+        seen: By fingerprint, when a finding was last seen, Unix seconds. Entries tell it less often.
     """
 
     found: Mapping[str, Found] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     before: Mapping[str, Reading] = field(default_factory=dict)
     window_seconds: float = WINDOW_SECONDS
+    seen: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Ledger:
@@ -89,7 +91,11 @@ class Ledger:
         return tuple(each for each in self.outcomes.values() if each.result is Result.OPEN)
 
     def observe(
-        self, history: Sequence[Snapshot], advice: Advice | None, versions: Versions = Versions()
+        self,
+        history: Sequence[Snapshot],
+        advice: Advice | None,
+        versions: Versions = Versions(),
+        is_gone: Callable[[Found], bool] = lambda _: False,
     ) -> tuple[Ledger, tuple[Entry, ...]]:
         """The ledger after the newest snapshot, and the entries that are new or changed.
 
@@ -99,6 +105,7 @@ class Ledger:
             history: Snapshots of the server, oldest first; of both sides of a change.
             advice: The last advice; None where there is none.
             versions: Who predicted.
+            is_gone: Whether the rule of a finding was judged anew, and no longer makes it.
         """
         ledger, told = self, list[Entry]()
 
@@ -110,6 +117,9 @@ class Ledger:
 
         if advice is not None:
             tell(_seen(self, advice, history, versions))
+            now = {each.fingerprint: each.judged_at or advice.at for each in _standing(advice)}
+            tell(_resolved(ledger, advice.at, now, is_gone))
+            ledger = replace(ledger, seen=now)
         if len(history) > 1:
             window = Window.of(history, math.inf)
             tell(_opened(ledger, history, window))
@@ -122,7 +132,7 @@ def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions:
     latest = next((each for each in reversed(history) if each.at <= advice.at), None)
     if latest is None:
         return
-    for each in (*advice.recommendations, *(aside.recommendation for aside in advice.overruled)):
+    for each in _standing(advice):
         before = ledger.found.get(each.fingerprint)
         settings = {change.setting: _value(latest, change.setting) for change in _changes_of(each)}
         settings = {name: value for name, value in settings.items() if value is not None}
@@ -136,12 +146,25 @@ def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions:
             first_seen=seen_at if before is None else before.first_seen,
             last_seen=seen_at,
             settings=settings,
-            promises=tuple(_standing(_promises(each), before, settings)),
+            promises=tuple(_promised(_promises(each), before, settings)),
             rule_version=versions.rules.get(each.rule, ""),
             model_version=versions.model,
         )
         if before is None or _differs(before, new, ledger.window_seconds):
             yield new
+
+
+def _standing(advice: Advice) -> tuple[Recommendation, ...]:
+    """The findings that are remembered: suppressed ones are not wanted."""
+    return (*advice.recommendations, *(aside.recommendation for aside in advice.overruled))
+
+
+def _resolved(ledger: Ledger, at: float, now: Collection[str], is_gone: Callable[[Found], bool]) -> Iterator[Found]:
+    """Findings that stood until now."""
+    for each in ledger.found.values():
+        if each.resolved_at is None and each.fingerprint not in now and is_gone(each):
+            last_seen = ledger.seen.get(each.fingerprint, each.last_seen)
+            yield each.model_copy(update={"last_seen": last_seen, "resolved_at": at})
 
 
 def _differs(before: Found, now: Found, seconds: float) -> bool:
@@ -171,7 +194,7 @@ def _promises(finding: Recommendation) -> Iterator[Promise]:
             )
 
 
-def _standing(new: Iterable[Promise], before: Found | None, settings: Mapping[str, object]) -> list[Promise]:
+def _promised(new: Iterable[Promise], before: Found | None, settings: Mapping[str, object]) -> list[Promise]:
     """Promises, and those of before with other values: who follows advice has read it some time ago."""
     found = {(each.setting, each.to): each for each in new}
     if before is not None:

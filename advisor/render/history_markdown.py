@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from advisor.ledger.entry import Outcome
-from advisor.ledger.history import GradedAdvice, GradedRecommendation, GradedSetAside, History
+from advisor.ledger.history import GoneFinding, GradedAdvice, GradedRecommendation, GradedSetAside, History
 from advisor.render import markdown
 from advisor.render import outcomes as phrases
 from advisor.render.markdown import inline, row
@@ -36,6 +36,13 @@ def advice(found: GradedAdvice) -> str:
 def finding(found: GradedRecommendation | GradedSetAside) -> str:
     """One recommendation, and what became of it before."""
     return "\n".join([markdown.markdown_finding(found), *outcomes(found.outcomes)])
+
+
+def gone(found: GoneFinding) -> str:
+    """A finding that is gone, and what became of it before."""
+    lines = [f"# {phrases.gone(found)}: {inline(found.summary)}", ""]
+    lines += [f"- {label}: {inline(text)}" for label, text in phrases.gone_details(found)]
+    return "\n".join([*lines, "", *outcomes(found.outcomes)])
 
 
 def outcomes(found: Sequence[Outcome]) -> Iterable[str]:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from advisor.ledger.entry import Outcome, Result
-from advisor.ledger.history import GradedAdvice, GradedRecommendation, GradedSetAside, History
+from advisor.ledger.history import GoneFinding, GradedAdvice, GradedRecommendation, GradedSetAside, History
 from advisor.render import outcomes as phrases
 from advisor.render import text
 from advisor.render.terminal import in_file
@@ -60,6 +60,20 @@ def plain_finding(found: GradedRecommendation | GradedSetAside) -> str:
     """One recommendation, and what became of it before."""
     before = in_file(lambda out: print_outcomes(out, found.outcomes))
     return f"{text.plain_finding(found)}\n{before}" if before else text.plain_finding(found)
+
+
+def plain_gone(found: GoneFinding) -> str:
+    """A finding that is gone, and what became of it before."""
+
+    def show(out: Console) -> None:
+        out.print(Text(f"{phrases.gone(found).upper()}  {found.summary}", "bold"))
+        lines = [Text.assemble((f"{label:<12}", "dim"), line) for label, line in phrases.gone_details(found)]
+        out.print(Padding(Text("\n").join(lines), (0, 0, 0, 2), expand=False))
+        if found.outcomes:
+            out.print()
+            print_outcomes(out, found.outcomes)
+
+    return in_file(show)
 
 
 def _outcome(outcome: Outcome) -> Group:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from advisor.contract.recommendation import Number, tidy
 from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise
-from advisor.ledger.history import GradedAdvice, History
+from advisor.ledger.history import GoneFinding, GradedAdvice, History
 from advisor.render.phrases import BYTES, moment, setting_text, value_text
 
 NOTHING = "No change of a setting was seen."
@@ -51,6 +51,21 @@ def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
                 yield "take back", f"{changed.undo_config}, and a restart"
     if outcome.why:
         yield "why", outcome.why
+
+
+def gone(found: GoneFinding) -> str:
+    """Whether a finding is known to be gone."""
+    return "not seen now" if found.resolved_at is None else "resolved"
+
+
+def gone_details(found: GoneFinding) -> Iterator[tuple[str, str]]:
+    """Since when and why it is gone: label and text of each line."""
+    if found.resolved_at is not None:
+        yield "resolved", moment(found.resolved_at)
+    yield "because", found.because
+    yield "seen", f"{moment(found.first_seen)} to {moment(found.last_seen)}"
+    of = ".".join(found.subject.values())
+    yield "rule", ", ".join(each for each in (found.rule, of, found.severity.value, found.fingerprint) if each)
 
 
 def left_out(history: History) -> Iterator[str]:

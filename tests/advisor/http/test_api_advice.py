@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from urllib.parse import unquote
 
 import pytest
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
 from advisor.contract.recommendation import Advice, Severity
-from advisor.ledger.history import GradedRecommendation, GradedSetAside
+from advisor.ledger.history import GradedRecommendation, GradedSetAside, dated
+from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.render import markdown, text
+from advisor.rules import check
 from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
 from exporter.snapshot import Snapshot
@@ -28,7 +31,11 @@ def advice(sidecar: Sidecar, query: str = "") -> Advice:
 
 
 def undated(found: Advice) -> Advice:
-    return found.model_copy(update=dict.fromkeys(("computed_at", "age_seconds", "next_at")))
+    """The advice without what only a sidecar knows: when it was made, and when findings were first seen."""
+    found = dated(found, Ledger())
+    made = tuple(each.model_copy(update={"first_seen": None}) for each in found.recommendations)
+    update = dict.fromkeys(("computed_at", "age_seconds", "next_at"))
+    return found.model_copy(update={**update, "recommendations": made})
 
 
 def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: Sidecar) -> None:
@@ -37,10 +44,12 @@ def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: Sidecar) -
     assert "Accept" in response.headers["vary"].split(", ")
     said = Advice.model_validate_json(response.content)
     assert undated(said) == advised(captured(RECORDING))
+    assert {each.first_seen for each in said.recommendations} == {said.at}
     assert said.computed_at == pytest.approx(time.time() - (said.age_seconds or 0.0), abs=PATIENCE)
     assert said.next_at is None  # a recording has no newer snapshot
     [found] = [each for each in response.json()["recommendations"] if each["rule"] == SCAN]
     assert found["changes"][0]["from"] == 37
+    assert found["why"] == check.load_file(RULES_FOLDER / f"{SCAN}.yaml").file.why.strip()
 
 
 def test_a_shorter_look_back_sees_less(replaying: Sidecar) -> None:
@@ -102,7 +111,6 @@ def test_a_parameter_that_cannot_be_used_is_a_problem(replaying: Sidecar, query:
     ("accept", "form"),
     [
         ("*/*", "application/json"),
-        (BROWSER, "application/json"),
         ("", "application/json"),
         ("application/json; charset=utf-8", "application/json"),
         ("text/markdown", "text/markdown; charset=utf-8"),
@@ -115,8 +123,7 @@ def test_the_form_is_the_one_accepted_best(unlike: Sidecar, accept: str, form: s
     whole = advice(unlike)
     for path in ("/advise", f"/advise/{whole.recommendations[0].fingerprint}"):
         response = unlike.get(path, headers={"Accept": accept})
-        of_finding = "text/plain; charset=utf-8" if accept == BROWSER and path != "/advise" else form
-        assert (response.status_code, response.headers["content-type"]) == (200, of_finding)
+        assert (response.status_code, response.headers["content-type"]) == (200, form)
         assert "Accept" in response.headers["vary"].split(", ")
     said = unlike.get("/advise", headers={"Accept": accept})
     shown = {"text/markdown; charset=utf-8": markdown.markdown(whole), "text/plain; charset=utf-8": text.plain(whole)}
@@ -129,8 +136,18 @@ def test_the_form_is_the_one_accepted_best(unlike: Sidecar, accept: str, form: s
 @pytest.mark.parametrize("accept", ["image/png", "application/json;q=0", "application/*;q=0, text/*;q=0.0", "json"])
 def test_where_no_form_is_accepted_it_says_which_there_are(replaying: Sidecar, accept: str) -> None:
     response = replaying.get("/advise", headers={"Accept": accept})
-    assert problem(response) == (406, "there are application/json, text/plain, text/markdown")
+    assert problem(response) == (406, "there are application/json, text/plain, text/markdown, text/html")
     assert "Accept" in response.headers["vary"].split(", ")
+
+
+@pytest.mark.parametrize("path", ["/advise", "/advise?rule=none", "/advise/0123456789abcdef", "/advise/a%23%22"])
+def test_a_browser_gets_the_page(replaying: Sidecar, path: str) -> None:
+    shown = replaying.get(path, headers={"Accept": BROWSER}, follow_redirects=True)
+    assert (shown.status_code, shown.text) == (200, replaying.get("/").text)
+    assert shown.headers["content-security-policy"] == replaying.get("/").headers["content-security-policy"]
+    first = shown.history[0] if shown.history else shown
+    assert "Accept" in first.headers["vary"].split(", ")
+    assert shown.url.fragment == unquote(path.partition("/advise/")[2])
 
 
 def test_several_accept_headers_are_one(replaying: Sidecar) -> None:

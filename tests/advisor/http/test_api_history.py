@@ -13,12 +13,13 @@ from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.guard import Guard
-from advisor.ledger.history import GradedRecommendation, History, Wanted, history
+from advisor.ledger.history import GoneFinding, GradedRecommendation, History, Wanted, history
 from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.render import history_markdown, history_text
 from advisor.rules.rulebook import Rulebook
+from exporter.connection.errors import ServerError
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, found, opened, unasked
 from tests.advisor.ledger.recordings import carrying
@@ -126,18 +127,41 @@ def test_a_finding_has_its_outcomes_in_every_form(sidecar: Sidecar) -> None:
     path = f"/advise/{FINGERPRINT}"
     said = GradedRecommendation.model_validate_json(sidecar.get(path).content)
     assert [each.id[0] for each in said.outcomes] == ["3", "1"]
-    for accept in ("text/plain", "text/markdown", BROWSER):
+    for accept in ("text/plain", "text/markdown"):
         text = sidecar.get(path, headers={"Accept": accept}).text
         assert text.count("innodb_old_blocks_pct 37 -> 64: ") == 2
     assert "outcomes" not in sidecar.get("/advise").json()
 
 
-def test_a_finding_that_is_gone_says_where_its_outcomes_are(sidecar: Sidecar) -> None:
-    status, said = problem(sidecar.get(f"/advise/{GONE.fingerprint}"))
-    assert status == 404
-    assert said.endswith(
-        "it was last seen at 2026-11-21 06:19:40 UTC: /history?fingerprint=0000000000000000 has what became of it"
+@pytest.mark.parametrize("query", ["", "?window=3"])
+def test_a_finding_that_is_gone_says_because_of_what(sidecar: Sidecar, query: str) -> None:
+    said = GoneFinding.model_validate_json(sidecar.get(f"/advise/{GONE.fingerprint}{query}").content)
+    assert said.because.endswith("there is no rule a-rule-of-old any more")
+    assert (said.rule, said.subject, said.first_seen) == (GONE.rule, GONE.subject, GONE.first_seen)
+    assert said.resolved_at is not None
+    for form in ("text/plain", "text/markdown"):
+        shown = sidecar.get(f"/advise/{GONE.fingerprint}{query}", headers={"Accept": form})
+        assert shown.headers["content-type"].startswith(form)
+        assert "there is no rule a-rule-of-old any more" in shown.text
+
+
+def test_a_finding_has_when_it_was_first_seen_across_gaps(sidecar: Sidecar) -> None:
+    [listed] = [each for each in sidecar.get("/advise").json()["recommendations"] if each["fingerprint"] == FINGERPRINT]
+    assert listed["first_seen"] == sidecar.get(f"/advise/{FINGERPRINT}").json()["first_seen"] == AT - 600
+
+
+async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=Bookkeeping(LEDGER))
+    monkeypatch.setattr(Replay, "latest", None)
+    monkeypatch.setattr(Replay, "problem", ServerError("Connection refused"))
+    async with of(service) as client:
+        said = GoneFinding.model_validate_json((await client.get(f"/advise/{FINGERPRINT}")).content)
+        unknown = await client.get("/advise/0123456789abcdef")
+    assert said.resolved_at is None
+    assert said.because.endswith(
+        "not measured yet: the pool settles; nothing is known of the server now: Connection refused"
     )
+    assert problem(unknown) == (503, "Connection refused")
 
 
 def of(service: Service) -> httpx.AsyncClient:

@@ -103,7 +103,8 @@ def test_every_endpoint_has_a_summary_a_description_and_for_every_response_and_f
         assert len(operation["description"]) > 30, name
         for status, response in operation["responses"].items():
             assert response["description"] not in ("", "Successful Response"), (name, status)
-            for form, content in response["content"].items():
+            assert "content" in response or status == "303", (name, status)
+            for form, content in response.get("content", {}).items():
                 assert content.get("example") or content.get("examples"), (name, status, form)
                 assert (form == "application/problem+json") == (status != "200"), (name, status, form)
         for parameter in operation.get("parameters", ()):

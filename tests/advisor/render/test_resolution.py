@@ -1,0 +1,168 @@
+"""A finding that is gone: since when, and because of what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from advisor.advice.assessment import Assessment, assess
+from advisor.advice.judgement import Options, judge
+from advisor.advice.replay import Replaying
+from advisor.ledger.entry import Changed, Found, Result
+from advisor.ledger.history import GoneFinding
+from advisor.ledger.ledger import Ledger
+from advisor.observe.source import Replay
+from advisor.observe.window import Window
+from advisor.render import history_markdown, history_text
+from advisor.render.resolution import gone
+from advisor.rules import check
+from advisor.rules.rulebook import Rulebook, RuleSet
+from tests.advisor.building import RULES_FOLDER, capture, captured
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
+
+MakeRule = Callable[..., check.Rule]
+
+
+def rule_set(*rules: check.Rule) -> RuleSet:
+    return RuleSet(rules, dict.fromkeys((each.id for each in rules), "built-in"), (), AT)
+
+
+def assessed(window: Window, rules: RuleSet) -> Assessment:
+    judgements = {each.rule: each for each in judge(rules.rules, window, Options())}
+    return assess(judgements, (), window, rules)
+
+
+@pytest.fixture(scope="module")
+def idle() -> Assessment:
+    """A server on which the rule does not fire, seen a while after the finding."""
+    return assessed(captured("mysql-9.7/small-table-scan"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml")))
+
+
+def told(**values: Any) -> Found:
+    return found(**{"rule_version": "", "first_seen": 100.0, "last_seen": 200.0, "resolved_at": 300.0, **values})
+
+
+def said(each: Found, last: Assessment | None, *entries: Any, problem: str = "") -> GoneFinding:
+    return gone(each, Ledger.of([each, *entries]), last, problem)
+
+
+def test_the_condition_that_does_not_hold_is_named_with_its_values(idle: Assessment) -> None:
+    here = told()
+    answer = said(here, idle)
+    assert answer.resolved_at == 300.0
+    assert answer.because.endswith(
+        "now when `scan.pages > pool.old_target_pages` is false (scan.pages = 1,507, pool.old_target_pages = 2,645)"
+    )
+    assert (answer.fingerprint, answer.summary) == (FINGERPRINT, here.summary)
+
+
+def test_a_table_that_is_not_scanned_any_more_is_named(idle: Assessment) -> None:
+    elsewhere = told(subject={"schema": "shop", "table": "items"}, last_seen=1e12)
+    assert said(elsewhere, idle).because == "there is no shop.items among scans now"
+
+
+def test_it_is_resolved_before_the_ledger_took_it(idle: Assessment) -> None:
+    assert said(told(resolved_at=None), idle).resolved_at == idle.advice.at
+
+
+def test_a_blind_rule_resolves_nothing() -> None:
+    last = assessed(captured("mariadb-11.8/idle"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml")))
+    answer = said(told(resolved_at=None, last_seen=1e12), last)
+    assert answer.resolved_at is None
+    assert "its rule is blind now: table_scans: performance_schema is OFF" in answer.because
+
+
+def test_a_rule_that_fails_resolves_nothing(make_rule: MakeRule) -> None:
+    rule = make_rule(evidence=[{"name": "none", "value": "1.0 / 0.0", "source": "nowhere"}])
+    last = assessed(captured("mysql-9.7/idle"), rule_set(rule))
+    answer = said(told(rule="plain", subject={}, resolved_at=None, last_seen=1e12), last)
+    assert (answer.resolved_at, answer.because) == (
+        None,
+        "its rule fails now: the rule failed: a value is inf: a division by zero?",
+    )
+
+
+def test_a_rule_that_was_removed_or_changed_is_named(idle: Assessment) -> None:
+    assert said(told(rule="gone", last_seen=1e12), idle).because == "there is no rule gone any more"
+    assert said(told(rule_version="1"), idle).because.count("its rule was changed") == 1
+
+
+def test_a_restart_is_named(idle: Assessment) -> None:
+    booted = idle.snapshot.at - (idle.snapshot.sections["status"] or {})["uptime"]
+    assert said(told(last_seen=booted - 60), idle).because.startswith("the server restarted; ")
+    assert "restarted" not in said(told(last_seen=booted + 1), idle).because
+
+
+@pytest.mark.parametrize(
+    ("outcome", "because"),
+    [
+        (closed(), "followed: predicted 0, measured 12 pages read per pass"),
+        (opened(), "followed: predicted 0 pages read per pass, not measured yet: the pool settles"),
+        (
+            opened(
+                followed=False, promise=None, changes=(Changed(setting="innodb_old_blocks_pct", before=37, after=50),)
+            ),
+            "changed: innodb_old_blocks_pct 37 -> 50, another value than it advised",
+        ),
+        (unasked(at=AT + 60), "changed: innodb_old_blocks_time 1,000 -> 0"),
+    ],
+)
+def test_what_was_changed_in_between_comes_first(idle: Assessment, outcome: Any, because: str) -> None:
+    here = told(last_seen=AT, resolved_at=AT + 90)
+    assert said(here, idle, outcome).because.split("; now")[0].split("; the")[0].split("; there")[0] == because
+    for other in (told(last_seen=AT, resolved_at=AT + 30), told(last_seen=AT + 70, resolved_at=AT + 90)):
+        assert because not in said(other, idle, outcome).because
+
+
+def test_while_the_server_is_away_it_says_so_and_what_is_remembered() -> None:
+    answer = said(told(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="Connection refused")
+    assert answer.because == (
+        "followed: predicted 0, measured 12 pages read per pass; nothing is known of the server now: Connection refused"
+    )
+    assert (answer.resolved_at, answer.outcomes) == (AT + 90, (closed(),))
+    assert said(told(resolved_at=None), None).resolved_at is None
+
+
+def test_text_and_markdown_have_all_of_it() -> None:
+    answer = said(told(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="a*b")
+    plain, marked = history_text.plain_gone(answer), history_markdown.gone(answer)
+    for text in (plain, marked):
+        for part in ("2026-11-21 06:21:10 UTC", "measured 12 pages", FINGERPRINT, RULE, "shop.orders", Result.KEPT):
+            assert part in text
+    assert plain.startswith("RESOLVED  shop.orders")
+    assert marked.startswith("# resolved: shop.orders")
+    assert r"a\*b" in marked
+    assert history_text.plain_gone(said(told(resolved_at=None), None)).startswith("NOT SEEN NOW")
+
+
+def test_a_finding_is_resolved_in_the_ledger_when_its_rule_no_longer_makes_it() -> None:
+    replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=8.0))
+    resolved: dict[float, Mapping[str, float | None]] = {}
+    for at in replaying.replay(Replay(capture("mysql-9.7/scan-followed-midway")).history):
+        resolved[at] = {name: each.resolved_at for name, each in replaying.ledger.found.items()}
+    [outcome] = [each for each in replaying.ledger.outcomes.values() if each.followed]
+    here = replaying.ledger.found[FINGERPRINT]
+    assert here.resolved_at is not None
+    assert here.last_seen < outcome.at <= here.resolved_at
+    assert resolved[outcome.at][FINGERPRINT] is None or here.resolved_at == outcome.at
+    answer = gone(here, replaying.ledger, None, "")
+    assert answer.because.startswith("followed: predicted 0, measured ")
+
+
+def test_one_that_comes_again_is_not_resolved() -> None:
+    history = Replay(capture("mysql-9.7/repeated-scan")).history
+    rules = rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
+    last = assessed(Window.of(history, float("inf")), rules)
+    ledger, _ = Ledger().observe(history, last.advice, is_gone=last.is_gone)
+    assert ledger.found[FINGERPRINT].resolved_at is None
+    without = replace(last, advice=last.advice.model_copy(update={"recommendations": ()}), trace=())
+    ledger, new = ledger.observe(history, without.advice, is_gone=without.is_gone)
+    assert [each.resolved_at for each in new if isinstance(each, Found)] == [last.advice.at]
+    _, new = ledger.observe(history, without.advice, is_gone=without.is_gone)
+    assert new == ()
+    ledger, [again] = ledger.observe(history, last.advice, is_gone=last.is_gone)
+    assert isinstance(again, Found)
+    assert (again.resolved_at, again.first_seen) == (None, last.advice.at)
