@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import NamedTuple
 
 from advisor.advice import state as states
-from advisor.advice.service import Service
+from advisor.advice.service import Service, Unseen
 from advisor.advice.state import State
 from advisor.contract.recommendation import Advice
+from advisor.timeline.series import QUANTITIES, series, split
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ LONGEST_SECONDS = 3600.0
 _LOOK_SECONDS = 1.0
 """Time between two looks for something new."""
 _WAITING = 32
-"""Messages that may wait for a client; one that is slower is dropped, and may come again."""
+"""Messages that may wait for a client while it reads what it missed, or is slow; with more its stream ends."""
 _HEARTBEAT = b":\n\n"
 _FIRST = b"retry: 2000\n\n"
 """Milliseconds until a browser opens a stream again."""
@@ -46,12 +47,12 @@ class Crowded(Exception):
 
 
 class Mark(NamedTuple):
-    """How far a stream has told: the ``id`` of its messages."""
+    """How far a stream has told: the ``id`` of its messages. It holds for another start of the sidecar, too."""
 
-    at: float = 0.0
+    at: float
     """Time of the newest snapshot that was told, Unix seconds."""
-    noticed: float = 0.0
-    """When the newest event that was told was noticed, Unix seconds."""
+    noticed: float
+    """The mark of the newest event that was told."""
 
     @classmethod
     def read(cls, text: str) -> Mark | None:
@@ -62,13 +63,15 @@ class Mark(NamedTuple):
         return None
 
     def __str__(self) -> str:
-        return f"{self.at:.3f}-{self.noticed:.3f}"
+        return f"{self.at!r}-{self.noticed!r}"
 
 
 class Stream:
-    """The messages that wait for one client."""
+    """The messages for one client."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: AsyncIterator[bytes]) -> None:
+        """It begins with these messages."""
+        self._first = first
         self._waiting = asyncio.Queue[bytes | None](_WAITING)
         self.open = True
 
@@ -89,13 +92,20 @@ class Stream:
     async def messages(self, sent: Callable[[], None]) -> AsyncIterator[bytes]:
         """What to send, until it ends; ``sent`` is called at the beginning and after each."""
         sent()
-        while (message := await self._waiting.get()) is not None:
+        async for message in self._first:
             yield message
+            sent()
+        while (waiting := await self._waiting.get()) is not None:
+            yield waiting
             sent()
 
 
 class Broadcast:
-    """The streams, and what they are told."""
+    """The streams, and what they are told.
+
+    Attributes:
+        producing: Whether messages are made.
+    """
 
     def __init__(
         self, service: Service, *, look_seconds: float = _LOOK_SECONDS, clock: Callable[[], float] = time.monotonic
@@ -112,11 +122,17 @@ class Broadcast:
         self._producer: asyncio.Task[None] | None = None
         self._state: State | None = None
         self._advice: Advice | None = None
-        self._told_at, self._told = 0.0, Mark()
+        self._told = Mark(0.0, 0.0)
+        self._told_at = 0.0
+
+    @property
+    def producing(self) -> bool:
+        """Whether messages are made."""
+        return self._producer is not None
 
     @contextlib.contextmanager
-    def stream(self, since: Mark | None) -> Iterator[Stream]:
-        """A stream that is open, from the state as it is now.
+    def stream(self, since: Mark | None = None) -> Iterator[Stream]:
+        """A stream, while it is open.
 
         Args:
             since: Of the last message that the client got; None for a client that comes first.
@@ -126,14 +142,10 @@ class Broadcast:
         """
         if len(self._streams) >= STREAMS:
             raise Crowded
-        stream = Stream()
         if self._producer is None:
-            self._state, self._advice, self._told_at = None, None, self._clock()
-            self._told = self._mark
-            self._news()  # the first messages have it
+            self._begin()
             self._producer = asyncio.create_task(self._produce())
-        for message in self._first(since):
-            stream.tell(message)
+        stream = Stream(self._first(since or self._before_newest(), self._told))
         self._streams[stream] = self._clock() + LONGEST_SECONDS
         try:
             yield stream
@@ -143,22 +155,61 @@ class Broadcast:
                 self._producer.cancel()
                 self._producer = None
 
-    def _first(self, since: Mark | None) -> Iterator[bytes]:
+    def _begin(self) -> None:
+        """Take what is known for told: a stream begins with it."""
+        history, last = self._service.source.history, self._service.last_verdict
+        self._state = states.state(self._service)
+        self._advice = None if last is None else last.advice
+        self._told = Mark(history[-1].at if history else 0.0, self._service.timeline.mark)
+        self._told_at = self._clock()
+
+    def _before_newest(self) -> Mark:
+        """The mark of a client that wants the newest snapshot, and no event of before."""
+        history = self._service.source.history
+        return Mark(history[-2].at if len(history) > 1 else 0.0, self._told.noticed)
+
+    async def _first(self, since: Mark, until: Mark) -> AsyncIterator[bytes]:
+        """Everything as it is now, and what came between two marks."""
         yield _FIRST
-        yield self._message("state", states.state(self._service).model_dump_json(by_alias=True))
+        yield _message("state", since, states.state(self._service).model_dump_json(by_alias=True))
         last = self._service.last_verdict
         if last is not None:
-            yield self._message("advice", last.advice.model_dump_json(by_alias=True))
-        if since is not None:
-            yield from self._events(since)
+            yield _message("advice", since, last.advice.model_dump_json(by_alias=True))
+        overview = await self._overview(since)
+        if overview is not None:
+            yield overview
+        for message in self._events(since, until):
+            yield message
+        since = Mark(since.at, until.noticed)
+        for message in await self._series(since, until.at):
+            yield message
 
     async def _produce(self) -> None:
         while True:
             await asyncio.sleep(self._look_seconds)
             try:
-                self._tell(self._news())
+                await self._look()
             except Exception:  # the next look may go well
                 log.exception("open pages miss something new")
+
+    async def _look(self) -> None:
+        """Tell what is new since the last look. The past comes first: the others have no part in the mark."""
+        service, told = self._service, self._told
+        until = Mark(service.source.history[-1].at if service.source.history else told.at, service.timeline.mark)
+        messages = list(self._events(told, until))
+        if until.at != told.at:
+            messages += await self._series(Mark(told.at, until.noticed), until.at)
+            overview = await self._overview(until)
+            messages += [] if overview is None else [overview]
+        state = states.state(service)
+        if self._state is None or state != self._state.model_copy(update={"now": state.now}):
+            messages.append(_message("state", until, state.model_dump_json(by_alias=True)))
+        last = service.last_verdict
+        advice = None if last is None else last.advice
+        if advice is not None and _differs(advice, self._advice):
+            messages.append(_message("advice", until, advice.model_dump_json(by_alias=True)))
+        self._state, self._advice, self._told = state, advice, until
+        self._tell(messages)
 
     def _tell(self, messages: list[bytes]) -> None:
         now = self._clock()
@@ -169,43 +220,43 @@ class Broadcast:
         for stream, ends_at in list(self._streams.items()):
             for message in messages:
                 stream.tell(message)
-            if not stream.open or now >= ends_at:
+            if stream.open and now >= ends_at:
                 stream.end()
+            if not stream.open:
                 del self._streams[stream]
 
-    def _news(self) -> list[bytes]:
-        """The messages about what is new since the last look."""
-        messages = []
-        state = states.state(self._service)
-        if self._state is None or state != self._state.model_copy(update={"now": state.now}):
-            self._state = state
-            messages.append(self._message("state", state.model_dump_json(by_alias=True)))
-        last = self._service.last_verdict
-        if last is not None and _differs(last.advice, self._advice):
-            messages.append(self._message("advice", last.advice.model_dump_json(by_alias=True)))
-        self._advice = None if last is None else last.advice
-        messages += self._events(self._told)
-        self._told = self._mark
-        return messages
+    def _events(self, since: Mark, until: Mark) -> Iterator[bytes]:
+        for noticed, event in self._service.timeline.noticed_after(since.noticed):
+            if noticed <= until.noticed:
+                yield _message("event", Mark(since.at, noticed), event.model_dump_json())
 
-    def _events(self, since: Mark) -> Iterator[bytes]:
-        for event in self._service.timeline.noticed_after(since.noticed):
-            yield self._message("event", event.model_dump_json())
+    async def _series(self, since: Mark, until: float) -> list[bytes]:
+        """The points of snapshots between two times."""
+        history = [each for each in self._service.source.history if each.at <= until]
+        if not history or history[-1].at <= since.at:
+            return []
+        found = await asyncio.to_thread(series, history, tuple(QUANTITIES), since.at, ranked_since=0.0)
+        return [
+            _message("series", Mark(each.at[0], since.noticed), each.model_dump_json(by_alias=True))
+            for each in split(found)
+        ]
 
-    def _message(self, event: str, data: str) -> bytes:
-        # Names in a recording need not be valid text.
-        return f"event: {event}\nid: {self._mark}\ndata: {data}\n\n".encode("utf-8", "replace")
+    async def _overview(self, mark: Mark) -> bytes | None:
+        try:
+            found = await self._service.overview()
+        except Unseen:
+            return None
+        return _message("overview", mark, found.model_dump_json(by_alias=True))
 
-    @property
-    def _mark(self) -> Mark:
-        history = self._service.source.history
-        return Mark(history[-1].at if history else 0.0, self._service.timeline.mark)
+
+def _message(event: str, mark: Mark, data: str) -> bytes:
+    # Names in a recording need not be valid text.
+    return f"event: {event}\nid: {mark}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 
 def _differs(now: Advice, before: Advice | None) -> bool:
-    if before is None:
-        return True
-    return now.computed_at != before.computed_at and _said(now) != _said(before)
+    """Whether advice says something else than before."""
+    return before is None or (now.computed_at != before.computed_at and _said(now) != _said(before))
 
 
 def _said(advice: Advice) -> dict[str, object]:

@@ -18,7 +18,7 @@ METRICS: str = _READ["metrics"]
 OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF = (
     _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if")
 )
-EVENTS, LIVE, STATE = (_READ[name] for name in ("events", "live", "state"))
+EVENTS, LIVE, SERIES, STATE = (_READ[name] for name in ("events", "live", "series", "state"))
 PAGE = {"schema": {"type": "string"}, "example": "<!doctype html>"}
 """A page for people, in the content of an endpoint."""
 _ADVICE = _READ["advice"]

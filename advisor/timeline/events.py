@@ -76,7 +76,7 @@ class Timeline:
             now: Unix seconds.
         """
         for event in sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda each: each.at):
-            self.mark = max(now, self.mark + _TICK)
+            self.mark = round(max(now, self.mark + _TICK), 3)
             self._noticed.append((self.mark, event))
         self._seen = seen
 
@@ -84,10 +84,10 @@ class Timeline:
         """The events at ``since`` or later, Unix seconds; oldest first."""
         return sorted((event for _, event in self._noticed if event.at >= since), key=lambda each: each.at)
 
-    def noticed_after(self, mark: float) -> list[Event]:
-        """The events that were noticed later than one with this ``mark``, in that order."""
+    def noticed_after(self, mark: float) -> list[tuple[float, Event]]:
+        """The events that were noticed later than the one with this ``mark``, in that order, with their marks."""
         noticed = list(self._noticed)
-        return [event for _, event in noticed[bisect.bisect_right(noticed, mark, key=lambda each: each[0]) :]]
+        return noticed[bisect.bisect_right(noticed, mark, key=lambda each: each[0]) :]
 
     def _news(self, seen: Seen, now: float) -> Iterator[Event]:
         if seen.problem is not None and self.away_since is None:
