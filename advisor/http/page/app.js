@@ -1,11 +1,16 @@
 // The page: it lays out the sections, and follows links to a finding.
 
 import { html, render, useEffect, useReducer, useState } from "./vendor/standalone.module.js";
+import { Activity } from "./activity.js";
+import { MissCurve } from "./curve.js";
 import { Finding } from "./finding.js";
 import { Header, title } from "./header.js";
 import { Recently, SetAside, Unseeing } from "./lists.js";
+import { Pool } from "./pool.js";
 import { Banners, Nothing, Resolved, Unknown } from "./states.js";
 import { ask, start, store, subscribe } from "./store.js";
+import { Tables } from "./tables.js";
+import { WhatIf } from "./whatif.js";
 
 const FINGERPRINT = /^#([0-9a-f]{16})$/;
 const linked = () => FINGERPRINT.exec(location.hash)?.[1] ?? null;
@@ -69,9 +74,19 @@ const Findings = ({ state, advice, pageSize, past, stale }) => html`
   <section class=${`findings ${stale ? "stale" : ""}`} aria-labelledby="findings">
     <h2 id="findings" class="unseen">Findings</h2>
     <${Past} past=${past} />
-    ${advice && advice.recommendations.map((found) => html`<${Finding} key=${found.fingerprint} found=${found} pageSize=${pageSize} />`)}
+    ${advice && advice.recommendations.map((found) => html`<${Finding} key=${found.fingerprint} found=${found} pageSize=${pageSize}><${WhatIf} finding=${found} /><//>`)}
     ${advice && advice.recommendations.length === 0 && html`<${Nothing} state=${state} advice=${advice} />`}
   </section>`;
+
+const Pictures = ({ state, advice, overview, series, events }) => overview && html`
+  <section aria-labelledby="pool"><h2 id="pool">Buffer pool</h2>
+    <${Pool} overview=${overview} series=${series} events=${events} page_size=${overview.page_size} />
+    <${WhatIf} /></section>
+  <section aria-labelledby="tables"><h2 id="tables">Tables</h2><${Tables} overview=${overview} /></section>
+  <section aria-labelledby="activity"><h2 id="activity">Activity</h2>
+    <${Activity} overview=${overview} series=${series} events=${events} /></section>
+  <section aria-labelledby="curve"><h2 id="curve">Reads with other sizes of the pool</h2>
+    <${MissCurve} server=${state?.server ?? null} advice=${advice} /></section>`;
 
 const Footer = ({ state }) => html`
   <footer class="bottom">
@@ -82,7 +97,7 @@ const Footer = ({ state }) => html`
   </footer>`;
 
 const Page = () => {
-  const { state, advice, overview, history, connection, lost_since: lostSince, window, clock, said } = useStore();
+  const { state, advice, overview, series, events, history, connection, lost_since: lostSince, window, clock, said } = useStore();
   const fingerprint = useLink();
   const past = usePast(fingerprint, advice);
   const at = newest({ state, overview, advice });
@@ -94,6 +109,7 @@ const Page = () => {
     <main>
       <${Banners} state=${state} connection=${connection} lostSince=${lostSince} at=${at} />
       <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
+      <${Pictures} state=${state} advice=${advice} overview=${overview} series=${series} events=${events} />
       <${Recently} history=${history} advice=${advice} />
       ${advice && html`<${Unseeing} key="unseeing" advice=${advice} /><${SetAside} key="aside" advice=${advice} />`}
     </main>

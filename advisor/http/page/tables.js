@@ -1,0 +1,149 @@
+// Tables: what they read, how often they are scanned, and their size against the sublists and the pool.
+
+import { number, pages, share as portion, subject } from "./format.js";
+import { total } from "./pool.js";
+import { Bar as Part } from "./strip.js";
+import { ask } from "./store.js";
+import { html, useState } from "./vendor/standalone.module.js";
+
+const FAR = 2; // pools; the scale goes no further, and a longer bar is torn
+
+const named = ({ schema, table }) => subject({ schema, table });
+
+const COLUMNS = [
+  { key: "name", title: "Table", of: named, text: true },
+  { key: "reads", title: "Reads/s", of: (table) => table.pages_read_per_second },
+  { key: "scans", title: "Scans/h", of: (table) => table.scans_per_hour },
+  { key: "resident", title: "In the pool", of: (table) => resident(table) },
+  { key: "size", title: "Size", of: (table) => table.pages },
+];
+
+const known = (value) => value !== null && value !== undefined;
+const resident = ({ resident_pages: held, pages: all }) => (known(held) && all > 0 ? Math.min(1, held / all) : null);
+
+const sorted = (tables, { key, down }) => {
+  const { of } = COLUMNS.find((column) => column.key === key);
+  const sign = down ? -1 : 1;
+  // What is not known comes last in both directions.
+  return [...tables].sort((a, b) => {
+    const [x, y] = [of(a), of(b)];
+    if (!known(x) || !known(y)) return Number(!known(x)) - Number(!known(y));
+    return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
+  });
+};
+
+const scaleOf = (tables, pool) => {
+  const largest = Math.max(0, ...tables.map((table) => table.pages ?? 0));
+  return Math.max(pool.size_pages, Math.min(largest, FAR * pool.size_pages)) * 1.02 || 1;
+};
+
+const at = (count, most) => `${((100 * Math.min(count, most)) / most).toFixed(3)}%`;
+
+const times = (ratio) => `${Number(ratio.toPrecision(2)).toLocaleString("en")} ×`;
+
+const verdict = (table, pool) => {
+  if (!table.scanned || !known(table.pages) || !pool.old_pages) return null;
+  if (table.pages > pool.size_pages) return `${times(table.pages / pool.size_pages)} the pool`;
+  const old = pool.old_target_pages ?? pool.old_pages;
+  return table.pages > old ? `${times(table.pages / old)} the old sublist` : "fits the old sublist";
+};
+
+const Bar = ({ table, pool, most, page_size }) => {
+  if (!known(table.pages)) return html`<span class="pic-quiet">size not known</span>`;
+  const share = resident(table);
+  const said = verdict(table, pool);
+  const torn = table.pages > most;
+  const label = `${pages(table.pages, page_size)}${share === null ? "" : `, ${portion(share)} in the pool`}${said ? `; ${said}` : ""}`;
+  const old = pool.old_target_pages ?? pool.old_pages;
+  return html`<svg class="tables-bar" role="img" width="100%" height="20" aria-label=${label}>
+      <rect class="tables-whole" x="0" y="4" width=${at(table.pages, most)} height="12" />
+      ${share !== null && html`<rect class="tables-held" x="0" y="4" width=${at(share * table.pages, most)} height="12" />`}
+      ${torn && html`<svg x="100%" overflow="visible"><path class="tables-torn" d="M-9 1l5 6l-5 6l5 6" /></svg>`}
+      ${known(old) && html`<line class="tables-old" x1=${at(old, most)} x2=${at(old, most)} y1="0" y2="20" />`}
+      <line class="tables-pool" x1=${at(pool.size_pages, most)} x2=${at(pool.size_pages, most)} y1="0" y2="20" />
+    </svg>
+    <span class="tables-size">${pages(table.pages, page_size)}${said && html`<b> · ${said}</b>`}</span>`;
+};
+
+// The three lengths that every bar is compared with.
+const Scale = ({ pool, most, page_size }) => html`
+  <dl class="tables-scale">${[
+    ["old sublist", pool.old_pages, "old"],
+    ["young sublist", pool.young_pages, "young"],
+    ["pool", pool.size_pages, "whole"],
+  ].map(([name, count, kind]) => known(count) && html`<div key=${kind}>
+    <dt>${name} <span class="pic-quiet">${pages(count, page_size)}</span></dt>
+    <dd><svg width="100%" height="12" aria-hidden="true"><${Part} kind=${kind} share=${count / most} y=${1} height=${10} /></svg></dd>
+  </div>`)}</dl>`;
+
+const Statement = ({ statement }) => html`<li>
+  <code class="tables-statement">${statement.text ?? statement.digest}</code>
+  <span class="pic-quiet">${[
+    known(statement.per_hour) && `${number(statement.per_hour)} an hour`,
+    known(statement.rows_examined_per_call) && `${number(statement.rows_examined_per_call)} rows examined a call`,
+    known(statement.seconds_per_call) && `${number(1000 * statement.seconds_per_call)} ms a call`,
+  ].filter(Boolean).join(" · ")}</span>${statement.no_index && html` <b>uses no index</b>`}
+</li>`;
+
+// null: not asked for; otherwise {statements, lacks} or {error}, or {} while they are on their way.
+const Statements = ({ found, name }) => {
+  if (found.error) return html`<p class="pic-lack">${found.error}</p>`;
+  if (!found.statements) return html`<p class="pic-quiet">Asking for the statements of ${name} …</p>`;
+  if (found.statements.length === 0) return html`<p class="pic-lack">No statement is known${found.lacks ? `: ${found.lacks}` : ""}.</p>`;
+  return html`<ol class="tables-statements">${found.statements.map((each) => html`<${Statement} key=${each.digest} statement=${each} />`)}</ol>`;
+};
+
+const asked = ({ schema, table }) =>
+  ask(`/statements?${new URLSearchParams({ schema, table })}`).catch((error) =>
+    ({ error: error.status === undefined ? "The sidecar does not answer." : error.message }));
+
+const Row = ({ table, pool, most, page_size }) => {
+  const [found, setFound] = useState(null);
+  const name = named(table);
+  const share = resident(table);
+  const toggle = async () => {
+    if (found !== null) return setFound(null);
+    setFound({});
+    return setFound(await asked(table));
+  };
+  const cell = (title, text) => html`<td class="tables-number" data-title=${title}>${text}</td>`;
+  return html`
+    <tr>
+      <th scope="row"><span class="pic-name">${name}</span>
+        <button type="button" class="tables-more" aria-expanded=${found !== null} onClick=${toggle}
+          aria-label=${`Statements of ${name}`}>statements</button></th>
+      ${cell("Reads/s", number(table.pages_read_per_second) ?? "–")}
+      ${cell("Scans/h", number(table.scans_per_hour) ?? "–")}
+      ${cell("In the pool", portion(share) ?? "–")}
+      <td class="tables-extent"><${Bar} table=${table} pool=${pool} most=${most} page_size=${page_size} /></td>
+    </tr>
+    ${found !== null && html`<tr class="tables-behind"><td colspan="5"><${Statements} found=${found} name=${name} /></td></tr>`}`;
+};
+
+/**
+ * Up to fifty tables, sortable, each with its size on the same scale as the sublists and the pool.
+ *
+ * @param {object} props
+ * @param {object|null} props.overview As GET /overview has it.
+ */
+export const Tables = ({ overview }) => {
+  const [order, setOrder] = useState({ key: "reads", down: true });
+  const tables = overview?.tables;
+  if (!tables) return html`<p class="pic-lack">What tables read is not known${overview?.lacks?.tables ? `: ${overview.lacks.tables}` : " yet"}.</p>`;
+  if (tables.length === 0) return html`<p class="pic-lack">No table was read.</p>`;
+  const pool = total(overview.pools ?? []);
+  const most = scaleOf(tables, pool);
+  const by = ({ key, text }) => setOrder({ key, down: order.key === key ? !order.down : !text });
+  const state = (key) => (order.key !== key ? "none" : order.down ? "descending" : "ascending");
+  return html`<div class="tables">
+    <${Scale} pool=${pool} most=${most} page_size=${overview.page_size} />
+    <table>
+      <thead><tr>${COLUMNS.map((column) => html`<th key=${column.key} scope="col" aria-sort=${state(column.key)}>
+        <button type="button" onClick=${() => by(column)}>${column.title}<span aria-hidden="true">${
+          { none: "", descending: " ▾", ascending: " ▴" }[state(column.key)]}</span></button>
+      </th>`)}</tr></thead>
+      <tbody>${sorted(tables, order).map((table) => html`<${Row} key=${named(table)} table=${table} pool=${pool} most=${most} page_size=${overview.page_size} />`)}</tbody>
+    </table>
+    ${overview.more_tables > 0 && html`<p class="pic-quiet">… and ${number(overview.more_tables)} more, which read less.</p>`}
+  </div>`;
+};
