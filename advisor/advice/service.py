@@ -8,6 +8,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from advisor.advice.assessment import Assessment
 from advisor.advice.bookkeeping import Bookkeeping
@@ -33,6 +34,8 @@ from advisor.whatif.answer import WhatIf, what_if
 from advisor.whatif.calibrations import Calibrations
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot
+
+Answer = TypeVar("Answer")
 
 SCRAPE_AGE_SECONDS = 1.0
 """Scrapes within this time of each other share a collection."""
@@ -239,13 +242,25 @@ class Service:
 
     async def what_if(self, changes: Mapping[str, SettingValue], longest: float | None = None) -> WhatIf:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
+        return await self.ask(lambda seen, kept: self._model(seen, changes, kept), longest)
+
+    async def ask(self, question: Callable[[Window, Calibrations], Answer], longest: float | None = None) -> Answer:
+        """The model's answer to a question about a window that ends now. Questions are answered one at a time.
+
+        Args:
+            question: Of a window, and the calibrations that are kept. It is asked in a thread.
+            longest: Seconds to look back at most.
+
+        Raises:
+            Unseen: Nothing is known of the server.
+        """
         await self.collect()
         async with self._questions:
             seen = self._window(longest)
             if seen is None:
                 raise self.unseen
             with self._turns.first():
-                return await asyncio.to_thread(self._model, seen, changes, self._calibrations)
+                return await asyncio.to_thread(question, seen, self._calibrations)
 
     async def curve(self, longest: float | None = None) -> MissCurve:
         """The miss curve: a new one, or the last one while it is fresh.

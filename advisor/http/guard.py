@@ -63,6 +63,7 @@ class Guard:
         self._logins = Limit(Rate(10, 1), Rate(30, 3), clock)
         self._costly = {
             "/whatif": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/whatif/sweep": Limit(Rate(40, 2), Rate(80, 4), clock),
             "/curve": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/history": Limit(Rate(20, 1), Rate(40, 2), clock),

@@ -1,7 +1,9 @@
-"""/whatif: what the model of the LRU list says of a change of settings."""
+"""/whatif: what the model of the LRU list says of a change of settings, or of a setting over its range."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,9 +13,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from advisor.contract.settings import SettingValue
 from advisor.http import examples
 from advisor.http.dependencies import TheLookBack, TheService
-from advisor.http.problems import documented
+from advisor.http.problems import UNSEEN, documented
+from advisor.observe.window import Window
+from advisor.whatif import sweep as sweeps
 from advisor.whatif.answer import WhatIf
+from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.errors import Refused, Unanswerable
+from advisor.whatif.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
+from advisor.whatif.settings import SETTINGS_OF_MODEL
+from advisor.whatif.sweep import LONGEST_SECONDS, SECONDS, Sweep
 
 router = APIRouter(tags=["advice"])
 
@@ -24,13 +32,43 @@ def _setting(value: object) -> object:
     return value
 
 
+Value = Annotated[SettingValue, BeforeValidator(_setting)]
+
+
 class Question(BaseModel):
     """What to change: settings and new values, 80 as well as "80" or "4G"."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    set: dict[str, Annotated[SettingValue, BeforeValidator(_setting)]] = Field(
-        min_length=1, examples=[{"innodb_old_blocks_pct": 80}]
+    set: dict[str, Value] = Field(min_length=1, examples=[{"innodb_old_blocks_pct": 80}])
+
+
+class SweepQuestion(BaseModel):
+    """The setting to sweep, and others that are moved already."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    setting: str = Field(examples=["innodb_old_blocks_pct"])
+    set: dict[str, Value] = Field(
+        {},
+        max_length=len(SETTINGS_OF_MODEL),
+        description="Other settings, with values that they have in all predictions.",
+    )
+    values: list[Value] = Field(
+        [], max_length=MOST_POINTS, description="To be among those that are swept. They come first, in this order."
+    )
+    points: int = Field(
+        POINTS,
+        ge=2,
+        le=MOST_POINTS,
+        description="Values at most that spread over the range, beside these and the value now.",
+    )
+    seconds: float = Field(
+        SECONDS,
+        gt=0,
+        le=LONGEST_SECONDS,
+        strict=False,
+        description="Seconds of a core that predictions may take. The same question again goes on with the others.",
     )
 
 
@@ -52,8 +90,66 @@ class Question(BaseModel):
 )
 async def whatif(question: Question, wanted: TheLookBack, service: TheService) -> WhatIf:
     """The model's answer."""
-    try:
+    with _problems():
         return await service.what_if(question.set, wanted.window)
+
+
+@router.post(
+    "/whatif/sweep",
+    summary="What each value of a setting would do",
+    description="Asks the model for values that spread over the setting's range, coarse at first. Predictions are kept "
+    "while the fit holds, so the same question again costs next to nothing. Nothing is changed.",
+    response_description="For every scanned table, and for everything else, a number for each of the values.",
+    responses={
+        200: {"content": {"application/json": {"example": examples.SWEEP}}},
+        **documented(
+            {
+                400: "There was an error parsing the body",
+                422: "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?",
+                503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
+            }
+        ),
+    },
+)
+async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheService) -> Sweep:
+    """The model's answers."""
+
+    def ask(window: Window, calibrations: Calibrations) -> Sweep:
+        return sweeps.sweep(
+            window,
+            question.setting,
+            beside=question.set,
+            values=question.values,
+            points=question.points,
+            seconds=question.seconds,
+            calibrations=calibrations,
+        )
+
+    with _problems():
+        return await service.ask(ask, wanted.window)
+
+
+@router.get(
+    "/whatif/settings",
+    summary="The settings that the model answers for",
+    description="Each with its value now, and the range of a sweep. The model itself is not asked.",
+    response_description="The settings that this server has.",
+    responses={
+        200: {"content": {"application/json": {"example": examples.SETTINGS}}},
+        **documented({422: "window must be greater than 0", 503: UNSEEN}),
+    },
+)
+async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
+    """Their ranges."""
+    with _problems():
+        return await service.ask(lambda window, _: ranges(window), wanted.window)
+
+
+@contextlib.contextmanager
+def _problems() -> Iterator[None]:
+    """Refusals of the model as problems."""
+    try:
+        yield
     except Refused as error:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
     except Unanswerable as error:

@@ -97,10 +97,13 @@ class Trial:
 
     def _error(self, now: float, by_model: float, spread: float) -> float:
         """The model's deviation today, but at least what it is known to be off, and the range of its prediction."""
-        if not now:
-            return 0.0
-        least = ROUGH if self.model.calibration.fit.workload.backgrounds else EXACT
-        return max(abs(by_model - now) / now, least) + spread / now
+        return deviation(self.model, now, by_model) + spread / now if now else 0.0
+
+
+def deviation(model: LruModel, now: float, by_model: float) -> float:
+    """The model's deviation from what is measured today, relative to it; but at least what it is known to be off."""
+    least = ROUGH if model.calibration.fit.workload.backgrounds else EXACT
+    return max(abs(by_model - now) / now, least) if now else 0.0
 
 
 def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:

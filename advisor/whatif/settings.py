@@ -36,7 +36,13 @@ def values_as_set(window: Window, changes: Mapping[str, SettingValue]) -> dict[s
     return {name: _value_as_set(window, name, value) for name, value in changes.items()}
 
 
-def _value_as_set(window: Window, name: str, value: SettingValue) -> float:
+def refuse_unknown(window: Window, name: str) -> None:
+    """Nothing, where the model answers for a setting of the server.
+
+    Raises:
+        Refused: It does not, or the server has no such setting.
+        Unanswerable: The settings of the server are not known.
+    """
     server = window.latest.server
     known = window.latest[VARIABLES]
     if known is None:
@@ -52,6 +58,10 @@ def _value_as_set(window: Window, name: str, value: SettingValue) -> float:
         raise Refused(
             "the model does not answer for innodb_lru_scan_depth here: only MariaDB 10.6+ always keeps a free list"
         )
+
+
+def _value_as_set(window: Window, name: str, value: SettingValue) -> float:
+    refuse_unknown(window, name)
     try:
         number = float(SETTINGS[name].parse(value))
     except ValueError as error:

@@ -71,7 +71,17 @@ def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert {name for name, _ in operations(schema)} == {
-        *("GET /metrics", "GET /advise", "GET /advise/{fingerprint}", "POST /whatif", "GET /curve", "GET /snapshot"),
+        *("POST /whatif/sweep", "GET /whatif/settings"),
+        *(
+            "GET /metrics",
+            "GET /advise",
+            "GET /advise/{fingerprint}",
+            "POST /whatif",
+            "POST /whatif/sweep",
+            "GET /whatif/settings",
+            "GET /curve",
+            "GET /snapshot",
+        ),
         *("GET /history", "GET /rules", "GET /rules/{rule_id}", "POST /-/reload", "GET /healthz", "GET /readyz"),
     }
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
@@ -88,7 +98,9 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
             "reload",
             "rule",
             "rules",
+            "settings",
             "snapshot",
+            "sweep",
             "whatif",
         ),
     ]

@@ -1,0 +1,160 @@
+"""A sweep agrees with single questions, is bounded in time, and goes on where it ended."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from advisor.contract.recommendation import Number
+from advisor.whatif.answer import what_if
+from advisor.whatif.calibrations import Calibrations
+from advisor.whatif.choice import LEFT
+from advisor.whatif.errors import Refused, Unanswerable
+from advisor.whatif.ranges import POINTS, ranges, spread
+from advisor.whatif.settings import SETTINGS_OF_MODEL, values_as_set
+from advisor.whatif.sweep import Sweep, sweep
+from tests.advisor.building import RECORDING, captured
+
+PCT, TIME, SIZE = "innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"
+BESIDE_LOOKUPS = "mysql-9.7/time-zero-pollutes"
+MARIADB = "mariadb-11.8/repeated-scan"
+
+
+def at(found: Sweep, value: float) -> dict[str, Number]:
+    """All that a sweep says of a value."""
+    number = found.values.index(value)
+    parts = {"others": found.others, "other_reads": found.other_reads, "reads": found.reads}
+    parts |= {".".join(each.subject.values()): each for each in found.objects}
+    return {name: part.predicted[number] for name, part in parts.items()}
+
+
+@pytest.mark.parametrize("recording", [RECORDING, BESIDE_LOOKUPS, MARIADB])
+@pytest.mark.parametrize(("setting", "value"), [(PCT, 64), (TIME, 0), (SIZE, "512M")])
+def test_each_value_is_answered_as_a_single_question_is(recording: str, setting: str, value: Number | str) -> None:
+    window, kept = captured(recording), Calibrations()
+    found = sweep(window, setting, values=[value], points=2, seconds=5.0, calibrations=kept)
+    single = what_if(window, {setting: value}, kept)
+    assert len(single.changes) == 1
+    [tables, to] = [single.tables, single.changes[0].to]
+    assert isinstance(to, int | float)
+    said = at(found, to)
+    assert {name: said.pop(name) for name in ("others", "other_reads", "reads")} == {
+        "others": single.pages_of_others.then,
+        "other_reads": single.other_pages_read_per_second.then,
+        "reads": single.pages_read_per_second.then,
+    }
+    assert said == {".".join(each.subject.values()): each.pages_read_per_pass.then for each in tables}
+    assert [each.now for each in found.objects] == [each.pages_read_per_pass.now for each in tables]
+    assert found.notes == single.notes
+
+
+def test_a_sweep_spreads_over_the_range_with_the_value_now_among_it() -> None:
+    found = sweep(captured(RECORDING), PCT)
+    assert (found.values[0], found.values[-1], found.from_, found.left_out) == (5, 95, 37, 0)
+    assert len(found.values) == POINTS + 1
+    assert max(after - before for before, after in pairwise(found.values)) <= 5
+    today = at(found, 37)
+    assert today["shop.orders"] == found.objects[0].now
+    assert (today["reads"], today["others"]) == (found.reads.now, found.others.now)
+    assert (found.unit, found.others.quantity) == ("percent", LEFT)
+    assert at(found, 75)["shop.orders"] == 0
+    assert found.objects[0].error == 0.01
+
+
+def test_a_sweep_beside_other_settings_has_their_values_in_all_predictions() -> None:
+    window = captured(RECORDING)
+    found = sweep(window, PCT, beside={SIZE: "512M", TIME: 1000})
+    assert found.set == {SIZE: 512 << 20}  # the other is as it was
+    both = what_if(window, {SIZE: "512M", PCT: 20})
+    assert at(found, 20)["shop.orders"] == both.tables[0].pages_read_per_pass.then
+    assert at(found, 37)["reads"] == what_if(window, {SIZE: "512M"}).pages_read_per_second.then
+    assert found.reads.now == both.pages_read_per_second.now
+
+
+def test_what_there_was_no_time_for_comes_with_the_next_answer() -> None:
+    window, kept = captured(MARIADB), Calibrations()
+    first = sweep(window, PCT, values=[64], seconds=1e-9, calibrations=kept)
+    assert 64 in first.values
+    assert first.left_out == POINTS + 2 - len(first.values) > 10
+    answers = [first]
+    while answers[-1].left_out:
+        answers.append(sweep(window, PCT, values=[64], seconds=0.2, calibrations=kept))
+        assert answers[-1].left_out < answers[-2].left_out
+    whole = sweep(window, PCT, values=[64], calibrations=Calibrations(), seconds=5.0)
+    assert answers[-1] == whole
+    for each in answers:
+        assert {value: at(each, value) for value in each.values}.items() <= {
+            value: at(whole, value) for value in whole.values
+        }.items()
+    began = time.perf_counter()
+    assert sweep(window, PCT, values=[64], calibrations=kept) == whole
+    assert time.perf_counter() - began < 0.1
+
+
+@pytest.mark.parametrize("points", [2, 3, 7, 19, 100])
+@pytest.mark.parametrize("setting", SETTINGS_OF_MODEL)
+def test_every_beginning_of_the_values_spreads_over_the_range(setting: str, points: int) -> None:
+    recording = RECORDING if setting == "innodb_parallel_read_threads" else MARIADB
+    values = spread(captured(recording), setting, points, None)
+    assert len(values) == len({*values}) <= points
+    assert {*values[:2]} == {min(values), max(values)}
+    places = sorted(map(sorted(values).index, values[: len(values) // 2 + 1]))
+    assert max((after - before for before, after in pairwise(places)), default=0) <= 4
+
+
+@pytest.mark.parametrize(
+    ("recording", "settings"),
+    [
+        (RECORDING, [PCT, TIME, SIZE, "innodb_parallel_read_threads"]),
+        ("mysql-5.6/repeated-scan", [PCT, TIME, SIZE]),
+        (MARIADB, [PCT, TIME, SIZE, "innodb_lru_scan_depth"]),
+    ],
+)
+def test_the_settings_are_those_of_the_server_and_all_of_their_values_are_taken(
+    recording: str, settings: list[str]
+) -> None:
+    window = captured(recording)
+    found = ranges(window)
+    assert found.lacks is None
+    assert [each.setting for each in found.settings] == settings
+    for each in found.settings:
+        assert each.now in each.values
+        assert (each.low, each.high) == (each.values[0], each.values[-1])
+        for value in each.values:
+            assert values_as_set(window, {each.setting: value}) == {each.setting: value}
+
+
+def test_the_pool_is_not_swept_beyond_the_memory_of_the_machine() -> None:
+    window = captured(RECORDING)
+    assert max(spread(window, SIZE, 19, 300 << 20)) <= 300 << 20
+    assert max(spread(window, SIZE, 19, 1)) == 256 << 20
+
+
+def test_a_server_that_does_not_tell_enough_says_what_it_lacks() -> None:
+    window = captured("mariadb-11.8/idle")
+    found = ranges(window)
+    assert found.settings
+    assert found.lacks is not None
+    with pytest.raises(Unanswerable) as error:
+        sweep(window, PCT)
+    assert str(error.value) == found.lacks
+
+
+@pytest.mark.parametrize(
+    ("setting", "asked", "said"),
+    [
+        ("innodb_old_block_pct", {}, "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct"),
+        ("sort_buffer_size", {}, "the model does not answer for sort_buffer_size"),
+        ("innodb_lru_scan_depth", {}, "the model does not answer for innodb_lru_scan_depth here"),
+        (PCT, {"values": [96]}, "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95"),
+        (PCT, {"beside": {PCT: 50}}, "innodb_old_blocks_pct is swept"),
+        (PCT, {"beside": {TIME: -1}}, "innodb_old_blocks_time: -1 is not a whole number from 0"),
+    ],
+)
+def test_a_question_without_an_answer_is_refused_with_the_reason(
+    setting: str, asked: dict[str, object], said: str
+) -> None:
+    with pytest.raises(Refused, match=said):
+        sweep(captured(RECORDING), setting, **asked)  # type: ignore[arg-type]
