@@ -50,6 +50,7 @@ async def _broadcast(request: Request) -> Broadcast:
 
 @router.get(
     "/live",
+    status_code=HTTPStatus.OK,  # FastAPI finds none in the signature of the class
     response_class=EventStream,
     summary="What is new, as it comes",
     description="Server-sent events: ``state`` as from /state, ``advice`` as from /advise where it says something new. "
@@ -62,7 +63,10 @@ async def _broadcast(request: Request) -> Broadcast:
 )
 async def live(
     broadcast: Annotated[Broadcast, Depends(_broadcast)],
-    last_event_id: Annotated[str | None, Header(description="The id of the last event that arrived.")] = None,
+    last_event_id: Annotated[
+        str | None,
+        Header(description="The id of the last event that arrived.", examples=["1795241980.86-1795241980.86"]),
+    ] = None,
 ) -> EventStream:
     """A stream."""
     return EventStream(broadcast, None if last_event_id is None else Mark.read(last_event_id))

@@ -71,38 +71,29 @@ def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert {name for name, _ in operations(schema)} == {
-        *("POST /whatif/sweep", "GET /whatif/settings"),
+        *("GET /metrics", "GET /snapshot", "GET /overview", "GET /series", "GET /curve", "GET /state", "GET /events"),
         *(
-            "GET /metrics",
+            "GET /live",
             "GET /advise",
             "GET /advise/{fingerprint}",
+            "GET /history",
+            "GET /rules",
+            "GET /rules/{rule_id}",
+        ),
+        *(
             "POST /whatif",
             "POST /whatif/sweep",
             "GET /whatif/settings",
-            "GET /curve",
-            "GET /snapshot",
+            "POST /-/reload",
+            "GET /healthz",
+            "GET /readyz",
         ),
-        *("GET /history", "GET /rules", "GET /rules/{rule_id}", "POST /-/reload", "GET /healthz", "GET /readyz"),
     }
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
     ids = [operation["operationId"] for _, operation in operations(schema)]
     assert sorted(ids) == [
-        *(
-            "advise",
-            "curve",
-            "finding",
-            "healthz",
-            "history",
-            "metrics",
-            "readyz",
-            "reload",
-            "rule",
-            "rules",
-            "settings",
-            "snapshot",
-            "sweep",
-            "whatif",
-        ),
+        *("advise", "curve", "events", "finding", "healthz", "history", "live", "metrics", "overview", "readyz"),
+        *("reload", "rule", "rules", "series", "settings", "snapshot", "state", "sweep", "whatif"),
     ]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
 
