@@ -75,7 +75,8 @@ class State(Frozen):
     up_since: float | None = Field(description="When the server started, Unix seconds; null while it cannot be seen.")
     now: float = Field(description="The sidecar's clock, Unix seconds.")
     state: Literal["starting", "watching", "away", "recording"] = Field(
-        description="There was no verdict yet; there are verdicts; the server cannot be reached; this is a recording."
+        description="The first verdicts are still to come, also after a restart or a change of settings; there are "
+        "verdicts; the server cannot be reached; this is a recording."
     )
     problem: str | None = Field(description="Why the server cannot be reached.")
     problem_since: float | None = Field(description="Since when, Unix seconds.")
@@ -127,14 +128,19 @@ def _state(service: Service, last: Assessment | None) -> Literal["starting", "wa
         return "recording"
     if service.source.problem is not None:
         return "away"
-    return "starting" if last is None else "watching"
+    return "watching" if _is_of_more(last) else "starting"
+
+
+def _is_of_more(verdict: Assessment | None) -> bool:
+    """Whether it is of more than a moment, in which no rule can see anything."""
+    return verdict is not None and verdict.advice.watched_seconds >= LEAST_SECONDS
 
 
 def _starting(service: Service, verdict: Assessment | None) -> Starting | None:
     window = service.seen
     if window is None:
         return Starting(waits_for="the first snapshot", seconds_left=None)
-    if verdict is None or verdict.advice.watched_seconds < LEAST_SECONDS:
+    if verdict is None or not _is_of_more(verdict):
         if window.seconds < LEAST_SECONDS:
             return Starting(waits_for="the second snapshot", seconds_left=_until_next(service, window))
         return Starting(waits_for="the first verdicts", seconds_left=None)
