@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import NamedTuple
 
 from advisor.advice import state as states
+from advisor.advice.difference import says_the_same
 from advisor.advice.service import Service, Unseen
 from advisor.advice.state import State
 from advisor.contract.recommendation import Advice
@@ -30,16 +31,6 @@ _WAITING = 32
 _HEARTBEAT = b":\n\n"
 _FIRST = b"retry: 2000\n\n"
 """Milliseconds until a browser opens a stream again."""
-_DATES = {"at", "watched_seconds", "computed_at", "age_seconds", "next_at"}
-_DATES_OF_FINDING = {"watched_seconds", "judged_at"}
-_SET_ASIDE = {"__all__": {"recommendation": _DATES_OF_FINDING}}
-_UNLIKE = {
-    **dict.fromkeys(_DATES, True),
-    "recommendations": {"__all__": _DATES_OF_FINDING},
-    "suppressed": _SET_ASIDE,
-    "overruled": _SET_ASIDE,
-}
-"""What changes in advice with each verdict, though it says the same."""
 
 
 class Crowded(Exception):
@@ -75,8 +66,15 @@ class Stream:
         self._waiting = asyncio.Queue[bytes | None](_WAITING)
         self.open = True
 
+    @property
+    def waiting(self) -> int:
+        """Number of messages that wait for the client."""
+        return self._waiting.qsize()
+
     def tell(self, message: bytes) -> None:
         """Add a message; a client that is too slow for it gets no more, and its stream ends."""
+        if not self.open:
+            return
         try:
             self._waiting.put_nowait(message)
         except asyncio.QueueFull:
@@ -206,7 +204,7 @@ class Broadcast:
             messages.append(_message("state", until, state.model_dump_json(by_alias=True)))
         last = service.last_verdict
         advice = None if last is None else last.advice
-        if advice is not None and _differs(advice, self._advice):
+        if advice is not None and (self._advice is None or not says_the_same(advice, self._advice)):
             messages.append(_message("advice", until, advice.model_dump_json(by_alias=True)))
         self._state, self._advice, self._told = state, advice, until
         self._tell(messages)
@@ -252,12 +250,3 @@ class Broadcast:
 def _message(event: str, mark: Mark, data: str) -> bytes:
     # Names in a recording need not be valid text.
     return f"event: {event}\nid: {mark}\ndata: {data}\n\n".encode("utf-8", "replace")
-
-
-def _differs(now: Advice, before: Advice | None) -> bool:
-    """Whether advice says something else than before."""
-    return before is None or (now.computed_at != before.computed_at and _said(now) != _said(before))
-
-
-def _said(advice: Advice) -> dict[str, object]:
-    return advice.model_dump(exclude=_UNLIKE)  # type: ignore[arg-type]

@@ -15,8 +15,8 @@ from advisor.rules.rulebook import Rulebook
 from exporter import __version__
 from exporter.collectors.status import STATUS
 from exporter.connection.errors import Unreachable
-from tests.advisor.advice.watching import Watched, service_of
-from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.advice.watching import Watched, rulebook, service_of
+from tests.advisor.building import RECORDING, capture
 from tests.advisor.sidecar import write_rule
 
 SCANNED = 1
@@ -39,7 +39,7 @@ def test_before_the_first_snapshot_it_waits_for_that() -> None:
 
 async def test_after_the_first_snapshot_it_waits_for_the_second_and_says_how_long() -> None:
     source = Watched(1)
-    service = service_of(source, now=source.history[0].at + 3)
+    service = service_of(source, now=lambda: source.history[0].at + 3)
     expected = Starting(waits_for="the second snapshot", seconds_left=7.0)
     assert state(service).starting == expected
     found = await judged(service)
@@ -49,7 +49,7 @@ async def test_after_the_first_snapshot_it_waits_for_the_second_and_says_how_lon
 
 async def test_with_verdicts_it_watches_and_counts() -> None:
     source = Watched(6)
-    service = service_of(source, now=source.history[-1].at)
+    service = service_of(source, now=lambda: source.history[-1].at)
     assert state(service).starting == Starting(waits_for="the first verdicts", seconds_left=None)
     found = await judged(service)
     assert (found.state, found.starting, found.recording) == ("watching", None, None)
@@ -66,7 +66,7 @@ async def test_with_verdicts_it_watches_and_counts() -> None:
 async def test_while_the_server_is_away_it_says_why_and_since_when_and_what_was_said_before() -> None:
     source = Watched(6)
     clock = [source.history[-1].at]
-    service = Service(source, Rulebook(RULES_FOLDER), target="db1:3306", now=lambda: clock[0])
+    service = service_of(source, now=lambda: clock[0])
     service.look()
     before = await judged(service)
     source.problem, clock[0] = Unreachable("cannot connect to db1:3306: Connection refused"), clock[0] + 10
@@ -84,7 +84,7 @@ async def test_while_the_server_is_away_it_says_why_and_since_when_and_what_was_
 
 def test_a_recording_is_named_and_has_its_span() -> None:
     replay = Replay(capture(RECORDING))
-    found = state(Service(replay, Rulebook(RULES_FOLDER)))
+    found = state(Service(replay, rulebook()))
     assert (found.state, found.target, found.interval_seconds) == ("recording", None, None)
     assert found.recording is not None
     assert found.model_dump(by_alias=True)["recording"] == {

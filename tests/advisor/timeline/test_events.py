@@ -75,9 +75,9 @@ def test_a_server_that_goes_away_and_comes_back_leaves_both() -> None:
     refused = WELL._replace(problem="cannot connect to db1:3306: Connection refused")
     timeline.look(history, refused, 110.0)
     timeline.look(history, WELL._replace(problem="access denied"), 120.0)
-    assert timeline.away_since == 110.0
+    since = [timeline.away_since]
     timeline.look(history, WELL, 260.0)
-    assert timeline.away_since is None
+    assert [*since, timeline.away_since] == [110.0, None]
     away, back = timeline.events()
     assert (away.kind, away.at) == ("away", 110.0)
     assert away.text == "the server is away: cannot connect to db1:3306: Connection refused"

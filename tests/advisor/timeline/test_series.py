@@ -74,8 +74,7 @@ def test_a_gap_is_a_point_without_values() -> None:
 
 def test_a_source_that_was_not_read_has_its_growth_at_its_next_read() -> None:
     def read_at(seconds: float, pages: int, read: float) -> Snapshot:
-        sections = {"pools": (pool(pages_read=pages),), "read_at": {POOLS.name: BOOTED + read}}
-        return snapshot(seconds, **sections)
+        return snapshot(seconds, pools=(pool(pages_read=pages),), read_at={POOLS.name: BOOTED + read})
 
     history = [read_at(10, 0, 10), read_at(20, 0, 10), read_at(30, 100, 30)]
     assert of(series(history, READ, BOOTED), "pages_read") == (None, None, 5)
