@@ -16,6 +16,7 @@ from advisor.advice.curves import Curves, Estimate
 from advisor.advice.judgement import judge
 from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
+from advisor.advice.statements import Statements
 from advisor.advice.turns import Turns
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
@@ -28,12 +29,13 @@ from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.overview.overview import Overview, overview
+from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
 from advisor.whatif.answer import WhatIf, what_if
 from advisor.whatif.calibrations import Calibrations
 from exporter.connection.errors import ServerError
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Snapshot, Table
 
 Answer = TypeVar("Answer")
 
@@ -120,6 +122,7 @@ class Service:
         self._curves = Curves(longest, self._turns, self._questions, estimate=curve, remember=remember, clock=clock)
         self._overviews: dict[float, Overview] = {}  # by length of the window
         self._drawing = asyncio.Lock()
+        self._statements = Statements(source, clock)
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
             Rounds,
@@ -334,6 +337,10 @@ class Service:
     def seen(self) -> Window | None:
         """The window up to now; None while nothing can be seen of the server."""
         return self._window(None)
+
+    async def statements(self, table: Table) -> TableStatements:
+        """The statements behind a table: the only answer for which the server is asked beside the collections."""
+        return await self._statements.behind(table)
 
     def history(self, wanted: Wanted) -> History:
         """What became of changes, and the findings that stood."""

@@ -25,6 +25,7 @@ from advisor.http import (
     rule,
     rules,
     state,
+    statements,
     whatif,
 )
 from advisor.http.broadcast import Broadcast
@@ -84,6 +85,7 @@ def create(
     app.include_router(whatif.router)
     app.include_router(curve.router)
     app.include_router(overview.router)
+    app.include_router(statements.router)
     app.include_router(health.router)
     app.include_router(pages.router)
     return app

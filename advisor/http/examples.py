@@ -76,6 +76,12 @@ def curve() -> dict[str, Any]:
     }
 
 
+def statements() -> dict[str, Any]:
+    """Content of /statements by media type."""
+    shown = {"a scanned table": _READ["statements"], "without performance_schema": _READ["no_statements"]}
+    return {"application/json": {"examples": {name: {"value": value} for name, value in shown.items()}}}
+
+
 def rule(shown: Rule, as_yaml: str) -> dict[str, Any]:
     """Content of /rules/{id} by media type, of one of the rules in force."""
     content = shown.file.model_dump(mode="json", by_alias=True, exclude_unset=True)

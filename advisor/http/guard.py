@@ -68,6 +68,7 @@ class Guard:
             "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/history": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/overview": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/statements": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
         }
 
@@ -171,7 +172,7 @@ def _costs(scope: Scope) -> str:
     method, path = scope["method"], scope["path"]
     if method == "POST":
         return str(path)
-    if path == "/curve":
+    if path in ("/curve", "/statements"):
         return str(path)
     if path == "/history":
         return path if "limit" in QueryParams(scope["query_string"]) else ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from advisor.observe.window import Window
+from exporter.collectors.base import Collector
 from exporter.connection.errors import ServerError
 from exporter.recording.file import RecordingError, Replayer
+from exporter.sampling.assembly import Answer
 from exporter.snapshot import Snapshot
 
 
@@ -36,6 +38,9 @@ class SnapshotSource(Protocol):
 
     async def glance(self, max_age: float = 0.0) -> Snapshot:
         """For a scrape: quick sources at most ``max_age`` seconds old, the others as last read. Raises ServerError."""
+
+    async def ask(self, collector: Collector[Any]) -> Answer:
+        """Run a collector once, apart from the collections; nobody keeps the answer. Raises ServerError."""
 
     async def run(self) -> None:
         """Collect until cancelled."""
@@ -77,6 +82,11 @@ class Replay:
     async def glance(self, max_age: float = 0.0) -> Snapshot:
         """The last snapshot."""
         return await self.collect(max_age)
+
+    async def ask(self, collector: Collector[Any]) -> Answer:
+        """A failure: what nobody keeps is in no recording."""
+        at = self.history[-1].at
+        return Answer(collector.name, at, failure="absent", reason="a recording has no statements of its tables")
 
     async def run(self) -> None:
         """Return: nothing happens after the end of a recording."""

@@ -17,17 +17,13 @@ from exporter.collectors.base import (
     Unavailable,
     performance_schema_off,
 )
+from exporter.digest_text import CUT, LONGEST, NAME, unquoted
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
 from exporter.server import Server
 from exporter.snapshot import Snapshot, Table
 from exporter.table_names import SYSTEM_SCHEMAS
 
-CUT = "..."
-"""Stands in a digest for a name that is longer than LONGEST bytes where the client's character set is not the old utf8
-(seen on all servers). As a table's name in the section, it stands for all such tables."""
-LONGEST = 64
-"""Bytes of a name that compute_digest_text (sql_digest.cc) converts: a third of NAME_LEN."""
 # Only a sample of the statement names such a table. One with a literal text is not read.
 _SAMPLE = f"IF(DIGEST_TEXT LIKE '%FROM %{CUT}%' AND QUERY_SAMPLE_TEXT NOT REGEXP '[''\"]', QUERY_SAMPLE_TEXT, NULL)"
 SQL = (
@@ -38,12 +34,9 @@ SQL = (
     " WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%' ORDER BY SUM_TIMER_WAIT DESC LIMIT {kept}"
 )
 
-# Names come in backticks, except for unquoted names that are keywords somewhere. These are printed as the keyword, in
-# capitals or even as another keyword (`user` as SYSTEM_USER), so that the table is not known. In a name, MySQL prints a
-# backtick unchanged and MariaDB doubles it. A backtick with a space beside it ends the name.
-_NAME = r"`(?:[^`]|(?<! )`(?! |$))+`"
-_TABLE = rf"(?:{_NAME}|{re.escape(CUT)})"
-_ALIAS = rf"(?: (?:AS )?(?:{_NAME}|[\w$]+|\?))?"
+# A name that is printed as a keyword is not known.
+_TABLE = rf"(?:{NAME}|{re.escape(CUT)})"
+_ALIAS = rf"(?: (?:AS )?(?:{NAME}|[\w$]+|\?))?"
 _COUNT = re.compile(
     rf"SELECT COUNT \( ?(?:\*|\?) ?\){_ALIAS} FROM (?:(?P<schema>{_TABLE}) \. )?(?P<table>{_TABLE}){_ALIAS}"
     r"(?: (?:FORCE|USE) (?:INDEX|KEY) \( (?P<index>[^)]+?) \))?",
@@ -99,24 +92,29 @@ def hidden(counted: Mapping[Table, CountStatement], table: Table) -> bool:
     return longest > LONGEST and any(other.table == CUT for other in counted)
 
 
+def counts_table(digest_text: str) -> bool:
+    """Whether the statement counts all rows of a table."""
+    return _match(digest_text) is not None
+
+
+def _match(digest_text: str) -> re.Match[str] | None:
+    # No space follows a name that is cut.
+    return _COUNT.fullmatch(_CUT.sub(f"{CUT} ", digest_text).strip())
+
+
 def _counted(row: Row) -> tuple[Table | None, bool]:
     """The table that a statement counts, if any, and whether it names the clustered index in a hint."""
-    # No space follows a name that is cut.
-    match = named = _COUNT.fullmatch(_CUT.sub(f"{CUT} ", text(row["digest_text"])).strip())
+    match = named = _match(text(row["digest_text"]))
     if match is not None and CUT in (match["schema"], match["table"]):
         named = _FROM.search(_COMMENT.sub(" ", text(row.get("sample_text"))))
         if named is None:
             return Table(text(row["schema_name"]), CUT), False
     if match is None or named is None:
         return None, False
-    table = Table(_name(named["schema"]) if named["schema"] else text(row["schema_name"]), _name(named["table"]))
+    table = Table(unquoted(named["schema"]) if named["schema"] else text(row["schema_name"]), unquoted(named["table"]))
     if row.get("lower_case"):  # a digest has a name as the client wrote it, all other sources as the server keeps it
         table = Table(table.schema.lower(), table.table.lower())
     return table, (match["index"] or "").strip("`").upper() == "PRIMARY"
-
-
-def _name(printed: str) -> str:
-    return printed[1:-1].replace("``", "`") if printed.startswith("`") else printed
 
 
 def _executions(snapshot: Snapshot) -> Iterator[LabelledValue]:

@@ -175,6 +175,16 @@ class Sampler:
             return seen
         return await self._join(self._glances)
 
+    async def ask(self, collector: Collector[Any]) -> Answer:
+        """Run a collector once, apart from the collections, in the session that delays no scrape. Nobody keeps it.
+
+        Raises:
+            ServerError: The server cannot be reached.
+        """
+        if self._assembler is None or self.problem is not None:
+            raise self.problem or ConnectionLost("the server has not been reached yet")
+        return await self._ask(collector, await self._sessions.second())
+
     def _recent(self, snapshot: Snapshot, max_age: float) -> bool:
         return 0 <= self._clock() - snapshot.at <= max_age  # a clock may be set back
 

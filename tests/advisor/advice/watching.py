@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from typing import Any
 
 from advisor.advice.service import Service
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
+from exporter.collectors.base import Collector
 from exporter.connection.errors import ServerError
+from exporter.sampling.assembly import Answer
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 
@@ -23,6 +26,7 @@ class Watched:
         self.problem: ServerError | None = None
         self.interval: float | None = 10.0
         self.collections = 0
+        self.asked = 0
 
     @property
     def latest(self) -> Snapshot | None:
@@ -40,6 +44,10 @@ class Watched:
 
     async def glance(self, max_age: float = 0.0) -> Snapshot:
         return await self.collect(max_age)
+
+    async def ask(self, collector: Collector[Any]) -> Answer:
+        self.asked += 1
+        return Answer(collector.name, 0.0, failure="absent", reason="nothing")
 
     async def run(self) -> None:
         """Nothing happens by itself."""

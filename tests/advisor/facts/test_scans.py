@@ -9,9 +9,10 @@ import pytest
 from advisor import facts
 from advisor.facts import ScanFacts
 from advisor.observe.window import Window
-from exporter.collectors.count_statements import COUNT_STATEMENTS, CUT, CountStatement
+from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.table_io import IndexIo
+from exporter.digest_text import CUT
 from exporter.snapshot import Index, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, variables
 from tests.advisor.facts.capture_facts import facts_of, shown

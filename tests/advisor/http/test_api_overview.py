@@ -1,4 +1,4 @@
-"""GET /overview: its window, its limits, a server that is away, and its example."""
+"""GET /overview and GET /statements: their parameters, limits and examples, and a server that is away."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from advisor.http import examples
 from advisor.http.guard import Guard
 from advisor.observe.source import Replay
 from advisor.overview.overview import Overview, overview
+from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, captured
@@ -83,3 +84,26 @@ def test_the_example_is_an_overview_in_which_all_parts_are_known() -> None:
     shown = Overview.model_validate(examples.OVERVIEW)
     assert [part for part, lack in shown.lacks.items() if lack] == ["builds"]
     assert None not in (shown.pools, shown.residents, shown.tables, shown.change_buffer, shown.readers)
+
+
+# /statements
+
+
+async def test_statements_that_are_not_known_are_an_empty_list_with_a_reason(client: httpx.AsyncClient) -> None:
+    found = TableStatements.model_validate_json((await client.get("/statements?schema=shop&table=orders")).content)
+    assert (found.statements, found.lacks) == ((), "a recording has no statements of its tables")
+
+
+@pytest.mark.parametrize("query", ["", "schema=shop", "table=t", "schema=&table=t", f"schema=s&table={'x' * 65}"])
+async def test_statements_are_those_of_one_table(client: httpx.AsyncClient, query: str) -> None:
+    assert problem(await client.get(f"/statements?{query}"))[0] == 422
+
+
+async def test_statements_are_limited_for_each_client(client: httpx.AsyncClient) -> None:
+    asked = [await client.get("/statements?schema=shop&table=orders") for _ in range(30)]
+    assert {each.status_code for each in asked} == {200, 429}
+
+
+def test_the_examples_of_statements_are_answers() -> None:
+    for example in examples.statements()["application/json"]["examples"].values():
+        TableStatements.model_validate(example["value"])

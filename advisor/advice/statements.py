@@ -1,0 +1,81 @@
+"""The statements behind tables: asked of the server when somebody wants them, with what was seen before."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from advisor.observe.source import SnapshotSource
+from advisor.overview.statements import TableStatements, earlier, statements, unknown
+from exporter.collectors.instrumentation import INSTRUMENTATION
+from exporter.collectors.table_digests import TableDigests, not_in_digests, table_digests
+from exporter.connection.errors import ServerError
+from exporter.snapshot import Table
+
+FRESH_SECONDS = 10.0
+"""An answer of this age is the answer to a request, too: a page left open costs the server little."""
+_LOOKS = 61
+"""Kept of a table: an hour's, a minute apart."""
+_LOOK_SECONDS = 60.0
+_LONGEST = 3600.0
+_TABLES = 50
+"""Tables whose looks are kept."""
+
+
+class Statements:
+    """The last answers, and the looks at the digests that rates are taken from."""
+
+    def __init__(self, source: SnapshotSource, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            source: The server, or a recording.
+            clock: Seconds, monotonic.
+        """
+        self._source, self._clock = source, clock
+        self._looks: dict[Table, deque[TableDigests]] = {}
+        self._answers: dict[Table, tuple[float, TableStatements]] = {}
+        self._asking = asyncio.Lock()
+
+    async def behind(self, table: Table) -> TableStatements:
+        """The statements that name a table; at most FRESH_SECONDS old."""
+        async with self._asking:
+            made, answer = self._answers.pop(table, (0.0, None))
+            if answer is None or self._clock() - made >= FRESH_SECONDS:
+                made, answer = self._clock(), await self._ask(table)
+            self._answers[table] = made, answer
+            for old in list(self._answers)[:-_TABLES]:
+                del self._answers[old]
+                self._looks.pop(old, None)
+            return answer
+
+    async def _ask(self, table: Table) -> TableStatements:
+        hidden = not_in_digests(table)
+        if hidden is not None:
+            return unknown(hidden)
+        collector, latest = table_digests(table), self._source.latest
+        if latest is None:
+            return unknown(str(self._source.problem or "nothing has been collected yet"))
+        for name in collector.instruments:
+            if (cure := (latest[INSTRUMENTATION] or {}).get(name)) is not None:
+                return unknown(f"{name} is off in performance_schema: {cure}")
+        try:
+            answer = await self._source.ask(collector)
+            if answer.failure is not None:
+                return unknown(answer.reason if answer.cure is None else f"{answer.reason}: {answer.cure}")
+            now = collector.parse(answer.results)
+        except ServerError as error:
+            return unknown(str(error))
+        except (ValueError, LookupError) as error:
+            return unknown(f"cannot parse the answer: {type(error).__name__}: {error}")
+        return statements(now, None if now is None else self._earlier(table, now))
+
+    def _earlier(self, table: Table, now: TableDigests) -> TableDigests | None:
+        """Keep a look, and find the one to compare it with."""
+        looks = self._looks.setdefault(table, deque(maxlen=_LOOKS))
+        found = earlier(looks, now.now, _LONGEST)
+        if not looks or not 0 <= now.now - looks[-1].now < _LOOK_SECONDS:
+            looks.append(now)
+        return found

@@ -1,0 +1,44 @@
+"""/statements: what reads a table, where performance_schema has the digests."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from advisor.http import examples
+from advisor.http.dependencies import TheService
+from advisor.http.problems import documented
+from advisor.overview.statements import TableStatements
+from exporter.snapshot import Table
+
+router = APIRouter(tags=["advice"])
+
+
+class Wanted(BaseModel):
+    """A table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_: str = Field(alias="schema", min_length=1, max_length=64, description="Its schema.", examples=["shop"])
+    table: str = Field(min_length=1, max_length=64, description="Its name.", examples=["orders"])
+
+
+@router.get(
+    "/statements",
+    summary="The statements behind a table",
+    description="The normalised statements that name the table, by performance_schema's digests: those without an index"
+    " first, then the ones that take the most time. The server is asked, at most once in ten seconds for a table.",
+    response_model=TableStatements,
+    response_description="Empty where no statement is known; lacks says why.",
+    responses={
+        200: {"content": examples.statements()},
+        **documented({422: "table is missing"}),
+    },
+)
+async def statements(wanted: Annotated[Wanted, Query()], service: TheService) -> Response:
+    """The statements."""
+    found = await service.statements(Table(wanted.schema_, wanted.table))
+    # A client's statement need not be valid text.
+    return Response(found.model_dump_json(by_alias=True).encode("utf-8", "replace"), media_type="application/json")

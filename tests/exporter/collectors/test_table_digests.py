@@ -1,0 +1,105 @@
+"""The statements that name a table, from real servers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from exporter.collectors.table_digests import MOST_DIGESTS, Digest, not_in_digests, table_digests
+from exporter.pseudonyms import Pseudonyms
+from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import Table
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Fetch = Callable[[Server, str], Rows]
+Named = Callable[..., dict[str, Digest]]
+
+SCHEMA, ODD = "digest-s", "we`ird 漢字_%"
+ROWS = 300
+EMPTY = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest"
+
+
+@pytest.fixture(scope="module")
+def named(watched: Server, ask: Ask, fetch: Fetch) -> Named:
+    """Empty the server's digest table, run statements in SCHEMA, and return the ones that name a table, by text."""
+    create = "CREATE TABLE {} (id INT PRIMARY KEY, t INT NOT NULL, filler INT, KEY (t)) ENGINE=InnoDB"
+    ask(
+        watched,
+        f"DROP DATABASE IF EXISTS `{SCHEMA}`",
+        f"CREATE DATABASE `{SCHEMA}`",
+        f"USE `{SCHEMA}`",
+        *(create.format(name) for name in ("t", "t2", f"`{ODD.replace('`', '``')}`")),
+        "INSERT INTO t VALUES " + ",".join(f"({n},{n},{n})" for n in range(ROWS)),
+    )
+    server = identify({"version": watched.version, "performance_schema": "ON"})
+
+    def named(table: Table, *statements: str, within: str = SCHEMA) -> dict[str, Digest]:
+        ask(watched, f"USE `{within}`", EMPTY, *statements)
+        collector = table_digests(table)
+        queries = collector.queries(server)
+        assert isinstance(queries, tuple)
+        found = collector.parse([fetch(watched, queries[0])])
+        return {} if found is None else {each.text: each for each in found.digests}
+
+    return named
+
+
+def test_a_statement_has_its_executions_rows_and_times(named: Named) -> None:
+    began = time.time()
+    found = named(
+        Table(SCHEMA, "t"),
+        *["SELECT SUM(id) FROM t"] * 3,
+        *[f"SELECT * FROM `{SCHEMA}`.t WHERE id = {number}" for number in range(7)],
+    )
+    [scan], [lookup] = ([each for text, each in found.items() if ("SUM" in text) is scans] for scans in (True, False))
+    assert (scan.executions, scan.rows_examined) == (3, 3 * ROWS)
+    assert (lookup.executions, lookup.rows_examined, lookup.without_index) == (7, 7, False)
+    assert scan.seconds > 0.0
+    assert scan.schema == SCHEMA
+    assert began - 5 <= scan.first_seen <= scan.last_seen <= time.time() + 5
+
+
+def test_reads_without_an_index_and_whole_counts_are_told_from_others(named: Named) -> None:
+    found = named(
+        Table(SCHEMA, "t"),
+        "SELECT * FROM t WHERE id + 1 = 5",
+        "SELECT COUNT(*) FROM t",
+        "SELECT * FROM t WHERE t = 5",
+    )
+    assert sorted(each.without_index for each in found.values()) == [False, True, True]
+
+
+def test_only_statements_on_this_very_table_are_found(named: Named) -> None:
+    statements = ("SELECT t FROM t2", f"SELECT * FROM `{SCHEMA}`.t2, mysql.help_topic", "SELECT 1")
+    assert named(Table(SCHEMA, "t"), *statements) == {}
+    assert len(named(Table(SCHEMA, "t2"), *statements)) == 2
+    assert named(Table("mysql", "t2"), *statements) == {}
+    assert len(named(Table("mysql", "help_topic"), "SELECT COUNT(*) FROM help_topic", within="mysql")) == 1
+
+
+def test_a_name_is_found_whatever_it_holds(named: Named) -> None:
+    quoted = f"`{ODD.replace('`', '``')}`"
+    assert len(named(Table(SCHEMA, ODD), f"SELECT * FROM {quoted}", f"DELETE FROM `{SCHEMA}`.{quoted}")) == 2
+    for name in ("漢字", "'; DROP TABLE t", "`", "\\", "x" * 64):
+        assert named(Table(SCHEMA, name), "SELECT * FROM t") == {}
+
+
+def test_only_the_statements_that_took_most_time_are_asked_for(named: Named) -> None:
+    many = [f"SELECT id AS a{number} FROM t LIMIT 1" for number in range(MOST_DIGESTS + 20)]
+    assert len(named(Table(SCHEMA, "t"), *many)) == MOST_DIGESTS
+
+
+def test_names_that_no_digest_has_are_told() -> None:
+    assert not_in_digests(Table("s", "x" * 64)) is None
+    assert not_in_digests(Table("s", "x" * 65)) == "digests cut names that are longer than 64 bytes"
+    assert "beyond U+FFFF" in (not_in_digests(Table("s", "😀")) or "")
+
+
+def test_no_text_gets_into_an_anonymous_recording() -> None:
+    rows = Rows(("digest_text",), (("SELECT ? FROM `secret`",),))
+    assert table_digests(Table("s", "t")).anonymise(Pseudonyms(), rows).rows == ()
