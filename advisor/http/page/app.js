@@ -105,7 +105,7 @@ const Page = () => {
   useArrival(fingerprint, advice !== null && (past !== null || isShown(advice, fingerprint)));
   useEffect(() => { document.title = title({ state, advice, connection }); });
   return html`
-    <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} window=${window} clock=${clock} at=${at} said=${said} />
+    <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} said=${said} />
     <main>
       <${Banners} state=${state} connection=${connection} lostSince=${lostSince} at=${at} />
       <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
@@ -116,5 +116,7 @@ const Page = () => {
     <${Footer} state=${state} />`;
 };
 
-render(html`<${Page} />`, document.getElementById("page"));
+const root = document.getElementById("page");
+root.replaceChildren();
+render(html`<${Page} />`, root);
 start();

@@ -62,30 +62,31 @@ const range = (part) => {
 const saved = (part) =>
   part.read_bytes_saved_per_second ? `saves ${format.bytes(part.read_bytes_saved_per_second)}/s of reads` : null;
 
-const modelled = (part) =>
-  part.model && part.error !== null && part.error !== undefined
-    ? `may be off by ${format.number(Math.max(0.1, 100 * part.error))} % of now`
-    : null;
+/** "8,450 → 0 pages (132 MiB → 0 B)". */
+const FromTo = ({ part, pageSize }) => {
+  const { now, predicted, unit } = part;
+  if (now === null || now === predicted) {
+    return html`<strong><${Quantity} of=${predicted} unit=${unit} pageSize=${pageSize} /></strong>${now === predicted ? ", unchanged" : ""}`;
+  }
+  const [before, after] = [now, predicted].map((each) => format.beside(each, unit, pageSize));
+  const arrow = html`<span class="arrow" aria-label="predicted"> → </span>`;
+  return html`
+    <strong>${format.value(now, unit)}${arrow}${format.quantity(predicted, unit)}</strong>
+    ${after && html` <span class="quiet">(${before}${arrow}${after})</span>`}`;
+};
 
 /** A quantity now and predicted: name, bars, numbers. */
 export const Effect = ({ part, role, pageSize }) => {
   if (!part) return null;
   const scale = Math.max(part.now ?? 0, part.predicted) || 1;
-  const change = format.percent(part.now, part.predicted);
-  const notes = [saved(part), range(part), modelled(part)].filter(Boolean);
-  const same = part.now === part.predicted;
+  const change = part.predicted === 0 ? null : format.percent(part.now, part.predicted);
+  const notes = [saved(part), range(part)].filter(Boolean);
   return html`
-    <div class="effect effect-${role.toLowerCase()}">
+    <div class="effect">
       <dt><span class="effect-role">${role}</span> ${capital(part.quantity)}</dt>
       <dd>
         <${Bars} part=${part} scale=${scale} />
-        <p class="effect-numbers">
-          ${same
-            ? html`<${Quantity} of=${part.now} unit=${part.unit} pageSize=${pageSize} />, unchanged`
-            : html`${part.now !== null && html`<${Quantity} of=${part.now} unit=${part.unit} pageSize=${pageSize} /><span class="arrow" aria-label="predicted"> → </span>`}
-              <strong><${Quantity} of=${part.predicted} unit=${part.unit} pageSize=${pageSize} /></strong>
-              ${change && html` <span class="effect-change">${change}</span>`}`}
-        </p>
+        <p class="effect-numbers"><${FromTo} part=${part} pageSize=${pageSize} />${change && html` <span class="effect-change">${change}</span>`}</p>
         ${notes.length > 0 && html`<p class="quiet effect-notes">${notes.join(" · ")}</p>`}
       </dd>
     </div>`;
@@ -107,6 +108,7 @@ const Changes = ({ changes }) => {
   const elsewhere = [...new Set(changes.filter((each) => each.via !== "SQL").map((each) => each.via))];
   const notes = [...new Set(changes.map((each) => each.note).filter(Boolean))];
   const known = changes.every((each) => each.from !== null);
+  const sizes = changes.filter((each) => format.setting(each.setting, each.to) !== String(each.to));
   return html`
     <dl class="steps">
       ${apply && html`<${Step} mark="①" name="Try" text=${apply} label="the statement to try it" />`}
@@ -117,7 +119,8 @@ const Changes = ({ changes }) => {
         : known && html`<${Step} mark="↩" name="Undo" text=${changes.map((each) => line(each, each.from)).join("\n")} label="the setting to undo it"><p class="quiet">set as it is now, and restart</p></${Step}>`}
       ${elsewhere.length === 0 && html`<${Step} mark="·" name="Option file" text=${config} label="the line for the option file" />`}
     </dl>
-    ${notes.map((each) => html`<p class="finding-note">${each}</p>`)}`;
+    ${sizes.map((each) => html`<p key=${each.setting} class="finding-note quiet">${each.setting}: ${format.setting(each.setting, each.from)} → ${format.setting(each.setting, each.to)}</p>`)}
+    ${notes.map((each) => html`<p key=${each} class="finding-note">${each}</p>`)}`;
 };
 
 const Action = ({ todo }) => html`
@@ -132,10 +135,10 @@ const Action = ({ todo }) => html`
 const Alternatives = ({ found, pageSize }) =>
   found.alternatives.length > 0 && html`
     <details class="finding-details">
-      <summary>Other settings that would help (${found.alternatives.length})</summary>
+      <summary>Alternatives (${found.alternatives.length})</summary>
       ${found.alternatives.map((other) => html`
         <section key=${other.change.setting} class="alternative">
-          <h4>${other.change.setting} = ${other.change.to}</h4>
+          <h4>${other.change.setting} = ${format.setting(other.change.setting, other.change.to)}</h4>
           <dl class="effects">
             <${Effect} part=${other.effect} role="Effect" pageSize=${pageSize} />
             <${Effect} part=${other.cost} role="Cost" pageSize=${pageSize} />
@@ -148,7 +151,7 @@ const Alternatives = ({ found, pageSize }) =>
 const Evidence = ({ found, pageSize }) =>
   found.evidence.length > 0 && html`
     <details class="finding-details">
-      <summary>Evidence, with sources (${found.evidence.length})</summary>
+      <summary>Evidence with sources (${found.evidence.length})</summary>
       <table class="evidence">
         <thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Read from</th></tr></thead>
         <tbody>
@@ -178,7 +181,7 @@ export const Finding = ({ found, pageSize, children }) => html`
   <article class="finding finding-${found.severity}" id=${found.fingerprint} aria-labelledby=${`${found.fingerprint}-title`} tabindex="-1">
     <header class="finding-head"><${Severity} of=${found.severity} /><${Since} found=${found} /></header>
     <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
-    <p class="why">${found.why ? `${leading(found.why)} ` : ""}<a href=${rulePage(found.rule)}>${found.rule}<span class="unseen">: the rule's page</span></a></p>
+    <p class="why">${found.why ? `${leading(found.why)} ` : ""}<a class="rule" href=${rulePage(found.rule)}>rule ${found.rule}</a></p>
     <div class="finding-columns">
       <div>
         <${Changes} changes=${found.changes} />
@@ -191,14 +194,16 @@ export const Finding = ({ found, pageSize, children }) => html`
       </dl>
     </div>
     ${found.track_record && html`<p class="track-record">So far on this server: ${soFar(found.track_record)}</p>`}
-    ${children}
-    <${Alternatives} found=${found} pageSize=${pageSize} />
-    <${Evidence} found=${found} pageSize=${pageSize} />
-    <details class="finding-details">
-      <summary>Silence this finding</summary>
-      <${Code} text=${silence(found)} label="the lines that silence it" />
-      <p class="quiet">Goes into the file of --config, and counts within ten seconds. The finding is then listed as suppressed, and makes no alert.</p>
-    </details>
+    <div class="finding-more">
+      ${children}
+      <${Alternatives} found=${found} pageSize=${pageSize} />
+      <${Evidence} found=${found} pageSize=${pageSize} />
+      <details class="finding-details">
+        <summary>Silence this finding</summary>
+        <${Code} text=${silence(found)} label="the lines that silence it" />
+        <p class="quiet">Goes into the file of --config, and counts within ten seconds. The finding is then listed as suppressed, and makes no alert.</p>
+      </details>
+    </div>
     <footer class="finding-foot">
       <${Copy} text=${ticket(found.fingerprint)} label="the finding for a ticket">Copy for a ticket</${Copy}>
       <${Copy} text=${linkTo(found.fingerprint)} label="the link to this finding">Copy link</${Copy}>

@@ -116,5 +116,13 @@ export const isoTime = (at) => new Date(1000 * at).toISOString();
 /** A subject in a line: "shop.orders", "shop.orders.by_day". */
 export const subject = (of) => Object.values(of ?? {}).join(".");
 
+const SIZES = /(_pool|_page|_chunk|_buffer|_file|_log_max)_size(_max)?$|_log_capacity$/;
+
+/** A setting's value: "128 MiB" where it is a size. */
+export const setting = (name, of) => {
+  if (of === null || of === undefined) return "unknown";
+  return SIZES.test(name) ? value(of, "bytes") : String(of);
+};
+
 /** "1 warning", "2 warnings". */
 export const count = (amount, one, many = `${one}s`) => `${number(amount)} ${amount === 1 ? one : many}`;

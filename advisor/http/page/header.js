@@ -3,9 +3,6 @@
 import { html, useEffect, useState } from "./vendor/standalone.module.js";
 import * as format from "./format.js";
 import { SEVERITIES, Time } from "./parts.js";
-import { look } from "./store.js";
-
-const WINDOWS = [[300, "5 min"], [3600, "1 h"]];
 
 /** The sidecar's time now, whatever the viewer's clock says: `receivedAt` is the viewer's when `now` came. */
 const ago = ({ now, receivedAt }, at) => Math.max(0, now + (Date.now() - receivedAt) / 1000 - at);
@@ -40,12 +37,6 @@ const Connection = ({ state, connection, lostSince, clock, at }) => {
   }
 };
 
-const Window = ({ seconds }) => html`
-  <div class="windows" role="group" aria-label="Time that the pictures show">
-    ${WINDOWS.map(([of, name]) => html`
-      <button key=${of} type="button" aria-pressed=${of === seconds ? "true" : "false"} onClick=${() => look(of)}>${name}</button>`)}
-  </div>`;
-
 /** The counts of findings, for the status line and the page's title: "1 warning · 0 info". */
 export const counted = (advice) => {
   const of = { critical: 0, warning: 0, info: 0 };
@@ -77,20 +68,27 @@ const about = (state) => [
   state?.up_since && state.state === "watching" ? `up ${format.duration(state.now - state.up_since)}` : null,
 ].filter(Boolean).join(" · ");
 
-/** The header. The line of the counts is the page's only live region. */
-export const Header = ({ state, advice, connection, lostSince, window, clock, at, said }) => html`
+const Count = ({ of, text, any }) =>
+  html`<span class=${`count severity-${any ? of : "none"}`}>${any && html`<span aria-hidden="true">${SEVERITIES[of].mark} </span>`}${text}</span>`;
+
+/** What the rules say in a line: the page's only live region. `said` is for a screen reader alone. */
+const Status = ({ state, advice, said }) => {
+  const of = counted(advice);
+  const parts = [
+    ...(advice ? words(of).map(([severity, text]) => html`<${Count} of=${severity} text=${text} any=${of[severity] > 0} />`) : []),
+    ...(state?.judged ? [judged(state.judged)] : []),
+    ...(state?.rules?.loaded_at ? [html`<a href="/rules">rules</a> loaded <${Time} at=${state.rules.loaded_at} />`] : []),
+  ];
+  return html`<p class="status" role="status">${parts.map((part, index) => html`<span key=${index} class="status-part">${part}</span>`)}<span class="unseen">${said}</span></p>`;
+};
+
+/** The header. */
+export const Header = ({ state, advice, connection, lostSince, clock, at, said }) => html`
   <header class="top">
     <div class="identity">
-      <h1>${state?.recording?.name ?? state?.target ?? "innodb-advisor"}</h1>
+      <h1>${state?.target ?? state?.recording?.name ?? "innodb-advisor"}</h1>
       <p>${about(state)}</p>
     </div>
     <${Connection} state=${state} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} />
-    <${Window} seconds=${window} />
-    <p class="status" role="status">
-      ${advice && words(counted(advice)).map(([of, text], index) => html`
-        ${index > 0 && " · "}<span key=${of} class=${`count severity-${counted(advice)[of] ? of : "none"}`}><span aria-hidden="true">${counted(advice)[of] ? SEVERITIES[of].mark : ""}</span> ${text}</span>`)}
-      ${state?.judged && html`${advice && " · "}${judged(state.judged)}`}
-      ${state?.rules?.loaded_at && html` · <a href="/rules">rules</a> loaded <${Time} at=${state.rules.loaded_at} />`}
-      <span class="unseen">${said}</span>
-    </p>
+    <${Status} state=${state} advice=${advice} said=${said} />
   </header>`;

@@ -5,13 +5,7 @@ import * as format from "./format.js";
 import { Code, Severity, Time } from "./parts.js";
 
 const RECENT = 8;
-const OF_BYTES = /(_pool|_page|_chunk|_buffer|_file|_log_max)_size(_max)?$|_log_capacity$/;
-
-/** A setting's value: "128 MiB" where it is a size. */
-const setting = (name, value) => {
-  if (value === null || value === undefined) return "unknown";
-  return OF_BYTES.test(name) ? format.value(value, "bytes") : String(value);
-};
+const STATEMENT = /^(GRANT|SET|UPDATE) /;
 
 const RESULTS = {
   open: { mark: "◌", word: "being measured" },
@@ -37,7 +31,7 @@ export const Outcome = ({ of }) => {
     <li class=${`outcome ${worse.length ? "outcome-worse" : ""}`}>
       <p>
         <${Time} at=${of.at} /> <span aria-hidden="true">◆</span>
-        ${" "}${of.changes.map((each) => `${each.setting} ${setting(each.setting, each.before)} → ${setting(each.setting, each.after)}`).join(", ")}
+        ${" "}${of.changes.map((each) => `${each.setting} ${format.setting(each.setting, each.before)} → ${format.setting(each.setting, each.after)}`).join(", ")}
         ${of.rule && html` <span class="quiet">for <a href=${`/rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a> ${format.subject(of.subject)}</span>`}
       </p>
       <p><span class="outcome-result"><span aria-hidden="true">${mark}</span> ${word}</span> <${Measured} of=${of} /></p>
@@ -78,12 +72,13 @@ export const Recently = ({ history, advice }) => {
     </section>`;
 };
 
-/** One row for each reason: one missing source may blind a dozen rules. */
-const byReason = (blind) => {
+/** One row for each cure, or reason without one: a missing privilege may blind a dozen rules in several ways each. */
+const byCure = (blind) => {
   const rows = new Map();
   for (const { rule, lacks, reason, cure } of blind) {
-    const key = JSON.stringify([reason, cure]);
-    const row = rows.get(key) ?? { reason, cure, rules: new Set(), lacks: new Set() };
+    const key = cure ?? reason;
+    const row = rows.get(key) ?? { key, cure, reasons: new Set(), rules: new Set(), lacks: new Set() };
+    row.reasons.add(reason);
     row.rules.add(rule);
     row.lacks.add(lacks);
     rows.set(key, row);
@@ -104,10 +99,10 @@ export const Unseeing = ({ advice }) => html`
     <section key="blind" class="list" aria-labelledby="cannot-see">
       <h2 id="cannot-see" tabindex="-1"><span aria-hidden="true">◐</span> Blind spots: ${format.count(new Set(advice.blind.map((each) => each.rule)).size, "rule lacks", "rules lack")} data</h2>
       <dl>
-        ${byReason(advice.blind).map((each) => html`
-          <div key=${each.reason + each.cure}>
-            <dt>${each.reason}</dt>
-            ${each.cure && html`<dd><span class="quiet">Cure:</span> ${each.cure}</dd>`}
+        ${byCure(advice.blind).map((each) => html`
+          <div key=${each.key}>
+            ${[...each.reasons].map((reason) => html`<dt key=${reason}>${reason}</dt>`)}
+            ${each.cure && html`<dd>${STATEMENT.test(each.cure) ? html`<${Code} text=${`${each.cure};`} label="the statement that cures it" />` : html`<span class="quiet">Cure:</span> ${each.cure}`}</dd>`}
             <dd class="quiet"><code>${[...each.lacks].join(", ")}</code> for <${Rules} of=${each.rules} /></dd>
           </div>`)}
       </dl>

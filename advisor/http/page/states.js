@@ -19,7 +19,7 @@ const Lost = ({ since, target }) => html`
 
 const Away = ({ state, at }) => html`
   <${Banner} kind="problem" mark="▼" title=${`${state.target ?? "The server"} does not answer`}>
-    <p>${state.problem ?? "The reason is not known."}${state.problem_since && html` Since <${Time} at=${state.problem_since} />.`}</p>
+    <p>${state.problem_since && html`Since <${Time} at=${state.problem_since} />: `}${state.problem ?? "the reason is not known"}.</p>
     ${at === null
       ? html`<p class="quiet">Nothing has been seen of it yet. The sidecar goes on trying.</p>`
       : html`<p class="quiet">The advice below is the last, of <${Time} at=${at} />. The sidecar goes on trying.</p>`}
@@ -35,8 +35,8 @@ const Starting = ({ state }) => html`
   </${Banner}>`;
 
 const Recording = ({ recording }) => html`
-  <${Banner} kind="calm" mark="▶" title="This is a recording, not a live server">
-    <p>${recording.name}: <${Time} at=${recording.from} /> to <${Time} at=${recording.to} /> (${format.duration(recording.to - recording.from)}). Nothing here changes any more.</p>
+  <${Banner} kind="line" mark="▶" title="A recording, not a live server">
+    <p><span class="name">${recording.name}</span>, <${Time} at=${recording.from} /> to <${Time} at=${recording.to} /> (${format.duration(recording.to - recording.from)})</p>
   </${Banner}>`;
 
 const NotReloaded = ({ rules }) => html`

@@ -4,7 +4,9 @@ const POLL_MS = 10_000; // the sidecar collects once in ten seconds at most for 
 const RETRY_MS = 60_000; // until a refused stream is tried again
 const FIRST_MS = 4_000; // a proxy that holds a stream back has had its chance by then
 const SILENT_MS = 45_000; // a connection that died without a word is asked about after so long
+const WATCH_MS = 15_000;
 const REQUEST_MS = 20_000;
+const CHECK_MS = 5_000;
 const DRAW_MS = 30; // all events of one snapshot make one redraw
 const POINTS = 300;
 const MOST_POINTS = 900; // so many have come in one by one: the thinned series are read anew
@@ -88,9 +90,10 @@ const readSeries = async () => {
 
 const readEvents = async () => set({ events: (await ask(`/events?window=${3600}`)).events });
 const readHistory = async () => set({ history: await ask("/history?limit=20") });
+const readOverview = async () => set({ overview: await ask("/overview") });
 
 /** Read what the stream does not send in whole. A part that fails leaves the others alone. */
-const readPast = () => Promise.allSettled([readSeries(), readEvents(), readHistory()]);
+const readPast = () => Promise.allSettled([readOverview(), readSeries(), readEvents(), readHistory()]);
 
 const appended = (answer) => {
   const [at] = answer.at;
@@ -147,7 +150,7 @@ const listen = () => {
   });
   stream.addEventListener("error", () => {
     if (own.readyState === EventSource.CLOSED) refused(); // an answer, but no stream
-    else lost(); // the browser connects again, with Last-Event-ID
+    else check(); // the browser connects again, with Last-Event-ID
   });
   for (const [kind, take] of Object.entries(taken)) {
     stream.addEventListener(kind, (message) => {
@@ -170,17 +173,14 @@ const refused = () => {
 };
 
 const poll = async () => {
-  const parts = ["state", "advice", "overview"];
-  const answers = await Promise.allSettled([ask("/state"), ask("/advise"), ask("/overview"), readPast()]);
-  parts.forEach((part, index) => {
-    const { status, value, reason } = answers[index];
-    if (status === "fulfilled") {
-      reached();
-      part === "state" ? taken.state(value) : set({ [part]: value });
-    } else if (part === "state") {
-      judge(reason);
-    }
-  });
+  const [state, advice] = await Promise.allSettled([ask("/state"), ask("/advise"), readPast()]);
+  if (state.status === "rejected") {
+    judge(state.reason);
+    return;
+  }
+  reached();
+  taken.state(state.value);
+  if (advice.status === "fulfilled") set({ advice: advice.value });
 };
 
 const startPolling = () => {
@@ -194,16 +194,21 @@ const stopPolling = () => {
   polling = null;
 };
 
-/** Ask whether the sidecar is still there after a long silence; a stream that no longer has it begins anew. */
-const probe = async () => {
-  if (polling !== null || Date.now() - heardAt < SILENT_MS) return;
+/** Ask whether the sidecar is still there: a stream also ends by itself, once an hour. False where it is not. */
+const check = async () => {
   try {
-    taken.state(await ask("/state", { signal: AbortSignal.timeout(5_000) }));
+    taken.state(await ask("/state", { signal: AbortSignal.timeout(CHECK_MS) }));
     reached();
+    return true;
   } catch (error) {
     judge(error);
-    listen();
+    return error.status !== undefined;
   }
+};
+
+/** After a long silence a stream that no longer has a sidecar begins anew. */
+const watch = async () => {
+  if (polling === null && Date.now() - heardAt >= SILENT_MS && !(await check())) listen();
 };
 
 /** Show series over so many seconds. */
@@ -216,5 +221,5 @@ export const look = (seconds) => {
 export const start = () => {
   listen();
   readPast();
-  setInterval(probe, 15_000);
+  setInterval(watch, WATCH_MS);
 };
