@@ -4,6 +4,7 @@ import { html, render, useEffect, useReducer, useState } from "./vendor/standalo
 import { Activity } from "./activity.js";
 import { MissCurve } from "./curve.js";
 import { Finding } from "./finding.js";
+import { Glance } from "./glance.js";
 import { Header, title } from "./header.js";
 import { Recently, SetAside, Unseeing } from "./lists.js";
 import { Pool } from "./pool.js";
@@ -108,9 +109,10 @@ const Page = () => {
     <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} said=${said} />
     <main>
       <${Banners} state=${state} connection=${connection} lostSince=${lostSince} at=${at} />
+      ${(overview || series.size > 0) && html`<${Glance} overview=${overview} series=${series} events=${events} window=${window} />`}
       <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
-      <${Pictures} state=${state} advice=${advice} overview=${overview} series=${series} events=${events} />
       <${Recently} history=${history} advice=${advice} />
+      <${Pictures} state=${state} advice=${advice} overview=${overview} series=${series} events=${events} />
       ${advice && html`<${Unseeing} key="unseeing" advice=${advice} /><${SetAside} key="aside" advice=${advice} />`}
     </main>
     <${Footer} state=${state} />`;

@@ -7,9 +7,9 @@ import { Code, Copy, Quantity, Severity, Time } from "./parts.js";
 const TRENDS = { worse: "getting worse", steady: "steady", better: "getting better" };
 const WHY_LENGTH = 230; // characters that take two lines on a desktop
 
-/** The first sentences of a text, as many as fit. */
-export const leading = (text, most = WHY_LENGTH) => {
-  const flat = text.replace(/\s+/g, " ").trim();
+/** The first sentences of a text in markdown, as many as fit, without its marks. */
+const leading = (text, most = WHY_LENGTH) => {
+  const flat = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "").replace(/\s+/g, " ").trim();
   let shown = "";
   for (const sentence of flat.split(/(?<=[.!?]) (?=[A-Z])/)) {
     if (shown && shown.length + sentence.length > most) break;

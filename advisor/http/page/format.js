@@ -35,7 +35,7 @@ export const bytes = (value) => {
 };
 
 const isBytes = (unit) => unit === "bytes" || unit.startsWith("bytes ");
-const isPages = (unit) => unit === "pages" || unit.startsWith("pages ");
+const isPages = (unit) => /^pages([ /]|$)/.test(unit);
 const rate = (unit) => unit.replace(/ per second$/, "/s").replace(/ per hour$/, "/h").replace(/ per pass$/, "/pass");
 
 /** The short form of a unit: "pages per second" as "pages/s"; of bytes only what follows, for `value` has the rest. */
