@@ -102,13 +102,13 @@ const Page = () => {
   const fingerprint = useLink();
   const past = usePast(fingerprint, advice);
   const at = newest({ state, overview, advice });
-  const stale = connection === "lost" || state?.state === "away";
+  const stale = connection === "lost" || state?.state === "away" || state?.state === "starting";
   useArrival(fingerprint, advice !== null && (past !== null || isShown(advice, fingerprint)));
   useEffect(() => { document.title = title({ state, advice, connection }); });
   return html`
     <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} said=${said} />
     <main>
-      <${Banners} state=${state} connection=${connection} lostSince=${lostSince} at=${at} />
+      <${Banners} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} at=${at} />
       ${(overview || series.size > 0) && html`<${Glance} overview=${overview} series=${series} events=${events} window=${window} />`}
       <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
       <${Recently} history=${history} advice=${advice} />

@@ -45,7 +45,7 @@ export const Outcome = ({ of }) => {
 
 const Gone = ({ of }) => html`
   <li class="outcome">
-    <p><${Time} at=${of.last_seen} /> <span aria-hidden="true">✓</span> last seen: <a href=${`#${of.fingerprint}`}>${of.summary}</a></p>
+    <p><${Time} at=${of.resolved_at ?? of.last_seen} /> <span aria-hidden="true">✓</span> ${of.resolved_at ? "resolved" : "last seen"}: <a href=${`#${of.fingerprint}`}>${of.summary}</a></p>
     <p class="quiet"><a href=${`/rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a>, since <${Time} at=${of.first_seen} /></p>
   </li>`;
 
@@ -59,7 +59,7 @@ export const Recently = ({ history, advice }) => {
   const rows = [
     ...history.outcomes.map((of) => ({ at: of.at, row: html`<${Outcome} key=${of.id} of=${of} />` })),
     ...(advice ? history.findings : []).filter((of) => !there.has(of.fingerprint))
-      .map((of) => ({ at: of.last_seen, row: html`<${Gone} key=${of.fingerprint} of=${of} />` })),
+      .map((of) => ({ at: of.resolved_at ?? of.last_seen, row: html`<${Gone} key=${of.fingerprint} of=${of} />` })),
   ].sort((one, other) => other.at - one.at);
   if (!rows.length && !history.problem) return null;
   const more = Math.max(0, rows.length - RECENT) + history.more_outcomes;

@@ -25,14 +25,17 @@ const Away = ({ state, at }) => html`
       : html`<p class="quiet">The advice below is the last, of <${Time} at=${at} />. The sidecar goes on trying.</p>`}
   </${Banner}>`;
 
-const Starting = ({ state }) => html`
-  <${Banner} kind="calm" mark="◌" title="The first advice is being made">
-    <p>
-      ${state.starting?.waits_for ? `Waiting for ${state.starting.waits_for}` : "Waiting for the first look at the server"}${
-        state.starting?.seconds_left ? `: about ${format.duration(state.starting.seconds_left)} still` : ""}.
-    </p>
-    ${state.problem && html`<p>${state.problem}</p>`}
+const left = ({ waits_for: what, seconds_left: seconds }) => `${what}${seconds ? `, about ${format.duration(seconds)} still` : ""}`;
+
+const Starting = ({ state, advice }) => html`
+  <${Banner} kind="calm" mark="◌" title=${advice ? "New advice is being made" : "The first advice is being made"}>
+    <p>Waiting for ${state.starting ? left(state.starting) : "the first look at the server"}.</p>
+    ${advice && html`<p class="quiet">The advice below is from before: the server was restarted, or a setting was changed.</p>`}
   </${Banner}>`;
+
+/** There is advice, but some rules have not spoken yet. */
+const Incomplete = ({ starting }) => html`
+  <${Banner} kind="line" mark="◌" title="Not all rules have spoken yet"><p>Waiting for ${left(starting)}.</p></${Banner}>`;
 
 const Recording = ({ recording }) => html`
   <${Banner} kind="line" mark="▶" title="A recording, not a live server">
@@ -46,17 +49,23 @@ const NotReloaded = ({ rules }) => html`
   </${Banner}>`;
 
 /** What to know before the findings are read. */
-export const Banners = ({ state, connection, lostSince, at }) => html`
+export const Banners = ({ state, advice, connection, lostSince, at }) => html`
   ${connection === "lost" && html`<${Lost} key="lost" since=${lostSince} target=${state?.target} />`}
   ${state?.state === "away" && html`<${Away} key="away" state=${state} at=${at} />`}
-  ${state?.state === "starting" && html`<${Starting} key="starting" state=${state} />`}
+  ${state?.state === "starting" && html`<${Starting} key="starting" state=${state} advice=${advice} />`}
+  ${state?.state === "watching" && state.starting && html`<${Incomplete} key="incomplete" starting=${state.starting} />`}
   ${state?.state === "recording" && state.recording && html`<${Recording} key="recording" recording=${state.recording} />`}
   ${state?.rules?.problem && html`<${NotReloaded} key="rules" rules=${state.rules} />`}`;
 
 /** No findings: how much was looked at, and what could not be. */
 export const Nothing = ({ state, advice }) => {
-  const { rules, blind, failed } = state?.judged ?? { rules: null, blind: new Set(advice.blind.map((each) => each.rule)).size, failed: advice.failed.length };
-  const over = format.duration(advice.watched_seconds);
+  const { rules, blind, failed, seconds } = state?.judged ?? {
+    rules: null,
+    blind: new Set(advice.blind.map((each) => each.rule)).size,
+    failed: advice.failed.length,
+    seconds: advice.watched_seconds,
+  };
+  const over = format.duration(seconds);
   const unknown = [...(blind ? [`${blind} blind`] : []), ...(failed ? [`${failed} failed`] : [])].join(" and ");
   return html`
     <section class=${`nothing ${unknown ? "nothing-partly" : ""}`}>
@@ -68,11 +77,16 @@ export const Nothing = ({ state, advice }) => {
 /** A finding that is gone, at its own link. */
 export const Resolved = ({ found }) => html`
   <article class="finding finding-resolved" id=${found.fingerprint} tabindex="-1" aria-labelledby=${`${found.fingerprint}-title`}>
-    <header class="finding-head"><p class="resolved"><span aria-hidden="true">✓</span> Resolved${found.resolved_at && html` at <${Time} at=${found.resolved_at} />`}</p><${Severity} of=${found.severity} /></header>
+    <header class="finding-head">
+      <p class="resolved">${found.resolved_at === null
+        ? html`<span aria-hidden="true">?</span> No longer found`
+        : html`<span aria-hidden="true">✓</span> Resolved at <${Time} at=${found.resolved_at} />`}</p>
+      <${Severity} of=${found.severity} />
+    </header>
     <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
-    ${found.because && html`<p>Because ${found.because}.</p>`}
-    <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`/rules/${encodeURIComponent(found.rule)}`}>${found.rule}</a></p>
-    ${found.outcomes?.length > 0 && html`<ul class="outcomes">${found.outcomes.map((each) => html`<${Outcome} key=${each.id} of=${each} />`)}</ul>`}
+    ${found.because && html`<p class="because">Because: ${found.because.replaceAll("`", "")}.</p>`}
+    <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`/rules/${encodeURIComponent(found.rule)}`}>rule ${found.rule}</a></p>
+    ${found.outcomes.length > 0 && html`<ul class="outcomes">${found.outcomes.map((each) => html`<${Outcome} key=${each.id} of=${each} />`)}</ul>`}
   </article>`;
 
 /** A link to a finding that nothing is known of. */
