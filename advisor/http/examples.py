@@ -63,6 +63,7 @@ def history() -> dict[str, Any]:
         "application/json": {"example": _READ["history"]},
         "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_history"]},
         "text/markdown": {"schema": {"type": "string"}, "example": history_markdown.history(shown)},
+        "text/html": PAGE,
     }
 
 
@@ -90,4 +91,5 @@ def rule(shown: Rule, as_yaml: str) -> dict[str, Any]:
         "application/yaml": {"schema": {"type": "string"}, "example": as_yaml},
         "text/plain": {"schema": {"type": "string"}, "example": as_yaml},
         "text/markdown": {"schema": {"type": "string"}, "example": page.markdown(shown)},
+        "text/html": PAGE,
     }

@@ -11,16 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from advisor.advice.service import Service
 from advisor.contract.settings import SETTINGS
-from advisor.http import examples
+from advisor.http import examples, pages
 from advisor.http.dependencies import TheService
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.entry import Result
 from advisor.ledger.history import SHOWN, History, Wanted
 from advisor.ledger.ledger import MOST_OUTCOMES
-from advisor.render import history_markdown
+from advisor.render import history_markdown, html
 
-_FORMS = ("application/json", "text/plain", "text/markdown")
+_FORMS = ("application/json", "text/plain", "text/markdown", "text/html")
 
 _TIME = WithJsonSchema(
     {"anyOf": [{"type": "string", "format": each} for each in ("date-time", "date")] + [{"type": "number"}]}
@@ -73,7 +73,7 @@ class HistoryFilter(BaseModel):
     description="For each change of a setting, advised or not: what the finding that asked for it had predicted, what "
     "was measured once the pool had settled, and what else got worse; the newest first. And the findings that stood. "
     "The answer comes from memory: it costs the server nothing, and is there while the server is away. JSON, markdown "
-    "or plain text, as the Accept header asks; JSON to a browser.",
+    "or plain text, as the Accept header asks; a browser gets a page.",
     response_model=History,
     response_description="Outcomes and findings.",
     responses={
@@ -93,6 +93,8 @@ def history(  # in a thread: a thousand outcomes take a while to write
     form = negotiated(request, _FORMS)
     _refuse_unknown(wanted, service)
     found = service.history(wanted.wanted)
+    if form == "text/html":
+        return pages.read("History", html.from_markdown(history_markdown.history(found)))
     # Names in a recording need not be valid text.
     return Response(_written(found, form).encode("utf-8", "replace"), media_type=form, headers={"Vary": "Accept"})
 

@@ -12,10 +12,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, CONTENT_TYPE_PLAIN
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
-from advisor.http import examples
+from advisor.http import examples, pages
 from advisor.http.dependencies import TheExposition, TheService
-from advisor.http.negotiation import accept, best
+from advisor.http.negotiation import accept, best, wants_page
 from advisor.http.problems import UNSEEN, documented
+from advisor.render import snapshot_html
 from exporter.json_values import jsonable
 
 router = APIRouter(tags=["server"])
@@ -74,15 +75,18 @@ async def metrics(request: Request, exposition: TheExposition) -> Response:
     "/snapshot",
     summary="Everything known, and why the rest is not",
     description="The newest collection: every section that could be read, and for each of the others the reason "
-    "and the cure.",
+    "and the cure. A browser gets a page.",
     response_description="The newest snapshot.",
     responses={
-        200: {"content": {"application/json": {"example": examples.SNAPSHOT}}},
+        200: {"content": {"application/json": {"example": examples.SNAPSHOT}, "text/html": examples.PAGE}},
         **documented({503: UNSEEN}),
     },
 )
-async def snapshot(service: TheService) -> JSONResponse:
-    """The newest snapshot."""
-    if service.source.latest is None:
+def snapshot(request: Request, service: TheService) -> Response:  # in a thread: of many tables it takes a while
+    """The newest snapshot, or a page of it."""
+    latest = service.source.latest
+    if latest is None:
         raise service.unseen
-    return JSONResponse(jsonable(service.source.latest))
+    if wants_page(request):
+        return pages.read("Snapshot", snapshot_html.content(latest))
+    return JSONResponse(jsonable(latest), headers={"Vary": "Accept"})

@@ -80,6 +80,11 @@ def negotiated(request: Request, offers: Sequence[str]) -> str:
     return found
 
 
+def wants_page(request: Request) -> bool:
+    """Whether a client prefers a page to JSON: a browser does; a program that accepts anything does not."""
+    return best(accept(request), ("application/json", "text/html")) == "text/html"
+
+
 def _elements(header: str) -> Iterator[_Element]:
     """The well-formed elements of a header, in order."""
     for written in _ELEMENT.findall(header):

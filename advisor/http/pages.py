@@ -7,7 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
+
+from advisor.render import html
 
 _OWN = Path(__file__).parent / "page"
 _SWAGGER = Path(str(files("fastapi_offline"))) / "static"  # only Swagger UI's files are used, not the package's code
@@ -34,6 +36,18 @@ def opened() -> FileResponse:
     page = _file(_OWN / "index.html", "text/html", POLICY)
     page.headers["Vary"] = "Accept"
     return page
+
+
+def read(title: str, content: str) -> HTMLResponse:
+    """A page for people, at a path where programs get data instead.
+
+    Args:
+        title: As text.
+        content: HTML.
+    """
+    # Names in a recording need not be valid text.
+    written = html.page(title, content).encode("utf-8", "replace")
+    return HTMLResponse(written, headers={"Content-Security-Policy": POLICY, "Vary": "Accept"})
 
 
 @router.get("/docs")

@@ -1,4 +1,4 @@
-"""/rules/{rule_id}: one rule, as JSON, YAML or a page in markdown."""
+"""/rules/{rule_id}: one rule, as JSON, YAML, a page in markdown, or a page for people."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
+from advisor.casetest import cases
+from advisor.casetest.cases import Case
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
-from advisor.http import examples
+from advisor.http import examples, pages
 from advisor.http.dependencies import TheService
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
+from advisor.render import html
 from advisor.rules import page
 from advisor.rules.check import Rule
 from advisor.rules.file import RuleFile
+from advisor.rules.record import record
+from advisor.rules.rulebook import Origin
 
-_FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown")
+_FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown", "text/html")
 
 router = APIRouter(tags=["rules"])
 
@@ -36,7 +41,7 @@ def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
     "/rules/{rule_id}",
     summary="One rule",
     description="The whole rule as it is in force: as JSON, as YAML that can be a rule file again (also as plain "
-    "text), or as a page in markdown, as the Accept header asks.",
+    "text), or as a page in markdown or HTML, as the Accept header asks.",
     response_model=RuleFile,
     response_description="The content of the rule's file.",
     responses=documented(
@@ -62,10 +67,35 @@ def rule(  # in a thread: it reads the file again
         case "application/json":
             written = found.file.model_dump_json(by_alias=True, exclude_unset=True)
         case "text/markdown":
-            written = page.markdown(found, rule_set.origins[rule_id])
+            written = as_markdown(found, rule_set.origins[rule_id])
+        case "text/html":
+            return pages.read(found.file.title, as_page(found, rule_set.origins[rule_id]))
         case _:
             written = as_yaml(found)
     return Response(written, media_type=form, headers={"Vary": "Accept"})
+
+
+def as_markdown(rule: Rule, origin: Origin) -> str:
+    """The rule's page, with what its cases show."""
+    try:
+        found = cases.load(rule)
+    except FileError:  # a rule of the user's need not have any
+        found = ()
+    return page.markdown(rule, origin, [f"{each.name}: `{_recording(each)}`" for each in found])
+
+
+def as_page(rule: Rule, origin: Origin) -> str:
+    """The same as HTML, with the record of its proofs on real servers where it is a built-in one."""
+    proved = record(rule.id) if origin == "built-in" else None
+    parts = [html.from_markdown(as_markdown(rule, origin))]
+    if proved is not None:
+        parts.append(html.details("The record: on real servers, both ways", html.from_markdown(proved)))
+    return "".join(parts)
+
+
+def _recording(case: Case) -> str:
+    """The recording of a case, such as mysql-9.7/repeated-scan."""
+    return "/".join(case.recording.parent.parts[-2:])
 
 
 def as_yaml(rule: Rule) -> str:

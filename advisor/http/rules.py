@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from advisor.advice.service import FIRST_SECONDS
 from advisor.advice.trace import RuleState, StateName
 from advisor.contract.recommendation import Frozen, Severity
-from advisor.http import examples
+from advisor.http import examples, pages
 from advisor.http.dependencies import TheService
+from advisor.http.negotiation import wants_page
 from advisor.http.problems import documented
+from advisor.render import html
+from advisor.render.phrases import moment
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Origin
 from exporter.server import Server
@@ -46,19 +49,24 @@ class Rules(Frozen):
 @router.get(
     "/rules",
     summary="The rules in force",
-    description="Every rule with its severity, where it comes from, and what it says of the server now.",
+    description="Every rule with its severity, where it comes from, and what it says of the server now. "
+    "A browser gets a page.",
+    response_model=Rules,
     response_description="The rules, by id.",
-    responses={200: {"content": {"application/json": {"example": examples.RULES}}}, **documented()},
+    responses={
+        200: {"content": {"application/json": {"example": examples.RULES}, "text/html": examples.PAGE}},
+        **documented(),
+    },
 )
-async def rules(service: TheService) -> Rules:
-    """The rules by id."""
+async def rules(request: Request, response: Response, service: TheService) -> Rules | Response:
+    """The rules by id, or a page of them."""
     await service.collect()
     assessment = await service.assessment(patience=FIRST_SECONDS)
     states = {} if assessment is None else assessment.states
     judged_at = {} if assessment is None else assessment.judged_at
     rule_set, latest = service.book.rule_set, service.source.latest
     server = None if latest is None else latest.server
-    return Rules(
+    found = Rules(
         rules=tuple(
             _now(each, rule_set.origins[each.id], server, states.get(each.id)).model_copy(
                 update={"judged_at": judged_at.get(each.id)}
@@ -68,6 +76,33 @@ async def rules(service: TheService) -> Rules:
         loaded_at=rule_set.loaded_at,
         problem=None if service.book.problem is None else str(service.book.problem),
     )
+    if wants_page(request):
+        return pages.read("Rules", _shown(found))
+    response.headers["Vary"] = "Accept"
+    return found
+
+
+def _shown(found: Rules) -> str:
+    """The rules as HTML."""
+    columns = ("rule", "severity", "now", "what it finds", "lacks", "origin")
+    rows = [
+        (
+            html.link(f"/rules/{each.id}", each.id),
+            each.severity.value,
+            html.link("/", "firing") if each.state == "firing" else _now_in_words(each),
+            each.title,
+            ", ".join(each.lacks),
+            each.origin,
+        )
+        for each in found.rules
+    ]
+    problem = [] if found.problem is None else [html.element("p", f"Not loaded anew: {found.problem}", "problem")]
+    loaded = html.element("p", f"{len(found.rules)} rules, loaded at {moment(found.loaded_at)}.", "quiet")
+    return "".join((html.element("h1", "Rules"), loaded, *problem, html.table(columns, rows)))
+
+
+def _now_in_words(rule: RuleNow) -> str:
+    return rule.state or ("does not apply" if rule.applies is False else "not known")
 
 
 def _now(rule: Rule, origin: Origin, server: Server | None, state: RuleState | None) -> RuleNow:

@@ -105,7 +105,7 @@ def test_a_wrong_filter_is_refused_with_a_sentence(sidecar: Sidecar, query: str,
         ("application/json", "application/json"),
         ("text/plain", "text/plain; charset=utf-8"),
         ("text/markdown", "text/markdown; charset=utf-8"),
-        (BROWSER, "application/json"),
+        (BROWSER, "text/html; charset=utf-8"),
     ],
 )
 def test_the_form_is_what_the_client_accepts(sidecar: Sidecar, accept: str, form: str) -> None:
@@ -119,7 +119,7 @@ def test_the_form_is_what_the_client_accepts(sidecar: Sidecar, accept: str, form
         assert response.text == history_markdown.history(said)
     assert problem(sidecar.get("/history", headers={"Accept": "image/png"})) == (
         406,
-        "there are application/json, text/plain, text/markdown",
+        "there are application/json, text/plain, text/markdown, text/html",
     )
 
 

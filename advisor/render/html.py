@@ -1,0 +1,109 @@
+"""Pages for people: HTML that needs no script, and no style of its own. All text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title} · innodb-advisor</title>
+<link rel="icon" href="/page/icon.svg">
+<link rel="stylesheet" href="/page/page.css">
+<link rel="stylesheet" href="/page/read.css">
+</head>
+<body class="read">
+<header class="read-top">
+<a href="/">innodb-advisor</a>
+<nav aria-label="Pages">{links}</nav>
+</header>
+<main class="read-main">
+{content}
+</main>
+</body>
+</html>
+"""
+_WIDE = '<div class="read-wide" tabindex="0"><table>'
+"""A table that scrolls where it is too wide, also by the keyboard."""
+_LINKS = {"/rules": "rules", "/history": "history", "/curve": "miss curve", "/snapshot": "snapshot", "/docs": "API"}
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """HTML, which is not escaped again."""
+
+    html: str
+
+
+Content = str | Markup
+"""A text, or HTML."""
+
+
+def page(title: str, content: str) -> str:
+    """A whole page.
+
+    Args:
+        title: As text.
+        content: HTML.
+    """
+    links = " ".join(link(path, name).html for path, name in _LINKS.items())
+    return _PAGE.format(title=escape(title), links=links, content=content)
+
+
+def element(name: str, content: Content, kind: str = "") -> str:
+    """An element, with a class where ``kind`` names one."""
+    of = f' class="{escape(kind)}"' if kind else ""
+    return f"<{name}{of}>{_html(content)}</{name}>"
+
+
+def link(path: str, text: str) -> Markup:
+    """A link to a path."""
+    return Markup(f'<a href="{escape(path)}">{escape(text)}</a>')
+
+
+def details(summary: Content, content: str, *, shown: bool = False) -> str:
+    """HTML that is unfolded by its summary."""
+    return f"<details{' open' if shown else ''}>{element('summary', summary)}{content}</details>"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Content | float | None]]) -> str:
+    """A table, which is as wide as it needs to be within a page of any width."""
+    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"{_WIDE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def from_markdown(text: str) -> str:
+    """HTML of a text in markdown. HTML in it is shown as text, and no link is a script."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only where somebody opens such a page
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(text)
+    for token in tokens:
+        # The policy of the pages refuses the attribute style.
+        if token.attrs.pop("style", None) == "text-align:right":
+            token.attrs["class"] = "read-number"
+    written = str(reader.renderer.render(tokens, reader.options, {}))
+    return written.replace("<table>", _WIDE).replace("</table>", "</table></div>")
+
+
+def _cell(value: Content | float | None) -> str:
+    match value:
+        case None:
+            return element("td", "")
+        case bool():
+            return element("td", str(value).lower())
+        case int() | float():
+            return element("td", f"{value:,}", "read-number")
+        case _:
+            return element("td", value)
+
+
+def _html(content: Content) -> str:
+    return content.html if isinstance(content, Markup) else escape(content)

@@ -1,0 +1,24 @@
+"""The records of the built-in rules' proofs on real servers, which come with this installation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from advisor.rules.rulebook import builtin_directory
+
+
+def path() -> Path:
+    """The page of all proofs: inside the wheel, or beside the sources."""
+    installed = builtin_directory() / "proofs.md"
+    return installed if installed.is_file() else Path(__file__).parents[2] / "docs" / "proofs.md"
+
+
+def record(rule_id: str) -> str | None:
+    """The section of a rule, in markdown, without its heading; None where no server here can provoke it."""
+    try:
+        page = path().read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(rf"^## {re.escape(rule_id)}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    return None if found is None else re.sub(r" \(\[its page\]\([^)]*\)\)", "", found[1]).strip()

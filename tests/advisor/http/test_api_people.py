@@ -1,0 +1,141 @@
+"""The pages for people at the paths where programs get data."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from advisor.render import html, snapshot_html
+from advisor.rules import check
+from advisor.rules.record import record
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.sidecar import Sidecar, write_rule
+
+SCAN = "scan-exceeds-old-sublist"
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"}
+PATHS = ("/rules", f"/rules/{SCAN}", "/snapshot", "/history")
+SCRIPT = "<script>alert('x')</script>"
+
+Serve = Callable[..., Sidecar]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """A sidecar with rules of a user's, and a table, whose names are HTML."""
+    folder = tmp_path_factory.mktemp("sidecar")
+    (folder / "rules").mkdir()
+    write_rule(folder / "rules", id="mine", title=SCRIPT, why=f"{SCRIPT} [a](javascript:alert(1))")
+    write_rule(folder / "rules", id="old-blocks-time-zero", title="Not the built-in one")
+    text = gzip.decompress(capture(RECORDING).read_bytes()).decode()
+    named = text.replace('"orders"', '"<script>orders"').replace("/shop/orders.ibd", "/shop/@003cscript@003eorders.ibd")
+    (folder / "recording.jsonl").write_text(named)
+    sidecar = Sidecar(folder, "--recording", folder / "recording.jsonl", "--rules", folder / "rules")
+    yield sidecar
+    sidecar.kill()
+
+
+def opened(sidecar: Sidecar, path: str) -> str:
+    response = sidecar.get(path, headers=BROWSER)
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    return response.text
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_browser_gets_a_page_that_its_policy_shows_whole(own: Sidecar, path: str) -> None:
+    response = own.get(path, headers=BROWSER)
+    assert "Accept" in response.headers["vary"].split(", ")
+    assert response.headers["content-security-policy"] == own.get("/").headers["content-security-policy"]
+    page = opened(own, path)
+    assert "<style" not in page
+    assert not re.search(r"<[^>]*\s(style|on\w+)=", page)
+    assert not re.search(r"<script|href=\"(?!/|https?://)", page)
+    for link in {*re.findall(r"(?:src|href)=\"(/[^\"]*)\"", page)}:
+        assert own.get(link, headers=BROWSER).status_code == 200, link
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/json, text/html;q=0.9", ""])
+def test_a_program_gets_json(own: Sidecar, path: str, accept: str) -> None:
+    response = own.get(path, headers={"Accept": accept})
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    assert "Accept" in response.headers["vary"].split(", ")
+
+
+def test_the_page_of_a_built_in_rule_has_its_cases_and_the_record_of_its_proofs(own: Sidecar) -> None:
+    rule = check.load_file(RULES_FOLDER / f"{SCAN}.yaml")
+    page = opened(own, f"/rules/{SCAN}")
+    assert f"<h1>{rule.file.title}</h1>" in page
+    assert "fires on a table scanned repeatedly in a full pool: <code>mysql-9.7/repeated-scan</code>" in page
+    proved = record(SCAN)
+    assert proved is not None
+    assert html.from_markdown(proved) in page
+    assert "Silent afterwards, and taken back." in proved
+    assert re.search(r"Measured on 20\d\d-", proved)
+
+
+def test_the_page_of_a_users_rule_has_no_record_of_another(own: Sidecar) -> None:
+    for name in ("mine", "old-blocks-time-zero"):
+        page = opened(own, f"/rules/{name}")
+        assert "your own" in page
+        assert "The record" not in page
+    assert "Not the built-in one" in opened(own, "/rules/old-blocks-time-zero")
+    assert record("mine") is None
+
+
+def test_names_and_texts_are_shown_as_text(own: Sidecar) -> None:
+    assert "&lt;script&gt;alert" in opened(own, "/rules")
+    mine = opened(own, "/rules/mine")
+    assert "<h1>&lt;script&gt;alert" in mine
+    assert 'href="javascript' not in mine
+    assert "&lt;script&gt;orders" in opened(own, "/snapshot")
+
+
+def test_the_rules_are_listed_with_what_they_say_now(own: Sidecar) -> None:
+    page = opened(own, "/rules")
+    now = {each["id"]: each for each in own.get("/rules").json()["rules"]}
+    rows = re.findall(r"<tr><td><a href=\"/rules/([^\"]*)\">.*?</tr>", page)
+    assert rows == list(now)
+    assert re.search(rf"{SCAN}</a></td><td>warning</td><td>(<a href=\"/\">firing</a>|{now[SCAN]['state']})</td>", page)
+
+
+def test_the_snapshot_is_folded_by_section_and_says_what_could_not_be_read(serve: Serve) -> None:
+    sidecar = serve("--recording", capture("mariadb-11.8/idle"))
+    page, known = opened(sidecar, "/snapshot"), sidecar.get("/snapshot").json()
+    folded = re.findall(r"<details><summary>(\w+)", page)
+    sections = [name for name, value in known.items() if name not in ("at", "server", "account", "outcomes", "read_at")]
+    assert {*folded} >= {name for name in sections if known[name] is not None}
+    assert "<td>performance_schema is OFF</td>" in page
+    assert "add performance_schema = ON to the server&#x27;s option file" in page
+    assert f"<td>innodb_page_size</td><td>{known['variables']['innodb_page_size']}</td>" in page
+
+
+def test_a_long_section_says_how_many_rows_are_left_out() -> None:
+    shown = snapshot_html.section("indexes", [{"name": str(number)} for number in range(502)])
+    assert shown.count("<tr><td>") == 500
+    assert "2 more are in the JSON." in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a <b>c</b> & d", "<p>a &lt;b&gt;c&lt;/b&gt; &amp; d</p>\n"),
+        ("[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>\n"),
+        ("# `a`", "<h1><code>a</code></h1>\n"),
+    ],
+)
+def test_markdown_becomes_html_without_foreign_markup(text: str, shown: str) -> None:
+    assert html.from_markdown(text) == shown
+
+
+def test_a_column_of_numbers_is_aligned_without_a_style_attribute() -> None:
+    shown = html.from_markdown("| a | b |\n| --- | ---: |\n| c | 1 |")
+    assert 'style="' not in shown
+    assert '<td class="read-number">1</td>' in shown
+
+
+def test_a_record_is_there_for_every_rule_that_a_server_here_can_provoke() -> None:
+    without = {each.id for each in check.load(RULES_FOLDER) if record(each.id) is None}
+    assert without == {"count-ignores-secondary-index", "parallel-read-threads-over-cores"}
