@@ -113,7 +113,7 @@ class _Differences:
         self._variables: Snapshot | None = None
 
     def of(self, history: Sequence[Snapshot]) -> Iterator[Event]:
-        new: Iterable[Snapshot] = history if self._last is None else history[-1:]
+        new: Iterable[Snapshot] = history if self._last is None else [history[-1]]
         for snapshot in new:
             if snapshot is not self._last:
                 yield from self._next(snapshot)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from advisor.observe.source import Replay
 from advisor.timeline.events import MOST_EVENTS, Seen, Timeline
 from exporter.snapshot import Snapshot
@@ -18,7 +20,7 @@ def seen(*history: Snapshot, timeline: Timeline | None = None) -> Timeline:
     """A timeline after a look at each of the snapshots as they came."""
     timeline = timeline or Timeline()
     for count in range(1, len(history) + 1):
-        timeline.look(history[:count], WELL, history[count - 1].at)
+        timeline.look(deque(history[:count]), WELL, history[count - 1].at)  # as the sampler keeps it
     return timeline
 
 
