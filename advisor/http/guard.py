@@ -174,6 +174,8 @@ def _costs(scope: Scope) -> str:
         return str(path)
     if path in ("/curve", "/statements"):
         return str(path)
+    if path == "/whatif/settings":
+        return "/whatif/sweep"
     if path == "/history":
         return path if "limit" in QueryParams(scope["query_string"]) else ""
     if path == "/overview":

@@ -168,7 +168,12 @@ def fresh(serve: Serve) -> Sidecar:
 
 @pytest.mark.parametrize(
     ("method", "path", "body"),
-    [("POST", "/whatif", QUESTION), ("GET", "/advise?window=5", None), ("POST", "/-/reload", None)],
+    [
+        ("POST", "/whatif", QUESTION),
+        ("GET", "/advise?window=5", None),
+        ("POST", "/-/reload", None),
+        ("GET", "/whatif/settings", None),
+    ],
 )
 def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
     fresh: Sidecar, method: str, path: str, body: object
