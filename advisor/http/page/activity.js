@@ -1,10 +1,11 @@
 // What InnoDB does beside the pool: change buffer, parallel readers, index builds.
 
-import { Chart } from "./chart.js";
+import { Chart, Marks, summary } from "./chart.js";
 import { duration, number, pages, share, subject, time } from "./format.js";
 import { html, useEffect, useRef } from "./vendor/standalone.module.js";
 
 const HOUR = 3600;
+const CHARTED = ["change_buffer_merges", "reader_threads"];
 const NO_CHANGE_BUFFER = {
   none: "This server has no change buffer: changes of secondary indexes read their pages.",
   off: "The change buffer is off: changes of secondary indexes read their pages.",
@@ -15,6 +16,8 @@ const known = (value) => value !== null && value !== undefined;
 const lacking = (what, why) => html`<p class="pic-lack">${what} not known${why ? `: ${why}` : " yet"}.</p>`;
 
 const lineOf = (series, name, at, label, more) => ({ label, values: series.get(name)?.values ?? at.map(() => null), ...more });
+
+const anything = (series, name) => (summary(series?.get(name)?.values ?? [])?.most ?? 0) > 0;
 
 /** A part of a whole as a bar, with words beside it. */
 const Meter = ({ part, whole, text }) => html`<div class="activity-meter">
@@ -39,7 +42,7 @@ const ChangeBuffer = ({ found, why, page_size, series, events }) => {
       <div><dt>operations</dt><dd>${known(found.operations_per_second) ? `${number(found.operations_per_second)} a second` : "not known"}</dd></div>
       <div><dt>operations a merge</dt><dd>${known(found.operations_per_merge) ? number(found.operations_per_merge) : "–"}</dd></div>
     </dl>
-    ${merges && merges.at.length > 1 && html`<${Chart} at=${merges.at} events=${events} height=${110} title="Change buffer, a second" lines=${[
+    ${anything(series, "change_buffer_merges") && html`<${Chart} at=${merges.at} events=${events} height=${110} title="Change buffer, a second" lines=${[
       lineOf(series, "change_buffer_operations", merges.at, "operations merged", { ink: "--pic-t0" }),
       lineOf(series, "change_buffer_merges", merges.at, "merges", { ink: "--pic-t1", dash: [6, 3] }),
     ]} />`}`;
@@ -54,7 +57,7 @@ const Readers = ({ found, why, series, events }) => {
       ? html`<${Meter} part=${active} whole=${most} text=${`${number(active)} of ${number(most)} threads read`} />`
       : known(active) && html`<p>${number(active)} threads read.</p>`}
     ${known(found.scans_per_hour) && html`<p>${number(found.scans_per_hour)} parallel scans an hour</p>`}
-    ${threads && threads.at.length > 1 && html`<${Chart} at=${threads.at} events=${events} height=${90} title="Threads of parallel readers" most=${most ?? 1}
+    ${anything(series, "reader_threads") && html`<${Chart} at=${threads.at} events=${events} height=${90} title="Threads of parallel readers" whole
       lines=${[{ label: "threads", values: threads.values, ink: "--pic-t0", area: "stripes" }]} />`}`;
 };
 
@@ -105,5 +108,6 @@ export const Activity = ({ overview, series, events }) => {
       <${Readers} found=${overview?.readers} why=${lacks.readers} series=${series} events=${events} /></section>
     <section><h3>Index builds</h3>
       <${Builds} builds=${overview?.builds} why=${lacks.builds} at=${overview?.at} /></section>
-  </div>`;
+  </div>
+  ${CHARTED.some((name) => anything(series, name)) && html`<${Marks} events=${events} at=${series.get("pages_read")?.at ?? []} />`}`;
 };

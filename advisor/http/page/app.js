@@ -75,14 +75,14 @@ const Findings = ({ state, advice, pageSize, past, stale }) => html`
   <section class=${`findings ${stale ? "stale" : ""}`} aria-labelledby="findings">
     <h2 id="findings" class="unseen">Findings</h2>
     <${Past} past=${past} />
-    ${advice && advice.recommendations.map((found) => html`<${Finding} key=${found.fingerprint} found=${found} pageSize=${pageSize}><${WhatIf} finding=${found} /><//>`)}
+    ${advice && advice.recommendations.map((found) => html`<${Finding} key=${found.fingerprint} found=${found} pageSize=${pageSize}><${WhatIf} finding=${found} pageSize=${pageSize} /><//>`)}
     ${advice && advice.recommendations.length === 0 && html`<${Nothing} state=${state} advice=${advice} />`}
   </section>`;
 
 const Pictures = ({ state, advice, overview, series, events }) => overview && html`
   <section aria-labelledby="pool"><h2 id="pool">Buffer pool</h2>
     <${Pool} overview=${overview} series=${series} events=${events} page_size=${overview.page_size} />
-    <${WhatIf} /></section>
+    <${WhatIf} pageSize=${overview.page_size} /></section>
   <section aria-labelledby="tables"><h2 id="tables">Tables</h2><${Tables} overview=${overview} /></section>
   <section aria-labelledby="activity"><h2 id="activity">Activity</h2>
     <${Activity} overview=${overview} series=${series} events=${events} /></section>

@@ -7,7 +7,7 @@ const { uPlot } = globalThis; // index.html loads it: as a module, the package h
 const MARKS = { restart: "▼", setting: "◆" };
 const ROWS = 12;
 const STRIPE = 3; // CSS pixels
-const SPARK = [120, 28]; // CSS pixels
+const SPARK = [120, 28, 60]; // width and height in CSS pixels, and most points
 
 /** The events that a picture marks, of those from `from` to `to` (Unix seconds), each with its sign. */
 export const marked = (events, from, to) =>
@@ -141,7 +141,7 @@ const options = (place, height, now, onCursor) => {
     },
     axes: [
       { ...axis, grid: { show: false }, space: 70, size: 26, values: (_, splits, __, ___, step) => splits.map((each) => (step < 60 ? clockTime(each) : clockTime(each).slice(0, 5))) },
-      { ...axis, size: 46, space: 26, values: (_, splits) => splits.map(short) },
+      { ...axis, incrs: now.current.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500] : undefined, size: 46, space: 26, values: (_, splits) => splits.map(short) },
     ],
     series: [
       {},
@@ -202,6 +202,13 @@ const Numbers = ({ at, lines, text }) => {
   </details>`;
 };
 
+/** What the signs in the charts over `at` stand for. */
+export const Marks = ({ events, at }) => {
+  const marks = at.length ? marked(events, at[0], at.at(-1)) : [];
+  return marks.length > 0 && html`<ul class="chart-marks">
+    ${marks.map(({ at: when, sign, text }) => html`<li key=${`${when} ${text}`}>${sign} ${time(when)} ${text}</li>`)}</ul>`;
+};
+
 /**
  * Lines over time, with a legend, a text that says the same, and the numbers as a table.
  *
@@ -213,16 +220,17 @@ const Numbers = ({ at, lines, text }) => {
  * @param {string} props.title What is shown, with its unit.
  * @param {(value: number) => string} [props.text] A value in words.
  * @param {number} [props.most] The least that the scale goes up to.
+ * @param {boolean} [props.whole] Whether the values are whole numbers.
  * @param {number} [props.height] Pixels.
  */
-export const Chart = ({ at, lines, events, title, text = number, most, height = 150 }) => {
+export const Chart = ({ at, lines, events, title, text = number, most, whole = false, height = 150 }) => {
   const place = useRef(null);
   const chart = useRef(null);
   const now = useRef({});
   const seen = useRef(true);
   const [index, setIndex] = useState(null);
   const marks = at.length ? marked(events, at[0], at.at(-1)) : [];
-  now.current = { at, lines, marks, most };
+  now.current = { at, lines, marks, most, whole };
   const shape = JSON.stringify(lines.map(({ label, ink, area }) => [label, ink, area]));
 
   useLayoutEffect(() => {
@@ -261,11 +269,15 @@ export const Chart = ({ at, lines, events, title, text = number, most, height = 
     <figcaption>${title}</figcaption>
     <div class="chart-plot" role="img" aria-label=${described(title, at, lines, marks, text)} ref=${place}></div>
     <${Legend} lines=${lines} index=${index !== null && index < at.length ? index : null} at=${at} text=${text} />
-    ${marks.length > 0 && html`<ul class="chart-marks">
-      ${marks.map(({ at: when, sign, text: what }) => html`<li key=${`${when} ${what}`}>${sign} ${time(when)} ${what}</li>`)}
-    </ul>`}
     <${Numbers} at=${at} lines=${lines} text=${text} />
   </figure>`;
+};
+
+// The means of so many values in a row that at most `points` are left.
+const thinned = (at, values, points) => {
+  const size = Math.ceil(at.length / points);
+  const starts = at.map((_, index) => index).filter((index) => index % size === 0);
+  return starts.map((start) => [at[start], summary(values.slice(start, start + size))?.mean ?? null]);
 };
 
 /**
@@ -279,22 +291,18 @@ export const Chart = ({ at, lines, events, title, text = number, most, height = 
  * @param {string} props.unit
  */
 export const Sparkline = ({ at, values, events, label, unit }) => {
-  const [width, height] = SPARK;
+  const [width, height, points] = SPARK;
   const found = summary(values);
   if (at.length < 2 || found === null) return html`<span class="spark pic-quiet">${label}: not known yet</span>`;
   const [from, to] = [at[0], at.at(-1)];
   const x = (when) => ((when - from) / (to - from)) * width;
   const y = (value) => height - 2 - (value / (found.most || 1)) * (height - 10);
-  let pen = "M";
-  const path = values
-    .map((value, index) => {
-      if (value === null || value === undefined) {
-        pen = "M";
-        return "";
-      }
-      const point = `${pen}${x(at[index]).toFixed(1)} ${y(value).toFixed(1)}`;
-      pen = "L";
-      return point;
+  let pen = "M"; // a gap lifts it
+  const path = thinned(at, values, points)
+    .map(([when, value]) => {
+      const step = value === null ? "" : `${pen}${x(when).toFixed(1)} ${y(value).toFixed(1)}`;
+      pen = value === null ? "M" : "L";
+      return step;
     })
     .join("");
   const marks = marked(events, from, to);

@@ -1,6 +1,6 @@
 // The buffer pool: the LRU list from head to tail, who holds it, and how it moved.
 
-import { Chart, summary } from "./chart.js";
+import { Chart, Marks, summary } from "./chart.js";
 import { number, pages, share as portion, subject } from "./format.js";
 import { parts, Strip } from "./strip.js";
 import { html } from "./vendor/standalone.module.js";
@@ -89,7 +89,8 @@ const Hour = ({ series, events, pageSize, size }) => {
         line("made_young", "made young", { ink: "--pic-t1", dash: [6, 3] }),
         line("not_made_young", "too soon", { ink: "--pic-t4", dash: [2, 3] }),
       ]} />
-  </div>`;
+  </div>
+  <${Marks} events=${events} at=${young.at} />`;
 };
 
 const Instances = ({ pools, pageSize }) => html`

@@ -1,122 +1,134 @@
 // What if: a slider for each setting that the model answers for, and what the model says over its whole range.
 
-import { number, percent, quantity, short, subject, value } from "./format.js";
+import { beside, number, percent, quantity, short, subject, value } from "./format.js";
 import { Plot, PlotKey } from "./plot.js";
 import { ask } from "./store.js";
-import { html, useEffect, useMemo, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/standalone.module.js";
 
 const LINES = 4; // tables with a line of their own
 const INKS = ["--pic-t0", "--pic-t1", "--pic-t2", "--pic-t3"];
-
-const posted = (setting) => ask("/whatif/sweep", {
-  method: "POST",
-  headers: { "Content-Type": "application/json", Accept: "application/json" },
-  body: JSON.stringify({ setting }),
-});
+const ROUNDS = 10; // questions at most until a sweep has all of its values
 
 const nearest = (values, wanted) =>
   values.reduce((best, each, index) => (Math.abs(each - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
 
-const nameOf = (object) => subject(object.subject) || "all";
+const nameOf = (object) => (object.subject ? subject(object.subject) : object.quantity);
 
-// Lines of the same quantity share a picture; what is left to everything else has its own.
-const pictures = (sweep) => {
-  const groups = new Map();
-  for (const object of [...sweep.objects, ...(sweep.others ? [{ ...sweep.others, subject: {} }] : [])]) {
-    const key = `${object.quantity} ${object.unit}`;
-    groups.set(key, [...(groups.get(key) ?? []), object]);
-  }
-  return [...groups.values()];
+// What shares a scale shares a picture: [caption, lines].
+const pictures = ({ objects, others, other_reads: otherReads, reads }) => [
+  ...(objects.length ? [["Pages read per pass of a scanned table", objects]] : []),
+  ["Pool pages left for everything else", [others]],
+  ["Pages read per second", [reads, otherReads]],
+];
+
+const Effects = ({ sweep, index, pageSize }) => {
+  const rows = [...sweep.objects, sweep.others, sweep.reads, sweep.other_reads];
+  const cell = (amount, unit) => {
+    const size = beside(amount, unit, pageSize);
+    return html`${quantity(amount, unit)}${size && html` <span class="pic-quiet">(${size})</span>`}`;
+  };
+  return html`<table class="whatif-effects">
+    <thead><tr><th scope="col">What</th><th scope="col">Now</th><th scope="col">Then</th><th scope="col">Change</th></tr></thead>
+    <tbody>${rows.map(({ subject: of, quantity: what, unit, now, predicted }) => html`<tr key=${`${what} ${subject(of)}`}>
+      <th scope="row">${what}${of && html`<span class="pic-name"> of ${subject(of)}</span>`}</th>
+      <td data-title="Now">${cell(now, unit)}</td>
+      <td data-title="Then"><b>${cell(predicted[index], unit)}</b></td>
+      <td data-title="Change">${now === predicted[index] ? "none" : percent(now, predicted[index]) ?? "–"}</td>
+    </tr>`)}</tbody>
+  </table>`;
 };
 
-const Effects = ({ sweep, index }) => html`<table class="whatif-effects">
-  <thead><tr><th scope="col">What</th><th scope="col">Now</th><th scope="col">Then</th><th scope="col">Change</th></tr></thead>
-  <tbody>${pictures(sweep).flat().map((object) => html`<tr key=${`${object.quantity} ${nameOf(object)}`}>
-    <th scope="row">${object.quantity}${Object.keys(object.subject).length > 0 && html` <span class="pic-name">${nameOf(object)}</span>`}</th>
-    <td>${quantity(object.now, object.unit) ?? "–"}</td>
-    <td><b>${quantity(object.predicted[index], object.unit) ?? "–"}</b></td>
-    <td>${percent(object.now, object.predicted[index]) ?? "none"}</td>
-  </tr>`)}</tbody>
-</table>`;
-
-const sentence = (objects, sweep, index) => {
-  const [{ quantity: what, unit }] = objects;
-  const ends = objects.map((object) => `${nameOf(object)}: ${number(object.now)} now, ${number(object.predicted[index])} then, from`
-    + ` ${number(Math.min(...object.predicted))} to ${number(Math.max(...object.predicted))} over the whole range`);
-  return `${what}, ${unit}, by ${sweep.setting} from ${value(sweep.values[0], sweep.unit)} to ${value(sweep.values.at(-1), sweep.unit)}. ${ends.join("; ")}.`;
+const sentence = (caption, objects, sweep, index) => {
+  const range = `${sweep.setting} from ${value(sweep.values[0], sweep.unit)} to ${value(sweep.values.at(-1), sweep.unit)}`;
+  const lines = objects.map((object) => `${nameOf(object)}: ${number(object.now)} now, ${number(object.predicted[index])} then; over the range`
+    + ` from ${number(Math.min(...object.predicted))} to ${number(Math.max(...object.predicted))}.`);
+  return [`${caption}, by ${range}.`, ...lines].join(" ");
 };
 
-const Picture = ({ objects, sweep, index, first, last: lowest }) => {
-  const last = sweep.values.length - 1;
-  const x = (step) => (last === 0 ? 0.5 : step / last);
+const Picture = ({ caption, objects, sweep, index, first, lowest }) => {
+  const last = Math.max(1, sweep.values.length - 1);
   const now = nearest(sweep.values, sweep.from);
   const shown = objects.slice(0, LINES);
   const lines = shown.map((object, line) => ({
-    name: nameOf(object), ink: INKS[line],
-    points: object.predicted.map((each, step) => [x(step), each]).filter(([, each]) => each !== null),
+    name: nameOf(object), ink: INKS[line], points: object.predicted.map((each, step) => [step / last, each]),
   }));
   const dots = shown.flatMap((object) => [
-    { x: x(now), y: object.now ?? object.predicted[now], kind: "now", title: "now" },
-    { x: x(index), y: object.predicted[index], kind: "then", title: "then" },
-  ]).filter(({ y }) => y !== null);
-  const lanes = [
-    { x: x(now), text: first ? `now ${value(sweep.from, sweep.unit)}` : "", kind: "lane-now" },
-    ...(index === now ? [] : [{ x: x(index), text: first ? `then ${value(sweep.values[index], sweep.unit)}` : "", kind: "lane-then" }]),
-  ];
+    { x: now / last, y: object.now, kind: "now", title: `now ${number(object.now)}` },
+    { x: index / last, y: object.predicted[index], kind: "then", title: `then ${number(object.predicted[index])}` },
+  ]);
+  const lane = (kind, at, what) => ({ kind, x: at / last, text: first ? `${what} ${value(sweep.values[at], sweep.unit)}` : "" });
+  const lanes = [lane("lane-now", now, "now"), ...(index === now ? [] : [lane("lane-then", index, "then")])];
   const ticks = !lowest ? [] : sweep.values.map((each, step) => ({
-    x: x(step), text: sweep.unit === "bytes" ? value(each, sweep.unit) : short(each), first: step === 0 || step === last,
+    x: step / last, text: sweep.unit === "bytes" ? value(each, "bytes") : short(each), first: step === 0 || step === last,
   }));
   return html`<figure class=${`whatif-picture ${first ? "whatif-first" : ""} ${lowest ? "whatif-last" : ""}`}>
-    <figcaption>${objects[0].quantity}, ${objects[0].unit}</figcaption>
-    <${Plot} label=${sentence(objects, sweep, index)} lines=${lines} lanes=${lanes} dots=${dots} ticks=${ticks} height=${first ? 130 : 90} />
+    <figcaption>${caption}</figcaption>
+    <${Plot} label=${sentence(caption, objects, sweep, index)} lines=${lines} lanes=${lanes} dots=${dots} ticks=${ticks} height=${first ? 120 : 80} />
     ${shown.length > 1 && html`<${PlotKey} lines=${lines} />`}
-    ${objects.length > LINES && html`<p class="pic-quiet">… and ${objects.length - LINES} more below</p>`}
+    ${objects.length > LINES && html`<p class="pic-quiet">… and ${objects.length - LINES} more in the table below</p>`}
   </figure>`;
 };
 
-const Sweep = ({ sweep, wanted }) => {
-  const [index, setIndex] = useState(() => nearest(sweep.values, wanted ?? sweep.from));
+const Sweep = ({ sweep, range, wanted, pageSize }) => {
+  const [chosen, choose] = useState(wanted ?? sweep.from);
+  const index = nearest(sweep.values, chosen); // further values may still come
   const groups = useMemo(() => pictures(sweep), [sweep]);
-  const at = value(sweep.values[index], sweep.unit);
-  const says = groups.flat().slice(0, 2).map((object) => `${object.quantity} ${quantity(object.predicted[index], object.unit)}`);
+  const at = quantity(sweep.values[index], sweep.unit);
+  const says = [...sweep.objects.slice(0, 1), sweep.others, sweep.reads]
+    .map((object) => `${object.quantity} ${quantity(object.predicted[index], object.unit)}`);
+  const error = Math.max(...sweep.objects.map((object) => object.error ?? 0), sweep.reads.error ?? 0);
   return html`<div class="whatif-sweep">
-    ${groups.map((objects, group) => html`<${Picture} key=${group} objects=${objects} sweep=${sweep} index=${index} first=${group === 0} last=${group === groups.length - 1} />`)}
-    <label class="whatif-slider"><span>${sweep.setting} <output>${at}</output></span>
+    ${groups.map(([caption, objects], group) => html`<${Picture} key=${caption} caption=${caption} objects=${objects} sweep=${sweep} index=${index}
+      first=${group === 0} lowest=${group === groups.length - 1} />`)}
+    <label class="whatif-slider"><span>${sweep.setting} = <output>${at}</output>${!range.dynamic && html`<span class="pic-quiet"> after a restart</span>`}</span>
       <input type="range" min="0" max=${sweep.values.length - 1} step="1" value=${index} aria-valuetext=${`${at}: ${says.join(", ")}`}
-        onInput=${(event) => setIndex(Number(event.currentTarget.value))} /></label>
-    <${Effects} sweep=${sweep} index=${index} />
+        onInput=${(event) => choose(sweep.values[Number(event.currentTarget.value)])} /></label>
+    <${Effects} sweep=${sweep} index=${index} pageSize=${pageSize} />
+    <p class="pic-quiet">${[
+      error > 0 && `The model may be off by ${number(100 * error)} % of now.`,
+      `Confidence ${number(sweep.confidence)}.`,
+      ...sweep.notes.map((note) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`),
+    ].filter(Boolean).join(" ")}</p>
   </div>`;
-};
-
-let known = null;
-
-/** The settings that the model answers for. Asked for once; a failure is asked about again. */
-const settingsOfModel = () => {
-  known ??= ask("/whatif/settings").then(({ settings }) => settings.map(({ setting }) => setting));
-  known.catch(() => { known = null; });
-  return known;
 };
 
 const worded = (error) => (error.status === undefined ? "The sidecar does not answer." : error.message);
 
-const Sliders = ({ settings, wanted, name }) => {
-  const [chosen, setChosen] = useState(null);
+// One answer has as many values as there was time for; the same question goes on with the others.
+const swept = async (question, take) => {
+  try {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const sweep = await ask("/whatif/sweep", {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
+      });
+      if (!take({ sweep }) || sweep.left_out === 0) return;
+    }
+  } catch (error) {
+    take({ refusal: worded(error) });
+  }
+};
+
+const Sliders = ({ settings, wanted, name, pageSize }) => {
+  const [chosen, setChosen] = useState(() => (settings.find(({ setting }) => setting in wanted) ?? settings[0]).setting);
   const [answers, setAnswers] = useState({}); // by setting: {sweep} or {refusal}
-  const choose = async (setting) => {
-    setChosen(setting);
-    if (answers[setting]?.sweep) return;
-    const answer = await posted(setting).then((sweep) => ({ sweep }), (error) => ({ refusal: worded(error) }));
-    setAnswers((before) => ({ ...before, [setting]: answer }));
-  };
-  useEffect(() => { choose(settings.find((setting) => setting in wanted) ?? settings[0]); }, []);
+  const shown = useRef(true);
+  useEffect(() => () => { shown.current = false; }, []);
+  useEffect(() => {
+    if (answers[chosen]?.sweep) return;
+    swept({ setting: chosen, values: chosen in wanted ? [wanted[chosen]] : [] }, (answer) => {
+      if (shown.current) setAnswers((before) => ({ ...before, [chosen]: answer }));
+      return shown.current;
+    });
+  }, [chosen]);
   const found = answers[chosen];
   return html`
-    <fieldset class="whatif-settings"><legend>Of these settings, change one:</legend>
-      ${settings.map((setting) => html`<label key=${setting}><input type="radio" name=${name} checked=${setting === chosen}
-        onChange=${() => choose(setting)} /> <span>${setting}</span></label>`)}</fieldset>
+    <fieldset class="whatif-settings"><legend>Change one of these, and nothing else:</legend>
+      ${settings.map(({ setting, unit, now }) => html`<label key=${setting}><input type="radio" name=${name} checked=${setting === chosen}
+        onChange=${() => setChosen(setting)} /> <span>${setting} <span class="pic-quiet">${value(now, unit)}</span></span></label>`)}</fieldset>
     ${found === undefined && html`<p class="pic-quiet">Asking the model …</p>`}
     ${found?.refusal && html`<p class="pic-lack">${found.refusal}</p>`}
-    ${found?.sweep && html`<${Sweep} key=${chosen} sweep=${found.sweep} wanted=${wanted[chosen]} />`}`;
+    ${found?.sweep && html`<${Sweep} key=${chosen} sweep=${found.sweep} range=${settings.find(({ setting }) => setting === chosen)}
+      wanted=${wanted[chosen]} pageSize=${pageSize} />`}`;
 };
 
 /**
@@ -124,20 +136,27 @@ const Sliders = ({ settings, wanted, name }) => {
  * Nothing is shown for a finding that the model says nothing of.
  *
  * @param {object} props
- * @param {object[]} [props.changes] Changes that are advised: the sliders begin at their values.
- * @param {object} [props.finding] The finding that advises them.
+ * @param {object} [props.finding] As in GET /advise: the sliders begin at the values that it advises.
+ * @param {object[]} [props.changes] Further changes to begin at.
+ * @param {number|null} [props.pageSize] Bytes.
  */
-export const WhatIf = ({ changes = [], finding }) => {
-  const [settings, setSettings] = useState(null);
+export const WhatIf = ({ finding, changes = [], pageSize = null }) => {
+  const [answer, setAnswer] = useState(null);
   const [lack, setLack] = useState(null);
   const [open, setOpen] = useState(false);
-  const advised = [...changes, ...(finding?.changes ?? []), ...(finding?.alternatives ?? []).map(({ change }) => change)].reverse();
-  const wanted = Object.fromEntries(advised.map(({ setting, to }) => [setting, to]));
-  useEffect(() => { settingsOfModel().then(setSettings, (error) => setLack(worded(error))); }, []);
-  if (finding && !settings?.some((setting) => setting in wanted)) return null;
-  return html`<details class="whatif" onToggle=${(event) => setOpen(event.currentTarget.open)}>
-    <summary>What if ${finding ? "it were another value" : "a setting were changed"}?</summary>
-    ${lack !== null && html`<p class="pic-lack">${lack}</p>`}
-    ${open && settings && html`<${Sliders} settings=${settings} wanted=${wanted} name=${`whatif-${finding?.fingerprint ?? "any"}`} />`}
+  const advised = [...(finding?.changes ?? []), ...changes, ...(finding?.alternatives ?? []).map(({ change }) => change)];
+  const wanted = Object.fromEntries(advised.map(({ setting, to }) => [setting, to]).reverse()); // the first one counts
+  const title = finding?.changes[0]?.setting ?? null;
+  useEffect(() => {
+    if (!open || answer?.lacks === null) return;
+    ask("/whatif/settings").then((found) => { setAnswer(found); setLack(found.lacks); }, (error) => setLack(worded(error)));
+  }, [open]);
+  // Only the sidecar knows what the model answers for; a finding with an effect by the model is of these.
+  if (finding && finding.effect?.model !== "lru") return null;
+  return html`<details class="whatif finding-details" onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary>What if${title ? html`: <code>${title}</code> and others over their whole range` : " a setting were changed?"}</summary>
+    ${lack !== null && html`<p class="pic-lack">The model has no answer: ${lack}.</p>`}
+    ${open && lack === null && answer && html`<${Sliders} settings=${answer.settings} wanted=${wanted} pageSize=${pageSize}
+      name=${`whatif-${finding?.fingerprint ?? "any"}`} />`}
   </details>`;
 };
