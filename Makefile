@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-others image proofs gauntlet steady outcomes lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-page tests-others screenshots image proofs gauntlet steady outcomes lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,14 +22,15 @@ run: $(STAMP)   ## run a private MySQL under load and the sidecar on it (DSN=…
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## run lint, type checks, import contracts and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 5 tests-servers tests-faults tests-exporter tests-cluster tests-others
+	@$(MAKE) --no-print-directory --jobs 6 tests-servers tests-faults tests-exporter tests-cluster tests-page tests-others
 
 # Lanes run in parallel, because tests on servers under load and fault tests mostly wait. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab tests/whole
 OF_FAULTS := tests/faults tests/advisor/http
 OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
 OF_CLUSTER := tests/charts tests/image tests/advisor/alerting
-LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER)
+OF_PAGE := tests/page
+LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER) $(OF_PAGE)
 LANE = $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
 NAMED = sed -u 's/^/$(@:tests-%=%) | /'
 
@@ -44,6 +45,9 @@ tests-exporter: $(STAMP)
 
 tests-cluster: $(STAMP)
 	@$(LANE) $(OF_CLUSTER) | $(NAMED)
+
+tests-page: $(STAMP)
+	@$(LANE) $(OF_PAGE) | $(NAMED)
 
 tests-others: $(STAMP)
 	@$(LANE) $(patsubst %,--ignore %,$(LANES)) | $(NAMED)
@@ -101,6 +105,9 @@ captures: $(STAMP) ## record the fixtures of tests/captures again from the real 
 
 bench: $(STAMP) ## measure the sidecar's cost next to mysqld_exporter, against its bounds (ONLY=peer for one figure)
 	@exec $(BIN)/python -m lab.bench $(if $(ONLY),--only $(ONLY)) $(BENCH_ARGS)
+
+screenshots: $(STAMP) ## take the pictures of the page for README and docs anew, from a real server under load
+	@SCREENSHOTS=docs/img $(BIN)/python -m pytest -q tests/page/test_one_screen.py
 
 clean:          ## remove the files of setup and tests
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

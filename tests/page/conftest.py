@@ -1,0 +1,102 @@
+"""A browser, and a real server under load whose page it opens; both are shared by the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from lab import demo
+from lab.processes.ports import HOST, free_port
+from lab.servers import Server
+from lab.workloads import Load
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.sidecar import Sidecar, wait_for
+from tests.conftest import start_or_skip
+from tests.page import chromium, names
+from tests.page.visitor import Visitor
+
+Serve = Callable[..., Sidecar]
+Folders = pytest.TempPathFactory
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A server under load, and the sidecar that watches it."""
+
+    server: Server
+    sidecar: Sidecar
+
+    @property
+    def url(self) -> str:
+        return str(self.sidecar.url)
+
+    def finding(self) -> dict[str, Any] | None:
+        """The finding about the table that is scanned; None while there is none."""
+        answer = self.sidecar.get("/advise", params={"rule": "scan-exceeds-old-sublist"})
+        found = answer.json()["recommendations"] if answer.is_success else []
+        return next((each for each in found if each["subject"]["table"] == demo.SCANNED), None)
+
+
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory: Folders) -> Iterator[Browser]:
+    with chromium.running(tmp_path_factory.mktemp("home")) as started:
+        yield started
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Visitor]:
+    """Opens pages; the test fails if one complains in its console."""
+    made = Visitor(browser)
+    yield made
+    made.leave()
+
+
+@pytest.fixture(scope="package")
+def live(tmp_path_factory: Folders) -> Iterator[Watched]:
+    """MySQL 9.7 under the load of `make run`, with tables of difficult names beside; the finding is there."""
+    with ExitStack() as stack:
+        server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": demo.POOL}))
+        names.create(server)
+        stack.enter_context(demo.load(server))
+        stack.enter_context(Load(server.connect)).repeat(names.scan_all, pause=1.0)
+        sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--dsn", server.dsn, "--interval", "2s")
+        stack.callback(sidecar.kill)
+        watched = Watched(server, sidecar)
+        wait_for(watched.finding)
+        wait_for(sidecar.judged)
+        yield watched
+
+
+@pytest.fixture(scope="package")
+def replaying(tmp_path_factory: Folders) -> Iterator[Sidecar]:
+    """A sidecar that replays a recording with one finding, judged by every rule."""
+    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
+    wait_for(sidecar.judged)
+    yield sidecar
+    sidecar.kill()
+
+
+@pytest.fixture
+def serve(tmp_path_factory: Folders) -> Iterator[Serve]:
+    """Start a sidecar on a port that stays its own when it is started anew; killed with the test."""
+    with ExitStack() as stack:
+
+        def serve_it(*arguments: object, port: int = 0) -> Sidecar:
+            address = f"{HOST}:{port or free_port()}"
+            sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--listen", address, *arguments)
+            stack.callback(sidecar.kill)
+            return sidecar
+
+        yield serve_it
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Where a test's own recording goes."""
+    return tmp_path / "recording.jsonl"

@@ -1,0 +1,113 @@
+"""A finding on the page, on recordings: what it says, what can be copied, and its link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from advisor.contract.recommendation import Recommendation
+from tests.advisor.building import RECORDING, advised, capture, captured
+from tests.advisor.sidecar import Sidecar
+from tests.page.visitor import Visitor, ready
+
+SCAN = "scan-exceeds-old-sublist"
+UNKNOWN = "0123456789abcdef"
+
+Serve = Callable[..., Sidecar]
+
+
+@pytest.fixture(scope="module")
+def found() -> Recommendation:
+    """The finding of RECORDING."""
+    [each] = [each for each in advised(captured(RECORDING)).recommendations if each.rule == SCAN]
+    return each
+
+
+def article(page: Page, finding: Recommendation) -> str:
+    """The text of a finding, as it is seen."""
+    return re.sub(r"\s+", " ", page.locator(f'[id="{finding.fingerprint}"]').inner_text())
+
+
+def test_a_finding_says_what_to_run_what_it_does_and_how_to_undo_it(
+    visitor: Visitor, replaying: Sidecar, found: Recommendation
+) -> None:
+    [change] = found.changes
+    page = visitor.open(replaying.url)
+    ready(page)
+    expect(page.get_by_role("heading", name=found.summary)).to_be_visible()
+    expect(page.locator("#pool")).to_be_visible()
+    text = article(page, found)
+    for step, statement in (("Try", change.apply), ("Keep", change.persist), ("Undo", change.rollback)):
+        assert re.search(rf"{step} {re.escape(statement[0])};", text)
+    assert f"Option file {change.config}" in text
+    assert re.search(r"Pages read per pass [\d,]+ → 0 pages \(135 MiB → 0 B\)", text)
+    assert re.search(r"saves [\d.]+ MiB/s of reads · expect 0 to \d+ pages", text)
+    assert re.search(r"COST Pool pages left for everything else 9,701 → 7,124 pages .* −27 %", text)
+    assert "OTHERS Pages read per second by everything else 6.06 pages/s" in text
+    assert "InnoDB reads every page into the old sublist." in text
+    for link in (f"/rules/{SCAN}", f"/advise/{found.fingerprint}"):
+        assert page.locator(f'.finding a[href="{link}"]').count() == 1
+
+
+def test_evidence_has_sources_and_alternatives_have_statements(
+    visitor: Visitor, replaying: Sidecar, found: Recommendation
+) -> None:
+    page = visitor.open(replaying.url)
+    ready(page)
+    page.get_by_text("Evidence with sources").click()
+    page.get_by_text("Alternatives (").click()
+    text = article(page, found)
+    for item in found.evidence:
+        assert f"{item.name.replace('_', ' ')} " in text
+        assert item.source in text
+    for other in found.alternatives:
+        assert other.change.apply[0] in text
+
+
+def test_what_a_reader_needs_elsewhere_can_be_copied(
+    visitor: Visitor, replaying: Sidecar, found: Recommendation
+) -> None:
+    page = visitor.open(replaying.url)
+    ready(page)
+
+    def copied(label: str) -> str:
+        button = page.get_by_role("button", name=label)
+        button.click()
+        expect(button).to_have_text("Copied ✓")
+        text: str = page.evaluate("navigator.clipboard.readText()")
+        return text
+
+    assert copied("Copy the statement to try it") == f"{found.changes[0].apply[0]};"
+    assert copied("Copy the link to this finding") == f"{replaying.url}/#{found.fingerprint}"
+    ticket = copied("Copy the finding for a ticket")
+    markdown = replaying.get(f"/advise/{found.fingerprint}", headers={"Accept": "text/markdown"}).text
+    assert ticket == f"{markdown.rstrip()}\n\n{replaying.url}/#{found.fingerprint}\n"
+    page.get_by_text("Silence this finding").click()
+    assert re.fullmatch(
+        rf"suppress:\n  - \{{fingerprint: {found.fingerprint}, reason: accepted on \d{{4}}-\d\d-\d\d\}}",
+        copied("Copy the lines that silence it"),
+    )
+
+
+def test_a_link_to_a_finding_that_is_gone_says_why_it_is(visitor: Visitor, serve: Serve, found: Recommendation) -> None:
+    sidecar = serve("--recording", capture("mysql-9.7/scan-followed-midway"))
+    page = visitor.open(f"{sidecar.url}/#{found.fingerprint}")
+    ready(page)
+    gone = page.locator(f'[id="{found.fingerprint}"]')
+    expect(gone).to_be_focused()
+    expect(gone.get_by_text(re.compile(r"^✓ Resolved at "))).to_be_visible()
+    expect(gone.get_by_text("Because: followed: predicted 0, measured 0 pages read per pass")).to_be_visible()
+
+
+def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(
+    visitor: Visitor, replaying: Sidecar, found: Recommendation
+) -> None:
+    page = visitor.open(f"{replaying.url}/#{found.fingerprint}")
+    ready(page)
+    expect(page.locator(f'[id="{found.fingerprint}"]')).to_be_focused()
+    page = visitor.open(f"{replaying.url}/#{UNKNOWN}", harmless=f"/advise/{UNKNOWN}")
+    ready(page)
+    expect(page.get_by_role("heading", name="Nothing is known of this finding")).to_be_visible()

@@ -1,0 +1,56 @@
+"""Links that people follow from the page or an alert lead to pages, not to JSON."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.page.conftest import Watched
+from tests.page.visitor import Visitor, accessible, narrow, ready
+
+RULE = "scan-exceeds-old-sublist"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/rules", RULE),
+        (f"/rules/{RULE}", "old sublist"),
+        ("/snapshot", "innodb_old_blocks_pct"),
+    ],
+)
+def test_a_browser_gets_a_page(live: Watched, visitor: Visitor, path: str, said: str) -> None:
+    page = visitor.open(live.url + path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator("body")).to_contain_text(said)
+    narrow(page)
+    accessible(page)
+    assert live.sidecar.get(path).headers["content-type"] == "application/json"
+
+
+def test_the_addresses_of_advice_open_the_page(live: Watched, visitor: Visitor) -> None:
+    found = live.finding()
+    assert found is not None
+    for path in ("/advise", f"/advise/{found['fingerprint']}"):
+        page = visitor.open(live.url + path)
+        ready(page)
+        expect(page.locator(f"[id='{found['fingerprint']}']")).to_be_visible()
+
+
+def test_a_finding_leads_to_its_rule_with_its_proof(live: Watched, visitor: Visitor) -> None:
+    page = visitor.open(live.url)
+    ready(page)
+    page.locator(".finding .why").first.get_by_role("link").click()
+    expect(page).to_have_url(re.compile(rf"/rules/{RULE}$"))
+    expect(page.locator("body")).to_contain_text(re.compile("proof", re.IGNORECASE))
+
+
+def test_the_docs_show_every_endpoint_and_load_nothing_from_elsewhere(live: Watched, visitor: Visitor) -> None:
+    page = visitor.open(f"{live.url}/docs")
+    schema = live.sidecar.get("/openapi.json").json()
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            expect(page.locator(f"[data-path='{path}']").first).to_be_visible()
+            expect(page.get_by_text(operation["summary"]).first).to_be_visible()

@@ -1,0 +1,79 @@
+"""What the page says while the server or the sidecar is gone, and that it comes back by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from lab.servers import Server
+from tests.advisor.sidecar import Sidecar, wait_for, write_rule
+from tests.page.conftest import Watched
+from tests.page.visitor import Visitor, accessible, narrow, ready
+
+Serve = Callable[..., Sidecar]
+GREY = "grayscale(1)"
+LOST = "ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
+
+
+def test_a_killed_server_is_away_since_and_comes_back(
+    start_server: Callable[..., Server], serve: Serve, visitor: Visitor, tmp_path: Path
+) -> None:
+    server = start_server("mysql-9.7")
+    write_rule(tmp_path, id="always")
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s", "--rules", tmp_path)
+    wait_for(sidecar.judged)
+    page = visitor.open(sidecar.url, harmless="/curve|/advise|/overview|/series")
+    ready(page)
+    finding = page.locator(".finding", has_text="a summary")
+    expect(finding).to_have_count(1)
+    expect(finding).to_have_css("filter", "none")
+
+    server.kill()
+    banner = page.locator(".banner-problem")
+    expect(banner).to_contain_text(f"127.0.0.1:{server.port} does not answer")
+    expect(banner).to_contain_text("Connection refused")
+    expect(banner).to_contain_text("The advice below is the last")
+    expect(page.locator(".connection")).to_contain_text("server away since")
+    expect(page).to_have_title(f"▼ away · 127.0.0.1:{server.port}")
+    expect(finding).to_have_count(1)
+    expect(finding).to_have_css("filter", GREY)
+    narrow(page)
+    accessible(page)
+
+    server.restart()
+    expect(banner).to_have_count(0)
+    expect(page.locator(".connection")).to_contain_text("live")
+    expect(finding).to_have_count(1)
+    expect(finding).to_have_css("filter", "none")
+
+
+def test_a_killed_sidecar_is_unreachable_and_the_page_resumes(
+    live: Watched, serve: Serve, visitor: Visitor, tmp_path: Path
+) -> None:
+    write_rule(tmp_path, id="always")
+    arguments = ("--dsn", live.server.dsn, "--interval", "1s", "--rules", tmp_path)
+    sidecar = serve(*arguments)
+    port = int(sidecar.url.rpartition(":")[2])
+    wait_for(sidecar.judged)
+    page = visitor.open(sidecar.url, harmless=f"/curve|/advise|/overview|/series|{LOST}")
+    ready(page)
+    finding = page.locator(".finding", has_text="a summary")
+    expect(finding).to_have_count(1)
+
+    sidecar.kill()
+    banner = page.locator(".banner-problem")
+    expect(banner).to_contain_text("The sidecar does not answer")
+    expect(banner.locator("time")).to_be_visible()
+    expect(page.locator(".connection")).to_contain_text("sidecar unreachable since")
+    expect(page).to_have_title(f"✕ 127.0.0.1:{live.server.port}")
+    expect(finding).to_have_css("filter", GREY)
+    narrow(page)
+    accessible(page)
+
+    serve(*arguments, port=port)
+    expect(banner).to_have_count(0)
+    expect(page.locator(".connection")).to_contain_text("live")
+    expect(finding).to_have_count(1)
+    expect(finding).to_have_css("filter", "none")

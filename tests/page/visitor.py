@@ -1,0 +1,140 @@
+"""Someone who opens the page in a browser, and holds it to an empty console and its own host."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any, Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
+
+DESKTOP, PHONE = (1280, 800), (390, 844)
+"""Width and height of a window, CSS pixels."""
+NARROWEST = 360
+PATIENCE = 60_000.0
+"""Milliseconds that a test gives what takes one or two seconds on a quiet machine."""
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+
+expect.set_options(timeout=PATIENCE)
+
+_WIDE = """() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const outside = (each) => each.checkVisibility() && each.getBoundingClientRect().right > clientWidth + 1;
+    const told = (each) => `${each.tagName}.${each.getAttribute("class")}: ${each.textContent.slice(0, 60)}`;
+    const wide = [...document.querySelectorAll("body *")].filter(outside).map(told).slice(0, 5);
+    return scrollWidth <= clientWidth ? [] : [`${scrollWidth} of ${clientWidth} px`, ...wide];
+}"""
+_LEVELS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
+    .filter((each) => each.checkVisibility()).map((each) => Number(each.tagName[1]))"""
+_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+_SEVERE = {"serious", "critical"}
+
+
+class Visitor:
+    """Opens pages, each in a context of its own."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._said: list[str] = []
+
+    def open(
+        self,
+        url: str,
+        *,
+        size: tuple[int, int] = DESKTOP,
+        scheme: Scheme = "light",
+        sharpness: float = 1,
+        harmless: str = "(?!)",
+    ) -> Page:
+        """The page at an address, loaded.
+
+        Args:
+            url: Its address.
+            size: Of the window.
+            scheme: Light or dark.
+            sharpness: Pixels of the screen in a CSS pixel.
+            harmless: A pattern of messages that the console may have; by default it must stay empty.
+        """
+        origin = "/".join(url.split("/")[:3])
+        context = self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=scheme,
+            device_scale_factor=sharpness,
+            reduced_motion="reduce",
+            locale="en-GB",
+            timezone_id="Europe/Berlin",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        context.set_default_timeout(PATIENCE)
+        self._contexts.append(context)
+        page = context.new_page()
+
+        def hear(message: ConsoleMessage) -> None:
+            said = f"{message.text} ({message.location.get('url', '')})"
+            if not re.search(harmless, said):
+                self._said.append(said)
+
+        def watch(request: Request) -> None:
+            if not request.url.startswith((origin, "data:")):
+                self._said.append(f"asks {request.url}")
+
+        page.on("console", hear)
+        page.on("pageerror", lambda error: self._said.append(str(error)))
+        page.on("request", watch)
+        page.goto(url)
+        return page
+
+    def leave(self) -> None:
+        """Close all pages; none may have complained of anything, or asked another host."""
+        for context in self._contexts:
+            context.close()
+        self._contexts.clear()
+        assert self._said == []
+
+
+def ready(page: Page) -> None:
+    """Wait until the first answers are on the page."""
+    expect(page.locator(".status")).to_contain_text("rules")
+
+
+def unfold(page: Page) -> None:
+    """Open everything that is folded."""
+    page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+
+
+def drawn(page: Page) -> None:
+    """Wait until what has changed is on the screen."""
+    page.evaluate(_DRAWN)
+
+
+def narrow(page: Page) -> None:
+    """Nothing runs out of a small phone's screen, folded or not."""
+    size = page.viewport_size
+    assert size is not None
+    page.set_viewport_size({"width": NARROWEST, "height": 740})
+    drawn(page)
+    assert page.evaluate(_WIDE) == []
+    unfold(page)
+    drawn(page)
+    assert page.evaluate(_WIDE) == []
+    page.set_viewport_size(size)
+
+
+def accessible(page: Page) -> None:
+    """axe finds nothing serious, light and dark; headings do not skip a level."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page).response["violations"]
+        assert [_told(each) for each in found if each["impact"] in _SEVERE] == [], scheme
+    page.emulate_media(color_scheme="light")
+    first, *others = page.evaluate(_LEVELS)
+    assert first == 1
+    assert all(after <= before + 1 for before, after in pairwise([first, *others])), others
+
+
+def _told(violation: dict[str, Any]) -> str:
+    nodes = [f"{each['target']} {each['html'][:200]} {each['failureSummary']}" for each in violation["nodes"][:4]]
+    return f"{violation['id']}, {violation['impact']}: {violation['help']}: {'; '.join(nodes)}"
