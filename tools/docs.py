@@ -26,6 +26,7 @@ from advisor.render import grades_text, history_text, text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
+from advisor.timeline.series import QUANTITIES
 from exporter import knowledge
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
@@ -53,6 +54,7 @@ EXPERIMENTS = ROOT / "docs" / "experiments.md"
 PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
+HTTP = ROOT / "docs" / "http-api.md"
 COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
@@ -151,6 +153,13 @@ def behaviours_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def series_table() -> str:
+    """What /series answers with."""
+    lines = ["| series | unit | what it is |", "| --- | --- | --- |"]
+    lines += [f"| `{each.name}` | {each.unit} | {each.text} |" for each in QUANTITIES.values()]
+    return "\n".join(lines) + "\n"
+
+
 def example(name: str) -> str:
     """A file of docs/example-rules, as a block."""
     return f"```yaml\n{(ROOT / 'docs' / 'example-rules' / name).read_text(encoding='utf-8')}```\n"
@@ -165,6 +174,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "names": names_tables,
     "sections": sections_table,
     "behaviours": behaviours_table,
+    "series": series_table,
     "rule": lambda: example("reads-keep-missing.yaml"),
     "cases": lambda: example("reads-keep-missing.cases.yaml"),
     "curves": curves.verdicts,
@@ -180,7 +190,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes(), *outcomes.outcomes()])

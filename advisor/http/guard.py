@@ -69,6 +69,8 @@ class Guard:
             "/history": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/overview": Limit(Rate(20, 1), Rate(40, 2), clock),
             "/statements": Limit(Rate(20, 1), Rate(40, 2), clock),
+            "/series": Limit(Rate(40, 2), Rate(80, 4), clock),
+            "/live": Limit(Rate(40, 2), Rate(80, 4), clock),
             "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
         }
 
@@ -172,7 +174,7 @@ def _costs(scope: Scope) -> str:
     method, path = scope["method"], scope["path"]
     if method == "POST":
         return str(path)
-    if path in ("/curve", "/statements"):
+    if path in ("/curve", "/live", "/series", "/statements"):
         return str(path)
     if path == "/whatif/settings":
         return "/whatif/sweep"

@@ -23,7 +23,7 @@ from exporter.midpoint import old_target
 from exporter.snapshot import Snapshot, Table
 
 TABLES = 8
-"""Tables with a series of their own: the ones that read most."""
+"""Tables with a series of their own: the ones that are read most."""
 MOST_POINTS = 300
 TABLE_PAGES_READ = "table_pages_read"
 _OPERATIONS = ("ibuf_merges_insert", "ibuf_merges_delete_mark", "ibuf_merges_delete")
@@ -84,9 +84,9 @@ def _over_pools(value: Callable[[Snapshot, BufferPool], float | None]) -> Callab
     return values
 
 
-def _pools(name: str, unit: str, text: str, field: str, *, counter: bool = True) -> Quantity:
+def _pools(name: str, unit: str, text: str, column: str, field: str, *, counter: bool = True) -> Quantity:
     values = _over_pools(lambda _, pool: getattr(pool, field))
-    return Quantity(name, unit, f"{text}: {field} of INNODB_BUFFER_POOL_STATS.", POOLS, values, counter)
+    return Quantity(name, unit, f"{text}: {column} of INNODB_BUFFER_POOL_STATS.", POOLS, values, counter)
 
 
 def _young(_: Snapshot, pool: BufferPool) -> float | None:
@@ -129,27 +129,41 @@ def _of_tables(tables: Sequence[Table]) -> Quantity:
             if table in files or not full
         }
 
-    text = f"Reads of a table's own data file, a page each, of the {TABLES} tables that read most over the window"
-    return Quantity(TABLE_PAGES_READ, "pages/s", f"{text}: file_summary_by_instance.", TABLE_FILES, values)
+    text = f"Reads of a table's own data file, a page each, of the {TABLES} tables that are read most over the window"
+    return Quantity(
+        TABLE_PAGES_READ, "pages/s", f"{text}: performance_schema.file_summary_by_instance.", TABLE_FILES, values
+    )
 
 
 _QUANTITIES = (
-    _pools("pages_read", "pages/s", "Pages read from disk, read-ahead included", "pages_read"),
-    _pools("pages_written", "pages/s", "Pages written to disk", "pages_written"),
-    _pools("page_gets", "pages/s", "Pages asked for, in memory or not", "gets"),
-    _pools("made_young", "pages/s", "Pages moved from the old sublist to the head of the list", "made_young"),
-    _pools("not_made_young", "pages/s", "Accesses to old pages that did not move them", "not_made_young"),
+    _pools("pages_read", "pages/s", "Pages read from disk, read-ahead included", "NUMBER_PAGES_READ", "pages_read"),
+    _pools("pages_written", "pages/s", "Pages written to disk", "NUMBER_PAGES_WRITTEN", "pages_written"),
+    _pools("page_gets", "pages/s", "Pages asked for, in memory or not", "NUMBER_PAGES_GET", "gets"),
+    _pools(
+        "made_young",
+        "pages/s",
+        "Pages moved from the old sublist to the head of the list",
+        "PAGES_MADE_YOUNG",
+        "made_young",
+    ),
+    _pools(
+        "not_made_young",
+        "pages/s",
+        "Accesses to old pages that did not move them",
+        "PAGES_NOT_MADE_YOUNG",
+        "not_made_young",
+    ),
     Quantity(
         "young_pages",
         "pages",
-        "Length of the young sublist: database_pages - old_pages of INNODB_BUFFER_POOL_STATS.",
+        "Length of the young sublist: DATABASE_PAGES less OLD_DATABASE_PAGES of INNODB_BUFFER_POOL_STATS.",
         POOLS,
         _over_pools(_young),
         counter=False,
     ),
-    _pools("old_pages", "pages", "Length of the old sublist", "old_pages", counter=False),
-    _pools("free_pages", "pages", "Pages on the free list", "free_pages", counter=False),
-    _pools("size_pages", "pages", "Size of the pool", "size_pages", counter=False),
+    _pools("old_pages", "pages", "Length of the old sublist", "OLD_DATABASE_PAGES", "old_pages", counter=False),
+    _pools("free_pages", "pages", "Pages on the free list", "FREE_BUFFERS", "free_pages", counter=False),
+    _pools("size_pages", "pages", "Size of the pool", "POOL_SIZE", "size_pages", counter=False),
     Quantity(
         "old_target_pages",
         "pages",

@@ -23,6 +23,8 @@ expected-statuses = ["2XX", "4XX", 503]
 MOST_SECONDS = 240.0  # takes 12 on a quiet machine
 # The sidecar may reject requests that the document allows: it knows the existing rules and settings.
 LEFT_OUT = "positive_data_acceptance"
+# Its answer does not end: test_api_live reads it.
+ENDLESS = "/live"
 
 
 def ask_all(sidecar: Sidecar, folder: Path) -> None:
@@ -34,6 +36,7 @@ def ask_all(sidecar: Sidecar, folder: Path) -> None:
         "--seed": "1",
         "--max-examples": "40",
         "--exclude-checks": LEFT_OUT,
+        "--exclude-path": ENDLESS,
         "--generation-database": "none",
     }
     done = subprocess.run(  # noqa: S603
@@ -46,8 +49,8 @@ def ask_all(sidecar: Sidecar, folder: Path) -> None:
         timeout=MOST_SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    operations = sum(map(len, sidecar.get("/openapi.json").json()["paths"].values()))
-    assert f"Tested: {operations}\n" in done.stdout
+    paths = sidecar.get("/openapi.json").json()["paths"]
+    assert f"Tested: {sum(len(paths[path]) for path in paths.keys() - {ENDLESS})}\n" in done.stdout
     assert sidecar.get("/healthz").status_code == 200
     assert "Traceback" not in sidecar.log()
 

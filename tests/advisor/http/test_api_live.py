@@ -1,0 +1,182 @@
+"""/live over HTTP: a stream of a process, from recordings and from a server that comes and goes."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from advisor.http.broadcast import STREAMS
+from advisor.http.connections import SECURITY_HEADERS
+from lab.processes.service import PLAIN
+from lab.servers import Server
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.http.certificates import Authority
+from tests.advisor.http.secured import Secured, hashed
+from tests.advisor.http.sse import Told, told
+from tests.advisor.sidecar import PATIENCE, Sidecar, problem, wait_for
+
+Serve = Callable[..., Sidecar]
+StartServer = Callable[..., Server]
+FIRST = ["state", "advice", "overview", "series"]
+
+
+@contextmanager
+def stream(sidecar: Sidecar, last: str | None = None, **options: Any) -> Iterator[httpx.Response]:
+    headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
+    with (
+        httpx.Client(timeout=PATIENCE, **{**PLAIN, **options}) as client,
+        client.stream("GET", f"{sidecar.url}/live", headers=headers) as response,
+    ):
+        yield response
+
+
+def events(response: httpx.Response) -> Iterator[Told]:
+    assert response.status_code == 200
+    return told(response.iter_lines())
+
+
+def until(found: Iterator[Told], wanted: Callable[[Told], bool]) -> Told:
+    return next(each for each in found if wanted(each))
+
+
+def test_a_recording_is_told_as_server_sent_events(replaying: Sidecar) -> None:
+    with stream(replaying) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert "content-encoding" not in response.headers  # the client takes gzip
+        assert SECURITY_HEADERS.items() <= dict(response.headers).items()
+        found = {each.kind: each.data for each in itertools.islice(events(response), 4)}
+    assert list(found) == FIRST
+    assert found["state"]["recording"]["name"] == "recording.jsonl.gz"
+    now = {"now": found["state"]["now"]}
+    assert {**found["state"], **now} == {**replaying.get("/state").json(), **now}
+    age = {"age_seconds": found["advice"]["age_seconds"]}
+    assert {**found["advice"], **age} == {**replaying.get("/advise").json(), **age}
+    assert found["overview"] == replaying.get("/overview").json()
+    series = {(each["name"], *each["labels"].items()): each for each in replaying.get("/series").json()["series"]}
+    for each in found["series"]["series"]:
+        assert each["values"] == series[each["name"], *each["labels"].items()]["values"][-1:]
+
+
+def test_head_of_a_stream_has_its_headers_and_ends(replaying: Sidecar) -> None:
+    response = httpx.head(f"{replaying.url}/live", timeout=PATIENCE, **PLAIN)
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-type"].startswith("text/event-stream")
+
+
+def test_beyond_so_many_streams_there_is_a_problem_until_one_is_closed(replaying: Sidecar) -> None:
+    with ExitStack() as opened:
+        last, readers = ExitStack(), []
+        for number in range(STREAMS):
+            response = (last if number == 0 else opened).enter_context(stream(replaying))
+            readers.append(events(response))  # a reader that is forgotten closes its stream
+            next(readers[-1])
+        with stream(replaying) as refused:
+            refused.read()
+        assert problem(refused) == (503, "too many pages are open at once")
+        assert int(refused.headers["retry-after"]) > 0
+        assert replaying.get("/metrics").status_code == 200
+        last.close()
+
+        def open_again() -> bool:
+            with stream(replaying) as response:
+                return response.status_code == 200
+
+        wait_for(open_again)
+
+
+def test_a_signal_ends_a_stream_at_once(serve: Serve) -> None:
+    sidecar = serve("--recording", capture(RECORDING))
+    with stream(sidecar) as response:
+        found = events(response)
+        assert next(found).kind == "state"
+        began = time.monotonic()
+        assert sidecar.stop() == 0
+        assert time.monotonic() - began < 4  # uvicorn waits five seconds for others
+        with pytest.raises(httpx.RemoteProtocolError):
+            list(found)
+    assert "Traceback" not in sidecar.log()
+
+
+def test_a_stream_goes_through_tls_and_a_login(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    authority.issue("server")
+    content = {
+        "tls_server_config": {"cert_file": "server.pem", "key_file": "server.key"},
+        "basic_auth_users": {"alice": hashed("correct-horse-9")},
+    }
+    sidecar = Secured(tmp_path, content)
+    trusting = authority.trusting()
+    try:
+        with stream(sidecar, verify=trusting) as refused:
+            refused.read()
+        assert refused.status_code == 401
+        with stream(sidecar, verify=trusting, auth=("alice", "correct-horse-9")) as response:
+            found = events(response)
+            assert next(found).kind == "state"
+            began = time.monotonic()
+            assert sidecar.stop() == 0
+            assert time.monotonic() - began < 4
+    finally:
+        sidecar.kill()
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_connection_that_was_cut_goes_on_where_it_was(server: Server, serve: Serve) -> None:
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
+    with stream(sidecar) as response:
+        found = events(response)
+        for _ in range(2):
+            last = until(found, lambda each: each.kind == "series")
+    old = sidecar.get("/state").json()["at"]
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@innodb_old_blocks_pct")
+        [(pct,)] = cursor.fetchall()
+        cursor.execute("SET GLOBAL innodb_old_blocks_pct = 50")
+        try:
+            wait_for(lambda: sidecar.get("/state").json()["at"] >= old + 3)
+            wait_for(lambda: sidecar.get("/events").json()["events"])
+            with stream(sidecar, last.id) as response:
+                newest = sidecar.get("/state").json()["at"]
+                missed, found = list[Told](), events(response)
+                while not missed or missed[-1].kind == "event" or missed[-1].data["at"][0] < newest:
+                    missed.append(until(found, lambda each: each.kind in ("event", "series")))
+        finally:
+            cursor.execute(f"SET GLOBAL innodb_old_blocks_pct = {pct}")
+    changed = [each.data for each in missed if each.kind == "event"]
+    assert [(each["setting"], each["before"], each["after"]) for each in changed] == [
+        ("innodb_old_blocks_pct", pct, 50)
+    ]
+    times = [each.data["at"][0] for each in missed if each.kind == "series"]
+    known = sidecar.get("/series?names=old_pages").json()["at"]
+    assert times == [each for each in known if last.data["at"][0] < each <= times[-1]]
+
+
+def test_a_server_that_goes_down_and_returns_is_told(start_server: StartServer, serve: Serve) -> None:
+    server = start_server("mariadb-10.11")
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
+    with stream(sidecar) as response:
+        found = events(response)
+        state = until(found, lambda each: each.kind == "state" and each.data["server"] is not None).data
+        assert state["target"] == f"127.0.0.1:{server.port}"
+        assert state["server"].startswith("MariaDB 10.11.")
+        server.kill()
+        away = until(found, lambda each: each.kind == "event").data
+        assert away["kind"] == "away"
+        state = until(found, lambda each: each.kind == "state" and each.data["state"] == "away").data
+        assert state["problem"]
+        assert state["problem_since"] == away["at"]
+        assert state["server"].startswith("MariaDB 10.11.")
+        server.restart()
+        told_of = [until(found, lambda each: each.kind == "event").data["kind"] for _ in range(2)]
+        assert sorted(told_of) == ["back", "restart"]
+        assert until(found, lambda each: each.kind == "state").data["state"] in ("starting", "watching")
+    kinds = [each["kind"] for each in sidecar.get("/events").json()["events"]]
+    assert kinds == ["away", "restart", "back"]
+    assert "Traceback" not in sidecar.log()

@@ -1,0 +1,58 @@
+"""/state, /events and /series over HTTP, from a recording."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor.advice.state import State
+from advisor.timeline.series import QUANTITIES, SeriesAnswer
+from tests.advisor.building import REPOSITORY
+from tests.advisor.sidecar import Sidecar, problem
+
+
+def test_the_state_has_the_shape_of_the_contract(replaying: Sidecar) -> None:
+    found = State.model_validate_json(replaying.get("/state").content)
+    assert (found.state, found.problem) == ("recording", None)
+    assert found.judged is not None
+
+
+def test_series_have_the_shape_of_the_contract(replaying: Sidecar) -> None:
+    answer = SeriesAnswer.model_validate_json(replaying.get("/series").content)
+    assert len(answer.at) > 2
+    assert {len(each.values) for each in answer.series} == {len(answer.at)}
+    assert {each.unit for each in answer.series} == {"pages/s", "pages", "changes/s", "threads"}
+
+
+def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: Sidecar) -> None:
+    whole = SeriesAnswer.model_validate_json(replaying.get("/series").content)
+    found = SeriesAnswer.model_validate_json(replaying.get("/series?names=pages_read,%20old_pages&points=2").content)
+    assert {each.name for each in found.series} == {"pages_read", "old_pages"}
+    assert len(found.at) == 2
+    found = SeriesAnswer.model_validate_json(replaying.get("/series?names=old_pages&window=3").content)
+    assert found.at == tuple(each for each in whole.at if each > whole.at[-1] - 3)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("series?names=made_yung", "no series made_yung; did you mean made_young or not_made_young?"),
+        ("series?names=", "no series ; there are pages_read, "),
+        ("series?points=0", "points must be greater than or equal to 1"),
+        ("series?window=3601", "window must be less than or equal to 3600"),
+        ("series?name=pages_read", "name is not known here"),
+        ("events?window=0", "window must be greater than 0"),
+    ],
+)
+def test_what_there_is_not_is_refused(replaying: Sidecar, query: str, said: str) -> None:
+    status, detail = problem(replaying.get(f"/{query}"))
+    assert (status, detail[: len(said)]) == (422, said)
+
+
+def test_a_recording_without_events_has_none(replaying: Sidecar) -> None:
+    assert replaying.get("/events?window=60").json() == {"events": []}
+
+
+def test_the_page_of_the_api_has_every_series_with_its_unit_and_source() -> None:
+    text = (REPOSITORY / "docs" / "http-api.md").read_text()
+    for each in QUANTITIES.values():
+        assert f"| `{each.name}` | {each.unit} | {each.text} |" in text
