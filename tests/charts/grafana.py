@@ -16,11 +16,13 @@ class Chosen:
     Attributes:
         values: By variable: the chosen values, or one text for All's custom value, which is used verbatim.
         step: Seconds between two points.
+        range: Seconds from the first point to the last.
         scrape: The data source's scrape interval, in seconds.
     """
 
     values: Mapping[str, Sequence[str] | str]
     step: float
+    range: float
     scrape: float
 
     def query(self, expression: str) -> str:
@@ -31,6 +33,8 @@ class Chosen:
         match name:
             case "__rate_interval":
                 return f"{max(self.step + self.scrape, 4 * self.scrape):g}s"
+            case "__range":
+                return f"{self.range:g}s"
             case "__interval":
                 return f"{self.step:g}s"
             case "__interval_ms":

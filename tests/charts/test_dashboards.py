@@ -14,6 +14,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
+from advisor.contract.recommendation import Severity
 from advisor.curve import metrics as curve_metrics
 from advisor.ledger import metrics as ledger_metrics
 from exporter.recording import history_metrics
@@ -34,7 +35,12 @@ KINDS = {
     for each in (snapshot_metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
-CHOSEN = Chosen({"job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"}, 60.0, 15.0)
+CHOSEN = Chosen(
+    {"cluster": ".*", "namespace": ".*", "job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"},
+    step=60.0,
+    range=3600.0,
+    scrape=15.0,
+)
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 Parse = Callable[[str], Mapping[str, Any]]
 NO_QUERY = {"row", "text"}
@@ -71,8 +77,12 @@ def expressions(uid: str) -> list[str]:
     model = MODELS[uid]
     asked = [target["expr"] for _, target in queries(model)]
     asked += [event["expr"] for event in model["annotations"]["list"]]
-    named = (each["query"] for each in model["templating"]["list"] if each["type"] == "query")
-    return asked + [label_values(each["query"])[0] for each in named]
+    return asked + [label_values(each["query"]["query"])[0] for each in variables(uid)]
+
+
+def variables(uid: str) -> list[Mapping[str, Any]]:
+    """The variables of a dashboard whose values are asked for."""
+    return [each for each in MODELS[uid]["templating"]["list"] if each["type"] == "query"]
 
 
 def selectors(tree: Any, function: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -159,10 +169,12 @@ def test_every_panel_has_a_description_a_unit_and_the_chosen_data_source(uid: st
 
 
 @each_dashboard
-def test_a_time_series_has_a_legend_and_only_one_panel_has_a_threshold(uid: str) -> None:
+def test_a_time_series_has_a_legend_with_last_and_max_and_only_one_panel_has_a_threshold(uid: str) -> None:
     for panel in panels(MODELS[uid]):
         if panel["type"] == "timeseries":
             assert all("{{" in target["legendFormat"] for target in panel["targets"]), panel["title"]
+            assert panel["options"]["legend"]["displayMode"] == "table"
+            assert panel["options"]["legend"]["calcs"] == ["lastNotNull", "max"]
         steps = panel.get("fieldConfig", {}).get("defaults", {}).get("thresholds", {}).get("steps", [])
         limits = [step["value"] for step in steps if step["value"] is not None]
         assert limits == ([1] if panel["title"] == "Operations per merge" else []), panel["title"]
@@ -182,9 +194,11 @@ def test_series_filter_by_job_and_instance_and_rates_use_counters_and_the_rate_i
         assert set(re.findall(r"(\w+)\((?:timestamp\()?[^[(]*\[(.*?)\]", expression)) <= WINDOWS
         for function, selector in selectors(parse(expression)):
             name, matched = selector["name"], {each["name"]: each["value"] for each in selector["matchers"]}
-            if expression not in {"innodb_up", 'innodb_up{job=~"$job"}'}:  # the variables' own queries
-                assert matched["job"] == ".+", expression
-                assert matched["instance"] == r"(db-1:9747|db-2:9747)", expression
+            wanted = {"cluster": ".*", "namespace": ".*", "job": ".+", "instance": "(db-1:9747|db-2:9747)"}
+            if expression in {label_values(each["query"]["query"])[0] for each in variables(uid)}:
+                assert matched.items() <= ({"__name__": "innodb_up"} | wanted).items(), expression
+            else:
+                assert wanted.items() <= matched.items(), expression
             assert (function == "rate") == (KINDS.get(name) == "counter" and name not in SELDOM), expression
 
 
@@ -219,15 +233,50 @@ def test_a_restart_is_marked_when_the_server_is_seen_again(uptime: str, minutes:
 
 
 @each_dashboard
-def test_it_has_variables_for_data_source_job_and_instance_and_links_to_the_others(uid: str) -> None:
+def test_it_has_variables_for_data_source_and_target_and_links_to_the_others(uid: str) -> None:
     model = MODELS[uid]
-    variables = {each["name"]: each for each in model["templating"]["list"]}
-    assert list(variables) == ["datasource", "job", "instance"]
-    assert all(variables[name]["multi"] for name in ("job", "instance"))
+    names = [each["name"] for each in model["templating"]["list"]]
+    assert names == ["datasource", "cluster", "namespace", "job", "instance"]
+    assert [each["name"] for each in variables(uid)] == names[1:]
+    assert all(each["multi"] for each in variables(uid))
+    # All of a label that no target has must match the series without it.
+    assert {each["name"]: each["allValue"] for each in variables(uid)} == {
+        "cluster": ".*",
+        "namespace": ".*",
+        "job": ".+",
+        "instance": ".+",
+    }
     assert [link["tags"] for link in model["links"]] == [["innodb-advisor"]]
     assert "innodb-advisor" in model["tags"]
     linked = re.findall(r"/d/([a-z-]+)", json.dumps(model))
     assert set(linked) <= set(MODELS)
+
+
+def test_severities_have_their_colours_wherever_they_are_shown() -> None:
+    def colours(panel: Mapping[str, Any], severity: str) -> set[str]:
+        """The colours that a panel's overrides give to a severity: a line's own, or a text's in a table."""
+        overrides = panel["fieldConfig"]["overrides"]
+        own = [each["properties"] for each in overrides if each["matcher"]["options"] == severity]
+        texts = [each["properties"] for each in overrides if each["matcher"]["options"] == "Severity"]
+        lines = {each["value"]["fixedColor"] for some in own for each in some if each["id"] == "color"}
+        mapped = [each["value"] for some in texts for each in some if each["id"] == "mappings"]
+        return lines | {mapping["options"][severity]["color"] for some in mapped for mapping in some}
+
+    shown = [
+        panel
+        for model in MODELS.values()
+        for panel in panels(model)
+        if any("severity" in target["expr"] for target in panel.get("targets", ()))
+        and (panel["type"] == "table" or "{{severity}}" in panel["targets"][0].get("legendFormat", ""))
+        and panel["title"] != "Instances"  # counts findings of all severities
+    ]
+    assert {panel["title"] for panel in shown} == {"Advice", "Findings by severity"}
+    for panel in shown:
+        assert {each: colours(panel, each) for each in Severity} == {
+            "critical": {"red"},
+            "warning": {"orange"},
+            "info": {"blue"},
+        }
 
 
 @each_dashboard

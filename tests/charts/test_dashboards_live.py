@@ -1,12 +1,13 @@
 """Every query of the dashboards, on a real Prometheus that scrapes sidecars on two real servers under load."""
 
 import functools
+import json
 import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ from tools.dashboards.board import panels
 
 pytestmark = pytest.mark.server
 
-JOB = "innodb"
+JOB, PLAIN = "innodb", "plain"
+"""The first job's targets have the labels of a cluster, the second's have not."""
+PLACE = {"cluster": "eu1", "namespace": "shop"}
+PAGE = "https://advisor.example/db"
 INTERVAL = 2.0
 STEP = 10.0
 PATIENCE = 150.0
@@ -71,12 +75,14 @@ class Watched:
 
     def _now(self, target: dict[str, Any]) -> Sequence[prometheus.Sample]:
         """The current series of a query, without NaN values."""
-        expression, now = self.chosen.query(target["expr"]), time.time()
+        # Grafana's points are at multiples of the step.
+        now, start = time.time(), self.began // STEP * STEP
+        end = now // STEP * STEP + STEP
+        expression = replace(self.chosen, range=end - start).query(target["expr"])
         if target.get("instant"):
             found = self.server.query(expression, now)
-        else:  # Grafana's points are at multiples of the step
-            end = now // STEP * STEP + STEP
-            found = self.server.query_range(expression, self.began // STEP * STEP, end, STEP)
+        else:
+            found = self.server.query_range(expression, start, end, STEP)
         return [each for each in found if any(math.isfinite(value) for _, value in each.values)]
 
     def uptimes(self) -> str:
@@ -107,12 +113,14 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         ]
         addresses.append(stack.enter_context(_with_curve(tmp_path_factory.mktemp("replay"))))
         began = time.time()
-        jobs = [prometheus.job(JOB, *addresses)]
+        placed = [{"targets": addresses, "labels": PLACE}]
+        jobs = [prometheus.job(JOB, static_configs=placed), prometheus.job(PLAIN, addresses[-1])]
         folder = tmp_path_factory.mktemp("prometheus")
         running = prometheus.running(folder, jobs, rules=[RECORDED], interval=INTERVAL, evaluation=INTERVAL)
         asked = stack.enter_context(or_give_up(running))
         _change_and_restart(mysql, mariadb, asked, buffered)
-        chosen = Chosen({"job": ".+", "instance": addresses, "datasource": "prometheus"}, STEP, INTERVAL)
+        variables = {"cluster": ".*", "namespace": ".*", "job": JOB, "instance": addresses, "datasource": "prometheus"}
+        chosen = Chosen(variables, step=STEP, range=STEP, scrape=INTERVAL)
         yield Watched(asked, chosen, began, time.monotonic() + PATIENCE)
 
 
@@ -161,6 +169,7 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
         folder,
         *("--dsn", server.dsn, "--interval", f"{INTERVAL:g}s", "--collect-lru-pages"),
         *("--rules", rules, "--config", config, "--state-dir", state, "--alertmanager", NOBODY),
+        *("--external-url", PAGE),
     )
     try:
         yield sidecar.url.removeprefix("http://")
@@ -177,7 +186,8 @@ def _told(state: Path, server: Server) -> None:
 @contextmanager
 def _with_curve(folder: Path) -> Iterator[str]:
     """A sidecar that replays a server with a miss curve: those under load here do too much at once to have one soon."""
-    sidecar = Sidecar(folder, "--recording", capture("mysql-9.7/change-buffer-off-resident"))
+    recording = capture("mysql-9.7/change-buffer-off-resident")
+    sidecar = Sidecar(folder, "--recording", recording, "--external-url", PAGE)
     try:
         assert sidecar.get("/curve").status_code == 200
         yield sidecar.url.removeprefix("http://")
@@ -248,8 +258,53 @@ def test_only_a_change_of_a_setting_is_marked_with_its_value(watched: Watched) -
 def test_a_variable_has_values_to_choose_from(watched: Watched, case: Case) -> None:
     series, label = label_values(case[1]["query"]["query"])
     found = watched.server.query(f"count by ({label}) ({watched.chosen.query(series)})")
-    wanted = {"job": {JOB}, "instance": set(watched.chosen.values["instance"])}
-    assert {each.labels[label] for each in found} == wanted[label]
+    of_all = {name: {value} for name, value in PLACE.items()}
+    wanted = {"job": {JOB, PLAIN}, "instance": set(watched.chosen.values["instance"]), **of_all}
+    # The job itself chooses among all; a target without the label is no value to choose.
+    assert {each.labels[label] for each in found if label in each.labels} == wanted[label]
+
+
+def test_it_shows_targets_with_and_without_the_labels_of_a_cluster(watched: Watched) -> None:
+    [target] = [target for title, target in _targets() if title == "advice/Instances/A"]
+
+    def found(job: str, **chosen: str) -> set[tuple[str | None, str]]:
+        only = replace(watched, chosen=replace(watched.chosen, values={**watched.chosen.values, "job": job, **chosen}))
+        return {(each.labels.get("cluster"), each.labels["job"]) for each in only.answer(target)}
+
+    assert found(".+") == {("eu1", JOB), (None, PLAIN)}
+    assert found(PLAIN) == {(None, PLAIN)}
+    assert found(".+", cluster="eu1", namespace="shop") == {("eu1", JOB)}
+
+
+LINKED = [case for case in _targets() if "page_info" in case[1]["expr"]]
+
+
+@pytest.mark.parametrize("case", LINKED, ids=_title)
+def test_findings_and_servers_link_to_the_page_and_findings_to_their_place_on_it(watched: Watched, case: Case) -> None:
+    title, target = case
+    urls = {each.labels["url"] for each in watched.answer(target)}
+    if "rule, subject" in target["expr"]:
+        assert all(re.fullmatch(PAGE + "/#[0-9a-f]{16}", url) for url in urls), title
+    else:
+        assert urls == {PAGE}, title
+
+
+def test_every_link_of_a_table_to_the_page_has_an_address() -> None:
+    for model in MODELS.values():
+        for panel in panels(model):
+            if "${__data.fields.Page}" in json.dumps(panel) or "${__field.labels.url}" in json.dumps(panel):
+                assert any("group_left (url)" in target["expr"] for target in panel["targets"]), panel["title"]
+    assert {title.rpartition("/")[0] for title, _ in LINKED} == {
+        f"advice/{title}"
+        for title in (
+            "Instances",
+            "Advice",
+            "Reads that advice would save, by finding",
+            "Suppressed",
+            "Blind rules",
+            "Failing rules",
+        )
+    }
 
 
 RECORDED_OR_NOT = [case for case in _targets() if re.search(_RECORD, case[1]["expr"])]

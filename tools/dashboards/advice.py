@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tools.dashboards.board import Board, Row
-from tools.dashboards.panels import HALF, QUARTER, THIRD, WHERE, Query, figure, graph, rows
-from tools.dashboards.promql import by, of, per_second, recorded, top, total
+from tools.dashboards.panels import HALF, PAGE, PLACE, QUARTER, SEVERITIES, THIRD, WHERE, Query, figure, graph, rows
+from tools.dashboards.promql import by, linked, of, on, per_second, recorded, top, total
 
 _MOST = 10
 """The most lines in a panel with one per instance: there may be thousands of instances."""
@@ -24,9 +24,12 @@ _ALL_SAVED = recorded(
 )
 _SHOW = (
     "/d/innodb-advisor-lru?var-datasource=${datasource}&var-job=${__data.fields.Job}"
-    "&var-instance=${__data.fields.Instance}&${__url_time_range}"
+    "&var-instance=${__data.fields.Instance}&${cluster:queryparam}&${namespace:queryparam}&${__url_time_range}"
 )
-_ALERTMANAGER = "{{instance}} {{alertmanager}}"
+_FINDING = ("rule", "subject")
+_OPEN = "The finding, on the sidecar's page"
+_OPEN_RULE = {"Rule": {"The sidecar's page": PAGE}}
+_ALERTMANAGER = f"{WHERE} {{{{alertmanager}}}}"
 
 _FLEET = Row(
     "All instances",
@@ -69,7 +72,7 @@ _FLEET = Row(
             "short",
             Query(f"sum by (severity) ({_FOUND_BY_SEVERITY})", "{{severity}}"),
             stacked=True,
-            colours={"info": "blue", "warning": "orange", "critical": "red"},
+            colours=SEVERITIES,
         ),
         graph(
             "Rules that find most",
@@ -83,15 +86,15 @@ _FLEET = Row(
         ),
         rows(
             "Instances",
-            "One row per server. The instance links to its LRU list.",
-            Query(by("max", _UP), "Seen", unit="bool_yes_no"),
+            "One row per server. The instance links to its LRU list, and to its sidecar's page.",
+            Query(linked(by("max", _UP)), "Seen", unit="bool_yes_no"),
             Query(by("max", of("innodb_server_info"), "flavour", "version")),
             Query(by("max", of("innodb_server_uptime_seconds")), "Up for", unit="s"),
             Query(by("max", of("innodb_buffer_pool_size_bytes")), "Buffer pool", unit="bytes"),
             Query(by("count", _FINDINGS), "Findings"),
-            columns=("instance", "job", "flavour", "version"),
+            columns=(*PLACE, "job", "flavour", "version"),
             sort="Findings",
-            links={"Instance": _SHOW},
+            links={"Instance": {"Its LRU list": _SHOW, "Its sidecar's page": PAGE}},
             empty="No server is seen",
         ),
     ),
@@ -102,33 +105,37 @@ _CHANGES = Row(
     (
         rows(
             "Advice",
-            "Current findings, with the setting to change, if there is one. The value, the statements, the evidence and"
-            " the cost are in the sidecar, at /advise. Reads saved is the model's prediction; no value means that the"
-            " rule does not predict bytes.",
-            Query(by("max", _RECOMMENDED, *_CHANGE)),
+            "Current findings, with the setting to change, if there is one. The rule links to the finding on the"
+            " sidecar's page, with the value, the statements, the evidence and the cost. Reads saved is the model's"
+            " prediction; no value means that the rule does not predict bytes.",
+            Query(linked(by("max", _RECOMMENDED, *_CHANGE), *_FINDING)),
             Query(
-                by("max", f"{_RECOMMENDED} * on (job, instance, rule, subject) group_left () {_SAVED}", *_CHANGE),
+                f"{by('max', _RECOMMENDED, *_CHANGE)} * {on(*_FINDING)} group_left () {by('max', _SAVED, *_FINDING)}",
                 "Reads saved",
                 unit="binBps",
             ),
-            columns=("instance", "severity", "rule", "subject", "setting"),
+            columns=(*PLACE, "severity", "rule", "subject", "setting"),
             hidden=("job",),
             sort="Reads saved",
+            links={"Rule": {_OPEN: PAGE}},
             empty="Nothing to change",
         ),
         graph(
             "Reads that advice would save, by finding",
-            "Predicted savings of a recommendation, in bytes per second, for the ten largest.",
+            "Predicted savings of a recommendation, in bytes per second, for the ten that were largest in the range."
+            " Each line links to the finding on the sidecar's page.",
             "binBps",
-            Query(top(_MOST, by("max", _SAVED, "rule", "subject")), "{{instance}} {{rule}} {{subject}}"),
+            Query(top(_MOST, linked(by("max", _SAVED, *_FINDING), *_FINDING)), f"{WHERE} {{{{rule}}}} {{{{subject}}}}"),
             width=HALF,
+            page=_OPEN,
         ),
         rows(
             "Suppressed",
             "Findings that the configuration hides from the advice.",
-            Query(by("max", of("innodb_advisor_suppressed"), "rule", "subject")),
-            columns=("instance", "rule", "subject"),
+            Query(linked(by("max", of("innodb_advisor_suppressed"), *_FINDING), *_FINDING)),
+            columns=(*PLACE, *_FINDING),
             hidden=("job",),
+            links={"Rule": {_OPEN: PAGE}},
             width=HALF,
             empty="Nothing is suppressed",
         ),
@@ -217,18 +224,20 @@ _RULES = Row(
             "Blind rules",
             "Rules that lack a source. They cannot find anything, so their silence does not mean that all is well. The"
             " sidecar names the missing source and its cure at /rules, such as a GRANT or performance_schema.",
-            Query(by("max", f"{of('innodb_advisor_rule_blind')} == 1", "rule")),
-            columns=("instance", "rule"),
+            Query(linked(by("max", f"{of('innodb_advisor_rule_blind')} == 1", "rule"))),
+            columns=(*PLACE, "rule"),
             hidden=("job",),
+            links=_OPEN_RULE,
             width=THIRD,
             empty="Every rule sees what it needs",
         ),
         rows(
             "Failing rules",
             "Rules whose evaluation failed: a fault of the rule. The sidecar shows the error at /advise.",
-            Query(by("max", f"{of('innodb_advisor_rule_failed')} == 1", "rule")),
-            columns=("instance", "rule"),
+            Query(linked(by("max", f"{of('innodb_advisor_rule_failed')} == 1", "rule"))),
+            columns=(*PLACE, "rule"),
             hidden=("job",),
+            links=_OPEN_RULE,
             width=THIRD,
             empty="No rule fails",
         ),
@@ -251,7 +260,7 @@ _SIDECAR = Row(
             "Collectors that failed, were refused, or read a source that is switched off in the server. Rules are blind"
             " then; /snapshot gives the reason. Collectors for features that the server does not have are left out.",
             Query(by("max", f"{of('innodb_exporter_collector_success')} == 0", "collector")),
-            columns=("instance", "collector"),
+            columns=(*PLACE, "collector"),
             hidden=("job",),
             width=THIRD,
             empty="Every collector reads",
@@ -264,7 +273,7 @@ _SIDECAR = Row(
             "s",
             Query(
                 top(_MOST, by("max", of("innodb_exporter_collector_age_seconds"), "collector")),
-                "{{instance}} {{collector}}",
+                f"{WHERE} {{{{collector}}}}",
             ),
         ),
         graph(
@@ -273,7 +282,7 @@ _SIDECAR = Row(
             "s",
             Query(
                 top(_MOST, by("max", of("innodb_exporter_collector_duration_seconds"), "collector")),
-                "{{instance}} {{collector}}",
+                f"{WHERE} {{{{collector}}}}",
             ),
         ),
         graph(

@@ -12,12 +12,12 @@ from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard
 
-from tools.dashboards.panels import SOURCE, Panel
-from tools.dashboards.promql import of
+from tools.dashboards.panels import SOURCE, WHERE, Panel
+from tools.dashboards.promql import OPTIONAL, TARGET, of, on
 
 TAG = "innodb-advisor"
-EVERYTHING = ".+"
-"""The value of "All": for a fleet, a list of all names would make too long a query."""
+EVERYTHING, EVERYTHING_OR_NOTHING = ".+", ".*"
+"""Values of "All": for a fleet, a list of all names would make too long a query. The second matches no label, too."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,9 @@ class _Marks(dashboard.AnnotationQuery):
 
 def _variables(*, all_instances: bool) -> Iterator[Builder[dashboard.VariableModel]]:
     yield build.DatasourceVariable("datasource").label("Data source").type("prometheus")
-    for name, of_what, every in (
-        ("job", "innodb_up", True),
-        ("instance", 'innodb_up{job=~"$job"}', all_instances),
-    ):
+    for place, name in enumerate(TARGET):
+        before = ",".join(f'{each}=~"${each}"' for each in TARGET[:place])
+        of_what = f"innodb_up{{{before}}}" if before else "innodb_up"
         variable = (
             build.QueryVariable(name)
             .label(name.capitalize())
@@ -122,9 +121,10 @@ def _variables(*, all_instances: bool) -> Iterator[Builder[dashboard.VariableMod
             .refresh(dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED)
             .sort(dashboard.VariableSort.ALPHABETICAL_ASC)
             .multi(True)
-            .include_all(every)
+            .include_all(all_instances or name != "instance")
         )
-        yield variable.all_value(EVERYTHING)  # also if All is not in the list: a link may contain it
+        # Also if All is not in the list: a link may contain it.
+        yield variable.all_value(EVERYTHING_OR_NOTHING if name in OPTIONAL else EVERYTHING)
 
 
 def _annotations(*, shown: bool) -> Iterator[_Event]:
@@ -138,15 +138,15 @@ def _annotations(*, shown: bool) -> Iterator[_Event]:
         f"{uptime} < 2 * $__interval_ms / 1000 or "
         f"{uptime} < timestamp({uptime}) - 1 - last_over_time(timestamp({uptime})[1h:$__interval] offset $__interval)",
         "The server was started",
-        "{{instance}}",
+        WHERE,
         shown,
     )
     yield _Event(
         "Settings",
         "blue",
-        f"({of('innodb_setting_info')} unless {before}) and on (job, instance, name) ({before})",
+        f"({of('innodb_setting_info')} unless {before}) and {on('name')} ({before})",
         "A setting was changed",
-        "{{instance}}: {{name}} = {{value}}",
+        f"{WHERE}: {{{{name}}}} = {{{{value}}}}",
         shown,
     )
 

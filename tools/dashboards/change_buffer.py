@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tools.dashboards.board import Board, Row
-from tools.dashboards.panels import HALF, WHERE, Query, graph, rows, words
-from tools.dashboards.promql import per_second, ratio, settings, total
+from tools.dashboards.panels import HALF, PLACE, WHERE, Query, graph, rows, words
+from tools.dashboards.promql import in_bytes, per_second, ratio, settings, total
 
 _MERGES = per_second("innodb_ibuf_merges_total")
 _OPERATIONS = per_second("innodb_ibuf_merged_operations_total")
@@ -33,21 +33,21 @@ _NOW = Row(
             "Settings of the change buffer",
             "Values as the server prints them. No row: the server has no change buffer.",
             Query(settings("innodb_change_buffering", "innodb_change_buffer_max_size")),
-            columns=("instance", "name", "value"),
+            columns=(*PLACE, "name", "value"),
             hidden=("job",),
             width=HALF,
             empty="The server has no change buffer",
         ),
         graph(
             "Size against maximum",
-            "Pages in use, pages of its segment, free pages among them, and the maximum that"
-            " innodb_change_buffer_max_size allows. An empty buffer has one page. Near the maximum, changes are merged"
-            " to make room, few at a time. A large buffer prolongs a slow shutdown.",
-            "short",
-            Query(total("innodb_ibuf_size_pages"), f"{WHERE} in use"),
-            Query(total("innodb_ibuf_segment_pages"), f"{WHERE} segment"),
-            Query(total("innodb_ibuf_free_list_pages"), f"{WHERE} free"),
-            Query(total("innodb_ibuf_max_size_pages"), f"{WHERE} maximum", dashed=True),
+            "What is in use, its segment, what is free in it, and the maximum that innodb_change_buffer_max_size"
+            " allows. An empty buffer has one page. Near the maximum, changes are merged to make room, few at a time. A"
+            " large buffer prolongs a slow shutdown.",
+            "bytes",
+            Query(in_bytes(total("innodb_ibuf_size_pages")), f"{WHERE} in use"),
+            Query(in_bytes(total("innodb_ibuf_segment_pages")), f"{WHERE} segment"),
+            Query(in_bytes(total("innodb_ibuf_free_list_pages")), f"{WHERE} free"),
+            Query(in_bytes(total("innodb_ibuf_max_size_pages")), f"{WHERE} maximum", dashed=True),
             width=HALF,
         ),
         graph(
@@ -75,7 +75,7 @@ _WORK = Row(
             "Merged operations",
             "Changes merged per second: inserts, delete marks, and deletes by the purge.",
             "cps",
-            Query(per_second("innodb_ibuf_merged_operations_total", "operation"), "{{instance}} {{operation}}"),
+            Query(per_second("innodb_ibuf_merged_operations_total", "operation"), f"{WHERE} {{{{operation}}}}"),
             stacked=True,
         ),
         graph(
@@ -89,7 +89,7 @@ _WORK = Row(
             "Discarded operations",
             "Changes discarded with their table or index before a merge. This is harmless.",
             "cps",
-            Query(per_second("innodb_ibuf_discarded_operations_total", "operation"), "{{instance}} {{operation}}"),
+            Query(per_second("innodb_ibuf_discarded_operations_total", "operation"), f"{WHERE} {{{{operation}}}}"),
             width=HALF,
         ),
         graph(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tools.dashboards.board import Board, Row
-from tools.dashboards.panels import HALF, WHERE, WIDE, Query, graph, rows
-from tools.dashboards.promql import per_second, ratio, setting, settings, top, total
+from tools.dashboards.panels import HALF, PLACE, WHERE, WIDE, Query, graph, rows
+from tools.dashboards.promql import in_bytes, largest_now, on, per_second, ratio, setting, settings, top, total
 
 _LISTED = total("innodb_buffer_pool_pages", where='sublist=~"young|old"')
 _OLD = total("innodb_buffer_pool_pages", where='sublist="old"')
@@ -17,9 +17,9 @@ _READ_AHEAD = per_second("innodb_buffer_pool_read_ahead_total")
 _UNUSED = per_second("innodb_buffer_pool_read_ahead_evicted_total")
 _OF_INDEX = ("schema", "table", "index")
 _NAMED = 'index!="__other__"'
-_LARGEST = top(25, total("innodb_index_pages", *_OF_INDEX, where=_NAMED))
+_LARGEST = largest_now(25, total("innodb_index_pages", *_OF_INDEX, where=_NAMED))
 _RESIDENT = total("innodb_index_resident_pages", *_OF_INDEX, where=_NAMED)
-_INDEX = "{{instance}} {{schema}}.{{table}} {{index}}"
+_INDEX = f"{WHERE} {{{{schema}}}}.{{{{table}}}} {{{{index}}}}"
 
 _CURVE_READS, _CURVE_TABLE_READS = (f"innodb_advisor_curve_{part}pages_read_per_second" for part in ("", "table_"))
 _EXPECTED = 'bound="expected"'
@@ -28,13 +28,13 @@ _LIST = Row(
     "The list",
     (
         graph(
-            "Pages by sublist",
-            "Pages in the young and the old sublist and on the free list. While there are free pages, nothing is"
+            "Sublists",
+            "Sizes of the young and the old sublist and of the free list. While there are free pages, nothing is"
             " evicted, scanned tables stay whole, and no page is made young. Look for free pages that run out: in a"
             " full pool the page cleaner keeps at most innodb_lru_scan_depth free. From then on a table larger than the"
             " old sublist is mostly read from disk at each scan.",
-            "short",
-            Query(total("innodb_buffer_pool_pages", "sublist"), "{{instance}} {{sublist}}"),
+            "bytes",
+            Query(in_bytes(total("innodb_buffer_pool_pages", "sublist")), f"{WHERE} {{{{sublist}}}}"),
             stacked=True,
         ),
         graph(
@@ -43,9 +43,9 @@ _LIST = Row(
             " more than 20 pages off in an instance of the pool; a filling pool stays at the target + 20. A repeatedly"
             " scanned table that is larger than the old sublist is mostly read from disk each time. On MariaDB it"
             " enters the pool gradually, because the page cleaner moves the midpoint.",
-            "short",
-            Query(_OLD, f"{WHERE} old"),
-            Query(_TARGET, f"{WHERE} target", dashed=True),
+            "bytes",
+            Query(in_bytes(_OLD), f"{WHERE} old"),
+            Query(in_bytes(_TARGET), f"{WHERE} target", dashed=True),
         ),
         graph(
             "Midpoint",
@@ -97,7 +97,7 @@ _PROMOTION = Row(
                     "innodb_buffer_pool_(size|instances)",
                 )
             ),
-            columns=("instance", "name", "value"),
+            columns=(*PLACE, "name", "value"),
             hidden=("job",),
             width=8,
         ),
@@ -147,10 +147,10 @@ _READS = Row(
         ),
         graph(
             "Modified pages",
-            "Dirty pages in the pool, and pages written from it per second.",
-            "short",
-            Query(total("innodb_buffer_pool_modified_pages"), f"{WHERE} modified"),
-            Query(per_second("innodb_buffer_pool_pages_written_total"), f"{WHERE} written", unit="cps"),
+            "Dirty pages in the pool, and what is written from it per second.",
+            "bytes",
+            Query(in_bytes(total("innodb_buffer_pool_modified_pages")), f"{WHERE} modified"),
+            Query(in_bytes(per_second("innodb_buffer_pool_pages_written_total")), f"{WHERE} written", unit="binBps"),
         ),
     ),
 )
@@ -159,33 +159,34 @@ _INDEXES = Row(
     "Indexes",
     (
         graph(
-            "Resident pages by index",
-            "Leaf pages in the pool, for the ten indexes with the most. A table that comes and goes here is read from"
-            " disk each time. MySQL 8.0 and later; MariaDB lacks the source.",
-            "short",
-            Query(top(10, _RESIDENT), _INDEX),
+            "Resident part of each index",
+            "Leaf pages in the pool, for the ten indexes that had the most in the range. A table that comes and goes"
+            " here is read from disk each time. MySQL 8.0 and later; MariaDB lacks the source.",
+            "bytes",
+            Query(in_bytes(f"({top(10, _RESIDENT)})"), _INDEX),
             width=HALF,
         ),
         graph(
             "Pages of an index in the sublists",
-            "Young and old pages, for the ten indexes with the most in the pool. Only with --collect-lru-pages, which"
-            " walks the pool under its lock: read the documentation of the page-level detail first.",
-            "short",
+            "Young and old pages, for the ten largest parts of an index in the range. Only with --collect-lru-pages,"
+            " which walks the pool under its lock: read the documentation of the page-level detail first.",
+            "bytes",
             Query(
-                top(10, total("innodb_index_lru_pages", *_OF_INDEX, "sublist", where=_NAMED)),
+                in_bytes(f"({top(10, total('innodb_index_lru_pages', *_OF_INDEX, 'sublist', where=_NAMED))})"),
                 f"{_INDEX} {{{{sublist}}}}",
             ),
             width=HALF,
         ),
         rows(
             "Residency of the largest indexes",
-            "The 25 largest indexes: pages by the persistent statistics, leaf pages in the pool, and the share. The"
-            " size includes the pages above the leaves, so a fully cached index may show a little below 100 %. Outdated"
-            " statistics can put it above. MySQL 8.0 and later.",
+            "The 25 indexes that are largest now: pages and bytes by the persistent statistics, bytes of leaf pages in"
+            " the pool, and the share. The size includes the pages above the leaves, so a fully cached index may show a"
+            " little below 100 %. Outdated statistics can put it above. MySQL 8.0 and later.",
             Query(_LARGEST, "Pages"),
-            Query(f"{_RESIDENT} and on (job, instance, {', '.join(_OF_INDEX)}) {_LARGEST}", "Resident"),
+            Query(in_bytes(_LARGEST), "Size", unit="bytes"),
+            Query(in_bytes(f"({_RESIDENT} and {on(*_OF_INDEX)} {_LARGEST})"), "Resident", unit="bytes"),
             Query(f"{_RESIDENT} / ({_LARGEST} > 0)", "Share", unit="percentunit"),
-            columns=("instance", *_OF_INDEX),
+            columns=(*PLACE, *_OF_INDEX),
             hidden=("job",),
             sort="Pages",
             width=WIDE,
@@ -208,8 +209,8 @@ _CURVE = Row(
         ),
         graph(
             "Tables that would read with half the pool",
-            "Reads that the miss curve expects of the ten tables with the most, without full scans, if the pool were"
-            " half as large. They are the tables that it must hold.",
+            "Reads that the miss curve expects of the ten tables with the most in the range, without full scans, if the"
+            " pool were half as large. They are the tables that it must hold.",
             "cps",
             Query(
                 top(10, total(_CURVE_TABLE_READS, "schema", "table", where=f'{_EXPECTED},times="0.5"')),
@@ -225,7 +226,7 @@ _CURVE = Row(
                 Query(total(_CURVE_READS, "times", where=f'bound="{bound.lower()}"'), bound)
                 for bound in ("Low", "Expected", "High")
             ),
-            columns=("instance", "times"),
+            columns=(*PLACE, "times"),
             hidden=("job",),
             width=WIDE,
         ),

@@ -1,6 +1,7 @@
 """Panels of the dashboards: a title, a description, a unit, and queries.
 
-Line colours carry no meaning. A threshold needs a fact that backs it. Gaps stay gaps: a missing value is unknown.
+Line colours carry no meaning, except for severities. A threshold needs a fact that backs it. Gaps stay gaps: a missing
+value is unknown.
 """
 
 from __future__ import annotations
@@ -16,10 +17,17 @@ from grafana_foundation_sdk.models import common, dashboard
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 from grafana_foundation_sdk.models.text import TextMode
 
+from tools.dashboards.promql import OPTIONAL
+
 Panel = Builder[dashboard.Panel]
 
 SOURCE = dashboard.DataSourceRef(type_val="prometheus", uid="${datasource}")
-WHERE = "{{instance}}"
+PLACE = (*OPTIONAL, "instance")
+"""Columns that name a server; a table leaves out those that no series has."""
+WHERE = " ".join(f"{{{{{label}}}}}" for label in PLACE)
+SEVERITIES = {"info": "blue", "warning": "orange", "critical": "red"}
+PAGE = "${__data.fields.Page}"
+"""The link to the label ``url`` of a table's row, which has no column of its own."""
 WIDE, HALF, THIRD, QUARTER = 24, 12, 8, 6
 HEIGHT, LOW = 8, 4
 _NAMES = "ABCDEFGH"
@@ -53,6 +61,7 @@ def graph(
     most: float | None = None,
     limit: float | None = None,
     colours: Mapping[str, str] | None = None,
+    page: str = "",
 ) -> Panel:
     """Lines over time, from 0 on.
 
@@ -66,6 +75,7 @@ def graph(
         most: The end of the axis, if the unit has one.
         limit: A value whose meaning a fact backs; shown as a dashed line.
         colours: Conventional colours of lines, by legend.
+        page: The title of each line's link to the address in its label ``url``; none by default.
     """
     panel = (
         timeseries.Panel()
@@ -84,8 +94,11 @@ def graph(
         .legend(
             shapes.VizLegendOptions()
             .show_legend(True)
-            .display_mode(common.LegendDisplayMode.LIST)
+            .display_mode(common.LegendDisplayMode.TABLE)
             .placement(common.LegendPlacement.BOTTOM)
+            .calcs(["lastNotNull", "max"])
+            .sort_by("Max")
+            .sort_desc(True)
         )
         .tooltip(shapes.VizTooltipOptions().mode(common.TooltipDisplayMode.MULTI).sort(common.SortOrder.DESCENDING))
     )
@@ -107,6 +120,8 @@ def graph(
             panel.override_by_query(name, own)
     for name, colour in (colours or {}).items():
         panel.override_by_name(name, [dashboard.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": colour})])
+    if page:
+        panel.override_by_field_type("number", [_links({page: "${__field.labels.url}"})])
     return panel
 
 
@@ -141,7 +156,7 @@ def rows(
     height: int = HEIGHT,
     sort: str = "",
     hidden: Sequence[str] = (),
-    links: Mapping[str, str] | None = None,
+    links: Mapping[str, Mapping[str, str]] | None = None,
     empty: str = "none",
 ) -> Panel:
     """A table of current values: a row for each set of labels, a column for each label and each query.
@@ -155,14 +170,18 @@ def rows(
         height: In rows of the grid.
         sort: The title of the column to sort by, largest first.
         hidden: Labels of the queries without a column.
-        links: Link targets of a column's values, by its title.
+        links: By the title of a column: the targets of its values' links, by their titles.
         empty: The text shown without rows.
     """
     named = {f"Value #{name}": query.legend for query, name in zip(queries, _NAMES, strict=False)}
     named["Value"] = queries[0].legend  # Grafana's name for the values of the only query that has any
     shown = [*columns, *(name for name, title in named.items() if title)]
     left_out = ["Time", *hidden, *(name for name, title in named.items() if not title)]
-    titles = {label: label.capitalize() for label in columns} | {name: named[name] for name in named if named[name]}
+    titles = (
+        {label: label.capitalize() for label in columns}
+        | {"url": "Page"}
+        | {name: named[name] for name in named if named[name]}
+    )
     arranged = {
         "excludeByName": dict.fromkeys(left_out, True),
         "indexByName": {name: place for place, name in enumerate(shown)},
@@ -187,9 +206,11 @@ def rows(
     for query in queries:
         if query.legend and query.unit:
             panel.override_by_name(query.legend, [dashboard.DynamicConfigValue("unit", query.unit)])
-    for column, url in (links or {}).items():
-        link = {"title": "Show it there", "url": url, "targetBlank": False}
-        panel.override_by_name(column, [dashboard.DynamicConfigValue("links", [link])])
+    panel.override_by_name("Page", [dashboard.DynamicConfigValue("custom.hidden", True)])
+    for column, targets in (links or {}).items():
+        panel.override_by_name(column, [_links(targets)])
+    if "severity" in columns:
+        panel.override_by_name("Severity", _coloured(SEVERITIES))
     if sort:
         panel.sort_by([shapes.TableSortByFieldState().display_name(sort).desc(True)])
     return panel
@@ -206,6 +227,21 @@ def words(title: str, about: str, markdown: str, *, width: int = WIDE, height: i
         .span(width)
         .height(height)
     )
+
+
+def _links(targets: Mapping[str, str]) -> dashboard.DynamicConfigValue:
+    """Links by title; those that leave Grafana open a tab of their own."""
+    made = [{"title": title, "url": url, "targetBlank": not url.startswith("/")} for title, url in targets.items()]
+    return dashboard.DynamicConfigValue("links", made)
+
+
+def _coloured(colours: Mapping[str, str]) -> list[dashboard.DynamicConfigValue]:
+    """Colours of texts; each text stays as it is."""
+    options = {text: {"color": colour, "index": place} for place, (text, colour) in enumerate(colours.items())}
+    return [
+        dashboard.DynamicConfigValue("mappings", [{"type": "value", "options": options}]),
+        dashboard.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
+    ]
 
 
 def _named(names: Mapping[str, str]) -> dashboard.ValueMap:

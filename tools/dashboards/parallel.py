@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tools.dashboards.board import Board, Row
-from tools.dashboards.panels import HALF, WHERE, Query, graph, rows
+from tools.dashboards.panels import HALF, PLACE, WHERE, Query, graph, rows
 from tools.dashboards.promql import per_second, ratio, setting, settings, top, total
 
-_TABLE = "{{instance}} {{schema}}.{{table}}"
+_TABLE = f"{WHERE} {{{{schema}}}}.{{{{table}}}}"
 _READS = per_second("innodb_data_file_reads_total")
 _READ_SECONDS = per_second("innodb_data_file_read_seconds_total")
 _STAGE = "innodb_ddl_stage_work"
@@ -113,7 +113,7 @@ _DDL = Row(
                     total(_STAGE, "stage", where='kind="completed"'),
                     total(_STAGE, "stage", where='kind="estimated"'),
                 ),
-                "{{instance}} {{stage}}",
+                f"{WHERE} {{{{stage}}}}",
             ),
             most=1,
         ),
@@ -136,7 +136,7 @@ _DDL = Row(
                     "innodb_(sort_buffer_size|online_alter_log_max_size|flush_method)",
                 )
             ),
-            columns=("instance", "name", "value"),
+            columns=(*PLACE, "name", "value"),
             hidden=("job",),
         ),
     ),

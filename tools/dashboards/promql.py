@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-CHOSEN = 'job=~"$job",instance=~"$instance"'
+OPTIONAL = ("cluster", "namespace")
+"""Labels that only some targets have. A series without them has them empty, for Prometheus."""
+TARGET = (*OPTIONAL, "job", "instance")
+"""Labels that tell sidecars apart."""
+CHOSEN = ",".join(f'{name}=~"${name}"' for name in TARGET)
 
 
 def of(metric: str, *matchers: str) -> str:
@@ -12,7 +16,12 @@ def of(metric: str, *matchers: str) -> str:
 
 def by(operator: str, expression: str, *labels: str) -> str:
     """One series per instance and value of these labels; ``operator`` is ``sum``, for example."""
-    return f"{operator} by ({', '.join(('job', 'instance', *labels))}) ({expression})"
+    return f"{operator} by ({', '.join((*TARGET, *labels))}) ({expression})"
+
+
+def on(*labels: str) -> str:
+    """The matching of series that have instance and these labels in common."""
+    return f"on ({', '.join((*TARGET, *labels))})"
 
 
 def total(metric: str, *labels: str, where: str = "") -> str:
@@ -38,7 +47,7 @@ def settings(*names: str) -> str:
 
 def recorded(rule: str, expression: str, *labels: str) -> str:
     """A recording rule's result, or the expression itself if the rule is not loaded."""
-    return f"({of(rule)} or on ({', '.join(('job', 'instance', *labels))}) {expression})"
+    return f"({of(rule)} or {on(*labels)} {expression})"
 
 
 def ratio(part: str, whole: str) -> str:
@@ -46,6 +55,29 @@ def ratio(part: str, whole: str) -> str:
     return f"{part} / ({whole} > 0)"
 
 
+def in_bytes(pages: str) -> str:
+    """Pages as bytes."""
+    return f"{pages} * {on()} group_left () {by('max', of('innodb_page_size_bytes'))}"
+
+
+def linked(expression: str, *finding: str) -> str:
+    """The same series with the label ``url``: a page of the sidecar, where it tells one.
+
+    Args:
+        expression: One series or several for each sidecar.
+        finding: ``rule`` and ``subject``, for the finding on that page.
+    """
+    info = of("innodb_advisor_recommendation_page_info" if finding else "innodb_advisor_page_info")
+    # While a pod is replaced, two sidecars may watch a server: one page is enough.
+    page = f"topk by ({', '.join((*TARGET, *finding))}) (1, {info})"
+    return f"({expression} * {on(*finding)} group_left (url) {page} or {on(*finding)} {expression})"
+
+
 def top(many: int, expression: str) -> str:
-    """The largest values."""
+    """The series with the highest peaks: the same ones at each step, ranked once over the panel's range."""
+    return f"{expression} and topk({many}, max_over_time(({expression})[$__range:$__interval] @ end()))"
+
+
+def largest_now(many: int, expression: str) -> str:
+    """The largest values of an instant query."""
     return f"topk({many}, {expression})"
