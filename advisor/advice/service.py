@@ -310,7 +310,7 @@ class Service:
             return found
 
     def look(self) -> None:
-        """Take what is new into the timeline."""
+        """Take what is new into the timeline, and remember the verdict."""
         problem, refused = self.source.problem, self.book.problem
         rule_set = self.book.rule_set
         seen = Seen(
@@ -320,17 +320,16 @@ class Service:
             rules_problem=None if refused is None else str(refused),
         )
         self.timeline.look(self.source.history, seen, self.now())
+        self._known = self.last_verdict
 
     @property
     def verdict(self) -> Assessment | None:
         """The last assessment, dated, if it holds for the server, its settings and the rules as they are now."""
-        found = self._last(None)
-        self._known = found or self._known
-        return found
+        return self._last(None)
 
     @property
     def last_verdict(self) -> Assessment | None:
-        """The same, or else the last one that held: while the server is away, what was said before."""
+        """The same, or else the last one that a look saw: while the server is away, what was said before."""
         return self.verdict or self._known
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -144,7 +145,9 @@ def _settings(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 def _value(snapshot: Snapshot, name: str) -> Number | str | None:
     found = SETTINGS[name].read(snapshot.setting(name))
-    return tidy(found) if isinstance(found, float) else found
+    if isinstance(found, float):
+        return tidy(found) if math.isfinite(found) else str(found)
+    return found
 
 
 def _shown(name: str, value: Number | str | None) -> str:

@@ -67,8 +67,8 @@ async def test_while_the_server_is_away_it_says_why_and_since_when_and_what_was_
     source = Watched(6)
     clock = [source.history[-1].at]
     service = service_of(source, now=lambda: clock[0])
-    service.look()
     before = await judged(service)
+    service.look()
     source.problem, clock[0] = Unreachable("cannot connect to db1:3306: Connection refused"), clock[0] + 10
     service.look()
     clock[0] += 20

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import weakref
 from typing import NoReturn
 
 import pytest
@@ -135,6 +137,17 @@ async def test_nothing_is_made_while_no_stream_is_open(live: Broadcast, source: 
     assert asyncio.all_tasks() == before
 
 
+async def test_a_stream_that_was_closed_leaves_nothing_behind(live: Broadcast) -> None:
+    with live.stream() as stream:
+        reader = Reader(stream)
+        await reader.next()
+        gone = weakref.ref(stream)
+    del stream, reader
+    gc.collect()
+    await looks()
+    assert gone() is None
+
+
 async def test_a_client_that_does_not_read_loses_its_stream_and_holds_nobody(
     live: Broadcast, source: Watched, service: Service
 ) -> None:
@@ -208,6 +221,7 @@ async def test_a_server_that_goes_away_is_told_at_once_with_what_was_said_before
     live: Broadcast, source: Watched, service: Service
 ) -> None:
     await service.assessment()
+    service.look()
     with live.stream() as stream:
         reader = Reader(stream)
         await reader.until("series")

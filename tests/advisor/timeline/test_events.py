@@ -41,6 +41,12 @@ def test_bytes_and_words_are_shown_as_people_read_them() -> None:
     ]
 
 
+def test_a_value_that_is_no_number_is_told_as_it_is() -> None:
+    [event] = seen(snapshot(10), snapshot(20, variables=variables(innodb_old_blocks_pct="nan"))).events()
+    assert event.text == "innodb_old_blocks_pct: 37 → nan"
+    assert "after" in event.model_dump_json()
+
+
 def test_a_restart_is_an_event_at_the_servers_start() -> None:
     [event] = seen(snapshot(1000), snapshot(10, booted=BOOTED + 1030)).events()
     assert (event.kind, event.at, event.text) == ("restart", BOOTED + 1030, "the server was restarted")
