@@ -130,7 +130,7 @@ class ActiveAlerts:
             # The clock may be set back, and Alertmanager refuses an alert that starts after its end.
             starts_at=min(active.alert.starts_at, now) if active else now,
             ends_at=now + LIFETIME * self._resend,
-            generator_url=self._links.finding(found.fingerprint),
+            generator_url=self._links.data(found.fingerprint),
         )
         if active and active.alert.key != alert.key:  # its severity, or the labels of all alerts, changed
             due += self._resolve(active, now, tick)

@@ -21,6 +21,10 @@ class Links:
         """A finding on the page, also after its end."""
         return f"{self.page}/#{fingerprint}"
 
+    def data(self, fingerprint: str) -> str:
+        """The same for both: a browser is sent to the finding on the page, a program gets it as JSON."""
+        return f"{self.page}/advise/{fingerprint}"
+
     def rule(self, rule_id: str) -> str:
         """The page of a rule: why it fires, and what to do."""
         return f"{self.page}/rules/{rule_id}"

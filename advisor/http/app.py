@@ -24,6 +24,7 @@ from advisor.http import (
     reload,
     rule,
     rules,
+    runbooks,
     state,
     statements,
     whatif,
@@ -78,6 +79,7 @@ def create(
     app.include_router(history.router)
     app.include_router(rules.router)
     app.include_router(rule.router, responses=rule.examples_of(service.book.rules[0]))
+    app.include_router(runbooks.router)
     app.include_router(reload.router)
     app.include_router(state.router)
     app.include_router(live.router)

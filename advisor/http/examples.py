@@ -83,6 +83,12 @@ def statements() -> dict[str, Any]:
     return {"application/json": {"examples": {name: {"value": value} for name, value in shown.items()}}}
 
 
+def runbook() -> dict[str, Any]:
+    """Content of /runbooks/{alert} by media type."""
+    text = {"schema": {"type": "string"}, "example": _READ["runbook"]}
+    return {"text/markdown": text, "text/plain": text, "text/html": PAGE}
+
+
 def rule(shown: Rule, as_yaml: str) -> dict[str, Any]:
     """Content of /rules/{id} by media type, of one of the rules in force."""
     content = shown.file.model_dump(mode="json", by_alias=True, exclude_unset=True)

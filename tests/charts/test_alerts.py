@@ -133,6 +133,8 @@ def test_each_alert_has_a_delay_a_description_and_a_runbook(alert: Any) -> None:
     assert set(alert["annotations"]) == {"summary", "description", "page_url", "runbook_url"}
     assert "First: " in alert["annotations"]["description"]
     assert alert["alert"].lower() in anchors(DOCS.read_text(encoding="utf-8"))
+    of = "rules/{{ $labels.rule }}" if alert["alert"] == "InnoDBAdvice" else f"runbooks/{alert['alert']}"
+    assert f"/{of}{{{{ end }}}}" in alert["annotations"]["runbook_url"]
 
 
 def alert_metric(alert: Any) -> str:

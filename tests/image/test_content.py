@@ -89,6 +89,8 @@ def test_it_holds_the_package_and_its_rules_and_nothing_else_of_the_repository(
     assert not {"lab", "tests", "requirements", "charts"} & packages
     ours = {Path(path).stem for path in added if re.search(r"/site-packages/advisor/builtin_rules/[^/]+\.yaml$", path)}
     assert ours == {path.stem for path in (REPOSITORY / "rules").glob("*.yaml")}
+    for page in ("builtin_rules/proofs.md", "alerting/alerting.md"):  # shown at /rules/{id} and /runbooks/{alert}
+        assert [path for path in added if path.endswith(f"/site-packages/advisor/{page}")], page
     top = {path.split("/", 1)[0] for path, found in added.items() if stat.S_ISREG(found.st_mode)}
     assert top <= {"opt", "usr", "etc", "run"}
     assert not [path for path in added if re.search(r"(^|/)(\.git|\.venv|\.cache|src|build)(/|$)", path)]

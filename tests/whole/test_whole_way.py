@@ -169,7 +169,7 @@ def test_a_finding_reaches_the_webhook_and_is_resolved_once_its_sql_is_applied(w
     assert found["changes"][0]["setting"] in first["annotations"]["description"]
     [pushed, *_] = way.told("sidecar")
     assert SUBJECT.items() <= pushed["labels"].items()
-    assert pushed["generatorURL"] == pushed["annotations"]["page_url"]
+    assert pushed["generatorURL"].endswith(f"/advise/{found['fingerprint']}")
     assert pushed["annotations"]["page_url"].endswith(f"/#{found['fingerprint']}")
     for name in ("page_url", "runbook_url"):  # one page and one runbook, whichever way the alert comes
         assert first["annotations"][name] == pushed["annotations"][name]

@@ -153,7 +153,8 @@ def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
         assert f"roll back: SET GLOBAL {SETTING} = 900;" in said["description"]
         assert said["description"].endswith("Because.")
         assert said["confidence"] == "0.5"
-        assert firing["generatorURL"] == said["page_url"] == f"https://a.example/db1/#{said['fingerprint']}"
+        assert firing["generatorURL"] == f"https://a.example/db1/advise/{said['fingerprint']}"
+        assert said["page_url"] == f"https://a.example/db1/#{said['fingerprint']}"
         assert said["runbook_url"] == f"https://a.example/db1/rules/{RULE}"
     assert scene.metric("errors_total", scene.urls[0]) == 0
     assert scene.metric("dropped_total") == 0

@@ -44,6 +44,7 @@ def test_the_page_is_where_the_option_says_and_the_dashboard_keeps_its_query() -
     links = parsed("--external-url", "https://a.example/db1/", "--dashboard-url", DASHBOARD).links("http", 1)
     assert links == Links("https://a.example/db1", DASHBOARD)
     assert links.finding("a63178a321b3b23c") == "https://a.example/db1/#a63178a321b3b23c"
+    assert links.data("a63178a321b3b23c") == "https://a.example/db1/advise/a63178a321b3b23c"
     assert links.rule("warmup-disabled") == "https://a.example/db1/rules/warmup-disabled"
 
 

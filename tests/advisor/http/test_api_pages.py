@@ -69,6 +69,8 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
             "GET /history",
             "GET /rules",
             "GET /rules/{rule_id}",
+            "GET /runbooks/{alert}",
+            "GET /statements",
         ),
         *(
             "POST /whatif",
@@ -83,7 +85,19 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     ids = [operation["operationId"] for _, operation in operations(schema)]
     assert sorted(ids) == [
         *("advise", "curve", "events", "finding", "healthz", "history", "live", "metrics", "overview", "readyz"),
-        *("reload", "rule", "rules", "series", "settings", "snapshot", "state", "sweep", "whatif"),
+        *(
+            "reload",
+            "rule",
+            "rules",
+            "runbook",
+            "series",
+            "settings",
+            "snapshot",
+            "state",
+            "statements",
+            "sweep",
+            "whatif",
+        ),
     ]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
 
@@ -111,6 +125,7 @@ def test_every_form_that_an_endpoint_has_is_in_the_schema(schema: dict[str, Any]
         ("/advise", "/advise"),
         ("/advise/{fingerprint}", f"/advise/{fingerprint}"),
         ("/rules/{rule_id}", f"/rules/{SCAN}"),
+        ("/runbooks/{alert}", "/runbooks/InnoDBDown"),
         ("/metrics", "/metrics"),
     ):
         forms = schema["paths"][path]["get"]["responses"]["200"]["content"]
