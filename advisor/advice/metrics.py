@@ -107,27 +107,26 @@ class Exposition:
         service: Service,
         exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
         own: Sequence[Callable[[], Iterable[Metric]]] = (),
-        links: Links | None = None,
     ) -> None:
         """Nothing is asked yet.
 
         Args:
-            service: Has the snapshot and the advice.
+            service: Has the snapshot, the advice and the page's address.
             exposed: The families of a snapshot; of None while the server is away.
             own: More families, of the sidecar itself.
-            links: Of the sidecar; None where no page is served.
         """
-        self._service, self._exposed, self._own, self._links = service, exposed, own, links
+        self._service, self._exposed, self._own = service, exposed, own
         self._outcomes = OutcomeMetrics()
 
     async def families(self) -> list[Metric]:
         """The families now."""
         snapshot = await self._service.glance()
         advice = await self._service.advice_by_now()
+        said = families(advice, self._service.book, self._service.links)
         own = [family for some in self._own for family in some()]
         curve = curve_metrics.families(self._service.curve_by_now())
         became = self._outcomes.families(self._service.books.ledger.outcomes.values())
-        return [*self._exposed(snapshot), *families(advice, self._service.book, self._links), *curve, *became, *own]
+        return [*self._exposed(snapshot), *said, *curve, *became, *own]
 
 
 def families(advice: Advice | None, book: Rulebook, links: Links | None = None) -> Iterator[Metric]:

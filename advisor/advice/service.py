@@ -18,6 +18,7 @@ from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
 from advisor.advice.statements import Statements
 from advisor.advice.turns import Turns
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
 from advisor.curve import estimate
@@ -71,6 +72,7 @@ class Service:
         book: The rules.
         books: What became of advice.
         target: The server's address, for people; None for a recording.
+        links: Where people find the page, and what it links to; None where none is served.
         timeline: What happened in the last hour.
         now: Unix seconds.
     """
@@ -90,6 +92,7 @@ class Service:
         remember: Callable[[Window, Curve | None], None] | None = None,
         books: Bookkeeping | None = None,
         target: str | None = None,
+        links: Links | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -108,10 +111,11 @@ class Service:
             remember: Takes the window of each hour, and its miss curve where there is one.
             books: What became of earlier advice, and where it is kept; by default nothing, and in memory.
             target: The server's address, for people; None for a recording.
+            links: Where people find the page, and what it links to; None where none is served.
             clock: Seconds, monotonic.
             now: Unix seconds.
         """
-        self.source, self.book, self.target = source, book, target
+        self.source, self.book, self.target, self.links = source, book, target, links
         self.books = books or Bookkeeping(Ledger())
         self.timeline = Timeline()
         self._longest, self._model, self._collection_seconds = longest, model, collection_seconds

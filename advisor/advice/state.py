@@ -63,6 +63,12 @@ class Judged(Frozen):
     computed_at: float | None = Field(description="When the newest verdict was made, Unix seconds.")
 
 
+class PageLinks(Frozen):
+    """Where the page leads."""
+
+    dashboard: str | None = Field(description="A dashboard with the server's metrics; null where none is named.")
+
+
 class State(Frozen):
     """The server, and what the sidecar knows of it now."""
 
@@ -90,6 +96,7 @@ class State(Frozen):
     rules: RulesInForce
     judged: Judged | None = Field(description="Null before the first verdict.")
     counts: dict[Severity, int] = Field(description="Findings by severity.")
+    links: PageLinks
     sidecar: str = Field(description="The sidecar's version.")
 
 
@@ -119,6 +126,7 @@ def state(service: Service) -> State:
         ),
         judged=None if last is None else _judged(last),
         counts=_counts(last),
+        links=PageLinks(dashboard=None if service.links is None else service.links.dashboard),
         sidecar=__version__,
     )
 

@@ -40,7 +40,9 @@ Shown = Callable[..., Page]
 
 
 def test_a_recording_is_named_with_its_span(shown: Shown) -> None:
-    page = shown("--recording", capture(RECORDING))
+    dashboard = "https://grafana.example/d/innodb-advisor-lru?var-instance=db1:3306&from=now-6h"
+    page = shown("--recording", capture(RECORDING), "--dashboard-url", dashboard)
+    expect(page.get_by_role("link", name="dashboard")).to_have_attribute("href", dashboard)
     banner = page.locator(".banner")
     expect(banner).to_contain_text("This is a recording, not a live server")
     expect(banner).to_contain_text("recording.jsonl.gz")

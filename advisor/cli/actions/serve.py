@@ -95,6 +95,7 @@ def serve(
         with _listener(*listen) as listener:
             port = listener.getsockname()[1]
             scheme = "https" if web and web.listening else "http"
+            links = addresses.links(scheme, port)
             service = Service(
                 source,
                 loaded.book,
@@ -102,15 +103,15 @@ def serve(
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),
                 target=None if where.recording else where.server().address,
+                links=links,
             )
-            links = addresses.links(scheme, port)
             notifier = alerting.notifier(where, links)
             own: list[Callable[[], Iterable[Metric]]] = []
             own += [lambda: history_metrics.families(state.report)] if state else []
             own += [notifier.families] if notifier else []
             exposed = mysqld_exporter_names.families if compat else metrics.families
             background = [lambda: notifier.run(service)] if notifier else []
-            app = application.create(service, Exposition(service, exposed, own, links), background)
+            app = application.create(service, Exposition(service, exposed, own), background)
             _reload_on_hangup(loaded.book)
             local = http.is_local(listener)
             if web and web.config.users and not (web.listening or local):

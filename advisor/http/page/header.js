@@ -87,7 +87,7 @@ export const Header = ({ state, advice, connection, lostSince, clock, at, said }
   <header class="top">
     <div class="identity">
       <h1>${state?.target ?? state?.recording?.name ?? "innodb-advisor"}</h1>
-      <p>${about(state)}</p>
+      <p>${about(state)}${state?.links?.dashboard && html` <a href=${state.links.dashboard}>dashboard</a>`}</p>
     </div>
     <${Connection} state=${state} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} />
     <${Status} state=${state} advice=${advice} said=${said} />

@@ -14,6 +14,7 @@ def test_the_state_has_the_shape_of_the_contract(replaying: Sidecar) -> None:
     found = State.model_validate_json(replaying.get("/state").content)
     assert (found.state, found.problem) == ("recording", None)
     assert found.judged is not None
+    assert found.links.dashboard is None
 
 
 def test_series_have_the_shape_of_the_contract(replaying: Sidecar) -> None:
