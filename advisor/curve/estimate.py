@@ -13,7 +13,7 @@ from advisor.curve.explain import POINTS, UNLIKE, Explanation, Foretold, explana
 from advisor.facts import facts
 from advisor.models.steady import List
 from advisor.observe.window import Window
-from advisor.whatif.errors import Unanswerable
+from advisor.whatif.errors import Unanswerable, answerable
 from advisor.whatif.reads import expected
 from exporter.rows import number
 from exporter.snapshot import Snapshot
@@ -111,6 +111,7 @@ class Explained:
     bytes: float
     explanations: Sequence[Explanation]
 
+    @answerable()
     def sizes(self, times: Sequence[float]) -> tuple[Size, ...]:
         """The reads with pools of so many times today's size, ascending, and with today's."""
         every = sorted({1.0, *times})
@@ -122,6 +123,7 @@ class Explained:
         return tuple(_sizes(self.evidence, self.bytes, every, answers, worst, error))
 
 
+@answerable()
 def explain(found: Evidence, today: float | None, check_time: Callable[[], None] = lambda: None) -> Explained:
     """Find the accesses that explain the evidence; ``today`` is innodb_buffer_pool_size.
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+from collections.abc import Iterator
+
+log = logging.getLogger(__name__)
+
 
 class Refused(ValueError):
     """A change that the server would not take, or that the model has no answer for."""
@@ -13,3 +19,13 @@ class Unanswerable(Exception):
     def __init__(self, lacks: str, reason: str) -> None:
         super().__init__(reason)
         self.lacks = lacks
+
+
+@contextlib.contextmanager
+def answerable() -> Iterator[None]:
+    """Errors of a model become Unanswerable: they must not stop anything else."""
+    try:
+        yield
+    except (ArithmeticError, ValueError) as error:
+        log.exception("the model failed")
+        raise Unanswerable("model", f"the model failed: {error}") from error

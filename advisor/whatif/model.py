@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from advisor.contract import changes
@@ -18,12 +16,10 @@ from advisor.models.lru.workload import HOT, OTHER, UNSEEN, Workload, passes_of,
 from advisor.observe.window import Window
 from advisor.whatif.calibration import Calibration, evidence
 from advisor.whatif.calibrations import Calibrated, Calibrations, Prediction
-from advisor.whatif.errors import Unanswerable
+from advisor.whatif.errors import Unanswerable, answerable
 from advisor.whatif.reads import Reads, expected
 from advisor.whatif.rivals import rivals
 from advisor.whatif.tables import MOST_TABLES, is_measured, table_name
-
-log = logging.getLogger(__name__)
 
 GROWTH = 1.05
 """Factor that scanned tables are larger by under strain: statistics lag behind by up to a tenth of the rows."""
@@ -67,7 +63,7 @@ class LruModel:
     @property
     def _found(self) -> Calibrated:
         if self._calibrated is None:
-            with _answers():
+            with answerable():
                 self._calibrated = self._calibrations.of(evidence(self.window, self._known), self.check_time)
         return self._calibrated
 
@@ -94,7 +90,7 @@ class LruModel:
 
         def find() -> tuple[Workload, ...]:
             today = self.calibration
-            with _answers():
+            with answerable():
                 return rivals(today.fit, today.pool, today.measured, self.check_time)
 
         return self._found.rivalled(find)
@@ -119,7 +115,7 @@ class LruModel:
             today = self.calibration
             if rival is not None:
                 today = replace(today, fit=replace(today.fit, workload=rival))
-            with _answers():
+            with answerable():
                 return _predict(today, changes, strained=strained)
 
         return self._found.predicted((tuple(sorted(changes.items())), strained, rival), predict)
@@ -157,16 +153,6 @@ class LruModel:
         self.pause()
         if self.until is not None and time.thread_time() > self.until:
             raise Unanswerable("time", "the model took longer than the rule's time")
-
-
-@contextlib.contextmanager
-def _answers() -> Iterator[None]:
-    """Errors of the model become Unanswerable: they must not stop anything else."""
-    try:
-        yield
-    except (ArithmeticError, ValueError) as error:
-        log.exception("the model failed")
-        raise Unanswerable("model", f"the model failed: {error}") from error
 
 
 def _predict(today: Calibration, changes: Mapping[str, float], *, strained: bool) -> Prediction:

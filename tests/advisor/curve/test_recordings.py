@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from advisor.curve.answer import answer
 from advisor.curve.curve import TIMES, Estimate
 from advisor.curve.estimate import curve
+from advisor.observe.source import Replay
 from advisor.render import curve_svg, curve_text
 from advisor.whatif.errors import Unanswerable
-from tests.advisor.building import captured
+from tests.advisor.building import capture, captured
 
 ANSWERED = (
     "mysql-5.6/idle",
@@ -56,3 +59,14 @@ def test_a_curve_has_its_bounds_in_order_and_is_shown_in_every_form(name: str) -
 def test_a_recording_without_the_sources_says_which(name: str, why: str) -> None:
     with pytest.raises(Unanswerable, match=why):
         curve(captured(name).snapshots, math.inf)
+
+
+def test_evidence_that_contradicts_itself_is_no_error_of_the_program(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = gzip.decompress(capture("mysql-9.7/repeated-scan").read_bytes()).decode()
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text(text.replace('"orders"', '"renamed"'))  # and its file is not
+    with pytest.raises(Unanswerable, match="the model failed"):
+        curve(Replay(recording).history, math.inf)
+    assert "the model failed" in caplog.text

@@ -74,13 +74,13 @@ def test_a_sweep_beside_other_settings_has_their_values_in_all_predictions() -> 
 
 
 def test_what_there_was_no_time_for_comes_with_the_next_answer() -> None:
-    window, kept = captured(MARIADB), Calibrations()
+    window, kept = captured(BESIDE_LOOKUPS), Calibrations()
     first = sweep(window, PCT, values=[64], seconds=1e-9, calibrations=kept)
     assert 64 in first.values
     assert first.left_out == POINTS + 2 - len(first.values) > 10
     answers = [first]
     while answers[-1].left_out:
-        answers.append(sweep(window, PCT, values=[64], seconds=0.2, calibrations=kept))
+        answers.append(sweep(window, PCT, values=[64], seconds=0.05, calibrations=kept))
         assert answers[-1].left_out < answers[-2].left_out
     whole = sweep(window, PCT, values=[64], calibrations=Calibrations(), seconds=5.0)
     assert answers[-1] == whole
