@@ -51,6 +51,7 @@ def test_the_command_accepts_every_argument(everything: list[Any]) -> None:
     assert found["may_read"] == 50.0
     assert found["password_file"] == Path(f"{MOUNTED}/password/password")
     assert found["external_url"] == "https://advisor.example.com"
+    assert found["dashboard_url"].endswith("/d/innodb-advisor-lru?var-instance=db.shop:3307&from=now-6h")
 
 
 def test_the_command_accepts_a_sidecars_arguments() -> None:
@@ -58,6 +59,19 @@ def test_the_command_accepts_a_sidecars_arguments() -> None:
     found = parsed(made.container["args"])
     assert found["state_dir"] == Path("/var/lib/innodb-advisor/state")
     assert found["rules"] == Path(f"{MOUNTED}/rules")
+
+
+def test_each_pod_of_several_has_a_page_and_a_dashboard_of_its_own() -> None:
+    of_pod = {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    urls = {
+        "externalUrl": "https://advisor.example.com/$(POD_NAME)",
+        "dashboardUrl": "https://grafana.example.com/d/innodb-advisor-lru?var-instance=$(POD_NAME):3306",
+    }
+    made = container(rendered({"dsn": DSN, "extraEnv": [of_pod], **urls}))
+    assert of_pod in made["env"]
+    expanded = [each.replace("$(POD_NAME)", "mysql-0") for each in made["args"]]  # as the kubelet does
+    assert parsed(expanded)["external_url"] == "https://advisor.example.com/mysql-0"
+    assert parsed(expanded)["dashboard_url"].endswith("?var-instance=mysql-0:3306")
 
 
 def test_a_removed_option_is_detected() -> None:

@@ -37,7 +37,12 @@ CHOICES: Mapping[str, list[dict[str, Any]]] = {
     "alertmanager": [
         {},
         {"alertmanager": {"urls": ["http://a:9093", "https://b/c"], "config": {"labels": {"cluster": "on"}}}},
-        {"alertmanager": {"urls": ["http://a"], "existingSecret": "am"}, "instance": "db:3306"},
+        {
+            "alertmanager": {"urls": ["http://a"], "existingSecret": "am"},
+            "instance": "db:3306",
+            "externalUrl": "https://a.example/$(POD_NAME)",
+            "dashboardUrl": "https://g.example/d/x?y=z",
+        },
     ],
     "monitor": [
         {},

@@ -37,6 +37,9 @@ The container's command line. It never holds secrets; these are in files and env
 {{- with $values.externalUrl -}}
 {{- $args = concat $args (list "--external-url" .) -}}
 {{- end -}}
+{{- with $values.dashboardUrl -}}
+{{- $args = concat $args (list "--dashboard-url" .) -}}
+{{- end -}}
 {{- with $values.instance -}}
 {{- $args = concat $args (list "--instance" .) -}}
 {{- end -}}
