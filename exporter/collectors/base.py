@@ -11,7 +11,7 @@ from exporter.anonymisation import Anonymiser
 from exporter.connection.target import Peer
 from exporter.linux import process
 from exporter.metrics import Sample, Spec
-from exporter.rows import Rows, credible, number
+from exporter.rows import Rows, Value, credible, number
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot
 
@@ -109,6 +109,8 @@ class Collector(SectionKey[Section]):
     answer that it does not understand: it never guesses. Raises Unanswered where an answer is known to be empty."""
     anonymise: Anonymiser = field(kw_only=True)
     """Removes the owner's names from a result."""
+    values: tuple[Value, ...] = ()
+    """Parameters, for each ``%s`` of every statement."""
     metrics: tuple[SnapshotMetric, ...] = ()
     privilege: str | None = None
     """What the account needs, as in ``GRANT <privilege> TO …``; None if any account will do."""

@@ -23,15 +23,15 @@ _LAST_CHARACTER = "\uffff"
 """The last one that names of tables may have."""
 # LOCATE finds the name anywhere in the text, in any case: quoted, with doubled backticks or without, or printed as a
 # keyword. What is no table is left out below.
-_SQL = (
-    "SELECT SCHEMA_NAME AS schema_name, DIGEST AS digest, LEFT(DIGEST_TEXT, {characters}) AS digest_text,"
+SQL = (
+    f"SELECT SCHEMA_NAME AS schema_name, DIGEST AS digest, LEFT(DIGEST_TEXT, {MOST_CHARACTERS}) AS digest_text,"
     " COUNT_STAR AS executions, SUM_TIMER_WAIT AS picoseconds, SUM_ROWS_EXAMINED AS rows_examined,"
     " SUM_NO_INDEX_USED AS without_index, UNIX_TIMESTAMP(FIRST_SEEN) AS first_seen,"
     " UNIX_TIMESTAMP(LAST_SEEN) AS last_seen, UNIX_TIMESTAMP(NOW(6)) AS now,"
     " @@GLOBAL.lower_case_table_names AS lower_case"
     " FROM performance_schema.events_statements_summary_by_digest"
-    " WHERE LOCATE(_utf8mb4 X'{quoted}', DIGEST_TEXT) > 0 OR LOCATE(_utf8mb4 X'{doubled}', DIGEST_TEXT) > 0"
-    " OR LOCATE(_utf8mb4 X'{keyword}', CONCAT(DIGEST_TEXT, ' ')) > 0 ORDER BY SUM_TIMER_WAIT DESC LIMIT {most}"
+    " WHERE LOCATE(%s, DIGEST_TEXT) > 0 OR LOCATE(%s, DIGEST_TEXT) > 0 OR LOCATE(%s, CONCAT(DIGEST_TEXT, ' ')) > 0"
+    f" ORDER BY SUM_TIMER_WAIT DESC LIMIT {MOST_DIGESTS}"
 )
 
 
@@ -67,9 +67,6 @@ class TableDigests:
 def table_digests(table: Table) -> Collector[TableDigests | None]:
     """The collector for a table. Its section is None where no statement names the table."""
     name = table.table
-    needles = {"quoted": f"`{name}`", "doubled": f"`{name.replace('`', '``')}`", "keyword": f" {name} "}
-    hexadecimal = {each: needle.encode().hex() for each, needle in needles.items()}
-    sql = _SQL.format(characters=MOST_CHARACTERS, most=MOST_DIGESTS, **hexadecimal)
 
     def parse(results: Sequence[Rows]) -> TableDigests | None:
         rows = list(results[0])
@@ -78,8 +75,9 @@ def table_digests(table: Table) -> Collector[TableDigests | None]:
 
     return Collector(
         "table_digests",
-        with_performance_schema(sql),
+        with_performance_schema(SQL),
         parse,
+        values=(f"`{name}`", f"`{name.replace('`', '``')}`", f" {name} "),
         privilege="SELECT ON performance_schema.*",
         instruments=("global_instrumentation", "statements_digest"),
         anonymise=each_row(lambda _, __: None),

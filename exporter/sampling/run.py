@@ -61,7 +61,11 @@ class CollectorRun:
         asked = sessions if collector.each_session else sessions[:1]
         try:
             results = tuple(
-                [await each.query(collector.name, sql, self._deadline) for each in asked for sql in queries]
+                [
+                    await each.query(collector.name, sql, self._deadline, *collector.values)
+                    for each in asked
+                    for sql in queries
+                ]
             )
         except ConnectionLost:
             raise

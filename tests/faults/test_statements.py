@@ -13,8 +13,10 @@ import pytest
 
 from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL, lru_pages
 from exporter.collectors.base import Unavailable
+from exporter.collectors.table_digests import table_digests
 from exporter.connection import session_settings
 from exporter.server import IDENTITY_SQL, Server, identify
+from exporter.snapshot import Table
 from lab.servers import Server as RealServer
 from tests.advisor.building import REPOSITORY
 from tests.faults.conftest import Account
@@ -34,7 +36,8 @@ VERSIONS = (
     {"version": "11.8.3-MariaDB"},
     {"version": "8.0.39", "aurora_version": "3.08.0"},
 )
-ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.LRU_PAGES_OF_ANY_POOL)
+ON_DEMAND = table_digests(Table("shop", "orders"))
+ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.LRU_PAGES_OF_ANY_POOL, ON_DEMAND)
 WRITING = re.compile(
     r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b(?!\()"
 )
@@ -109,11 +112,14 @@ def test_a_server_receives_exactly_these_statements(
         guard.well()
         guard.sidecar.post("/whatif", json={"set": {"innodb_old_blocks_pct": 80}})
         guard.sidecar.get("/curve")
+        assert guard.sidecar.get("/statements?schema=shop&table=orders").json()["lacks"] is None
         guard.until(lambda scrape: scrape.at > guard.scrapes[0].at + 4 * INTERVAL)
         sessions = guard.kept()
     finally:
         ask(server, "SET GLOBAL general_log = OFF")
-    known = {" ".join(sql.split()) for _, sql in statements(_identity(server))}
+    bound = tuple(f"'{value}'" for value in ON_DEMAND.values)
+    texts = [sql % bound if name == ON_DEMAND.name else sql for name, sql in statements(_identity(server))]
+    known = {" ".join(sql.split()) for sql in texts}
     received = _queries(log.read_text(encoding="utf-8", errors="replace"), sessions)
     assert len(received) > len(ALL)
     strange = {sql for sql in received if re.sub(r"^/\* innodb-advisor:\w+ \*/ ", "", sql) not in known}

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.table_digests import MOST_DIGESTS, Digest, not_in_digests, table_digests
+from exporter.collectors.table_digests import MOST_DIGESTS, SQL, Digest, not_in_digests, table_digests
+from exporter.connection.errors import ConnectionLost
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
+from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Table
 from lab.servers import Server
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
 Named = Callable[..., dict[str, Digest]]
 
 SCHEMA, ODD = "digest-s", "we`ird 漢字_%"
@@ -25,7 +26,7 @@ EMPTY = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest"
 
 
 @pytest.fixture(scope="module")
-def named(watched: Server, ask: Ask, fetch: Fetch) -> Named:
+def named(watched: Server, ask: Ask) -> Named:
     """Empty the server's digest table, run statements in SCHEMA, and return the ones that name a table, by text."""
     create = "CREATE TABLE {} (id INT PRIMARY KEY, t INT NOT NULL, filler INT, KEY (t)) ENGINE=InnoDB"
     ask(
@@ -41,9 +42,11 @@ def named(watched: Server, ask: Ask, fetch: Fetch) -> Named:
     def named(table: Table, *statements: str, within: str = SCHEMA) -> dict[str, Digest]:
         ask(watched, f"USE `{within}`", EMPTY, *statements)
         collector = table_digests(table)
-        queries = collector.queries(server)
-        assert isinstance(queries, tuple)
-        found = collector.parse([fetch(watched, queries[0])])
+        assert collector.queries(server) == (SQL,)
+        with watched.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
+            cursor.execute(SQL, collector.values)
+            rows = Rows.of([column[0] for column in cursor.description or ()], cursor.fetchall())
+        found = collector.parse([rows])
         return {} if found is None else {each.text: each for each in found.digests}
 
     return named
@@ -87,6 +90,23 @@ def test_a_name_is_found_whatever_it_holds(named: Named) -> None:
     assert len(named(Table(SCHEMA, ODD), f"SELECT * FROM {quoted}", f"DELETE FROM `{SCHEMA}`.{quoted}")) == 2
     for name in ("漢字", "'; DROP TABLE t", "`", "\\", "x" * 64):
         assert named(Table(SCHEMA, name), "SELECT * FROM t") == {}
+
+
+async def test_the_sidecar_asks_in_its_own_session_and_keeps_nothing(
+    watched: Server, watch: Callable[..., Sampler], named: Named
+) -> None:
+    named(Table(SCHEMA, "t"), *["SELECT SUM(id) FROM t"] * 3)
+    sampler = watch(watched)
+    with pytest.raises(ConnectionLost, match="has not been reached yet"):
+        await sampler.ask(table_digests(Table(SCHEMA, "t")))
+    await sampler.collect()
+    for name, executions in (("t", [3]), (ODD, []), ("\\'; DROP TABLE t -- %s", [])):
+        collector = table_digests(Table(SCHEMA, name))
+        answer = await sampler.ask(collector)
+        assert (answer.failure, answer.reason) == (None, "")
+        found = collector.parse(answer.results)
+        assert [each.executions for each in (found.digests if found else ())] == executions
+    assert "table_digests" not in (await sampler.collect()).outcomes
 
 
 def test_only_the_statements_that_took_most_time_are_asked_for(named: Named) -> None:
