@@ -14,6 +14,7 @@ from advisor.advice.assessment import Assessment
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.curves import Curves, Estimate
 from advisor.advice.judgement import judge
+from advisor.advice.overviews import Overviews
 from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
 from advisor.advice.statements import Statements
@@ -29,7 +30,7 @@ from advisor.ledger.ledger import Ledger
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
-from advisor.overview.overview import Overview, overview
+from advisor.overview.overview import Overview
 from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
@@ -124,8 +125,7 @@ class Service:
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
         self._curves = Curves(longest, self._turns, self._questions, estimate=curve, remember=remember, clock=clock)
-        self._overviews: dict[float, Overview] = {}  # by length of the window
-        self._drawing = asyncio.Lock()
+        self._overviews = Overviews(source, clock=clock)
         self._statements = Statements(source, clock)
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
@@ -301,17 +301,10 @@ class Service:
         Raises:
             Unseen: Nothing has been collected yet.
         """
-        async with self._drawing:
-            history = self.source.history
-            if not history:
-                raise self.unseen
-            found = self._overviews.pop(longest, None)
-            if found is None or found.at != history[-1].at:
-                found = await asyncio.to_thread(overview, Window.of(history, longest))
-            self._overviews[longest] = found
-            while len(self._overviews) > WINDOWS:
-                self._overviews.pop(next(iter(self._overviews)))
-            return found
+        found = await self._overviews.newest(longest)
+        if found is None:
+            raise self.unseen
+        return found
 
     def look(self) -> None:
         """Take what is new into the timeline, and remember the verdict."""
