@@ -18,7 +18,7 @@ METRICS: str = _READ["metrics"]
 OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF, SWEEP, SETTINGS = (
     _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if", "sweep", "settings")
 )
-EVENTS, LIVE, SERIES, STATE = (_READ[name] for name in ("events", "live", "series", "state"))
+EVENTS, SERIES, STATE = (_READ[name] for name in ("events", "series", "state"))
 PAGE = {"schema": {"type": "string"}, "example": "<!doctype html>"}
 """A page for people, in the content of an endpoint."""
 _ADVICE = _READ["advice"]
@@ -65,6 +65,21 @@ def history() -> dict[str, Any]:
         "text/markdown": {"schema": {"type": "string"}, "example": history_markdown.history(shown)},
         "text/html": PAGE,
     }
+
+
+def live() -> dict[str, Any]:
+    """Content of /live: the beginning of a stream, and an event."""
+    newest = {
+        "at": SERIES["at"][-1:],
+        "series": [{**each, "values": each["values"][-1:]} for each in SERIES["series"] if each["values"][-1]],
+    }
+    events = (("state", STATE), ("advice", _ADVICE), ("overview", OVERVIEW), ("series", newest))
+    mark = f"{SERIES['at'][-1]}-{EVENTS['events'][-1]['at']}"
+    text = "".join(
+        f"event: {kind}\nid: {mark}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+        for kind, data in (*events, ("event", EVENTS["events"][-1]))
+    )
+    return {"text/event-stream": {"schema": {"type": "string"}, "example": f"retry: 2000\n\n{text}"}}
 
 
 def curve() -> dict[str, Any]:

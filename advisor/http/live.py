@@ -53,11 +53,12 @@ async def _broadcast(request: Request) -> Broadcast:
     status_code=HTTPStatus.OK,  # FastAPI finds none in the signature of the class
     response_class=EventStream,
     summary="What is new, as it comes",
-    description="Server-sent events: ``state`` as from /state, ``advice`` as from /advise where it says something new. "
-    "A stream begins with all of them. After an outage, Last-Event-ID makes it go on from there.",
+    description="Server-sent events with the answers of other paths, where there is something new: `state`, `advice`, "
+    "`overview`, `series` (one time each) and `event`. A stream begins with everything as it is now. With the `id` of "
+    "the last event in Last-Event-ID it goes on from there: with the events and points of series that were missed.",
     response_description="The stream; it does not end.",
     responses={
-        200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": examples.LIVE}}},
+        200: {"content": examples.live()},
         **documented({503: _CROWDED}),
     },
 )
@@ -65,7 +66,7 @@ async def live(
     broadcast: Annotated[Broadcast, Depends(_broadcast)],
     last_event_id: Annotated[
         str | None,
-        Header(description="The id of the last event that arrived.", examples=["1795241980.86-1795241980.86"]),
+        Header(description="The id of the last event that arrived.", examples=["1795362153.3603477-1795361402.912"]),
     ] = None,
 ) -> EventStream:
     """A stream."""
