@@ -1,6 +1,6 @@
 // The page: it lays out the sections, and follows links to a finding.
 
-import { html, render, useEffect, useReducer, useState } from "./vendor/standalone.module.js";
+import { html, render, useEffect, useReducer, useRef, useState } from "./vendor/standalone.module.js";
 import { Activity } from "./activity.js";
 import { MissCurve } from "./curve.js";
 import { Finding } from "./finding.js";
@@ -36,10 +36,13 @@ const isShown = (advice, fingerprint) =>
   [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((each) => each.recommendation)]
     .some((each) => each.fingerprint === fingerprint);
 
-/** Go to a linked finding once it is on the page, and unfold what it is in. */
+/** Go to a linked finding once it is on the page, and unfold what it is in; once for each link that is followed. */
 const useArrival = (fingerprint, ready) => {
+  const arrived = useRef(null);
   useEffect(() => {
-    const node = ready && fingerprint ? document.getElementById(fingerprint) : null;
+    if (!ready || arrived.current === fingerprint) return;
+    arrived.current = fingerprint;
+    const node = fingerprint && document.getElementById(fingerprint);
     if (!node) return;
     node.closest("details")?.setAttribute("open", "");
     node.scrollIntoView({ block: "start" });
@@ -98,7 +101,7 @@ const Footer = ({ state }) => html`
   </footer>`;
 
 const Page = () => {
-  const { state, advice, overview, series, events, history, connection, lost_since: lostSince, window, clock, said } = useStore();
+  const { state, advice, overview, series, events, history, connection, lost_since: lostSince, refusal, window, clock, said } = useStore();
   const fingerprint = useLink();
   const past = usePast(fingerprint, advice);
   const at = newest({ state, overview, advice });
@@ -108,7 +111,7 @@ const Page = () => {
   return html`
     <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} said=${said} />
     <main>
-      <${Banners} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} at=${at} />
+      <${Banners} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} refusal=${refusal} at=${at} />
       ${(overview || series.size > 0) && html`<${Glance} overview=${overview} series=${series} events=${events} window=${window} />`}
       <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
       <${Recently} history=${history} advice=${advice} />

@@ -134,7 +134,7 @@ const Action = ({ todo }) => html`
 
 const Alternatives = ({ found, pageSize }) =>
   found.alternatives.length > 0 && html`
-    <details class="finding-details">
+    <details>
       <summary>Alternatives (${found.alternatives.length})</summary>
       ${found.alternatives.map((other) => html`
         <section key=${other.change.setting} class="alternative">
@@ -150,7 +150,7 @@ const Alternatives = ({ found, pageSize }) =>
 
 const Evidence = ({ found, pageSize }) =>
   found.evidence.length > 0 && html`
-    <details class="finding-details">
+    <details>
       <summary>Evidence with sources (${found.evidence.length})</summary>
       <table class="evidence">
         <thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Read from</th></tr></thead>
@@ -198,7 +198,7 @@ export const Finding = ({ found, pageSize, children }) => html`
       ${children}
       <${Alternatives} found=${found} pageSize=${pageSize} />
       <${Evidence} found=${found} pageSize=${pageSize} />
-      <details class="finding-details">
+      <details>
         <summary>Silence this finding</summary>
         <${Code} text=${silence(found)} label="the lines that silence it" />
         <p class="quiet">Goes into the file of --config, and counts within ten seconds. The finding is then listed as suppressed, and makes no alert.</p>

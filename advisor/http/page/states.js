@@ -11,10 +11,10 @@ const Banner = ({ kind, mark, title, children }) => html`
     ${children}
   </section>`;
 
-const Lost = ({ since, target }) => html`
-  <${Banner} kind="problem" mark="✕" title="The sidecar does not answer">
-    <p>Nothing has come from ${location.host} since <${Time} at=${since} />. All below is as it was then. The page goes on asking.</p>
-    <p class="quiet">It may have been stopped or restarted, or the network to it may be down. This says nothing about ${target ?? "the server"}.</p>
+const Lost = ({ since, refusal, target }) => html`
+  <${Banner} kind="problem" mark="✕" title=${refusal ? "The sidecar refuses to answer" : "The sidecar does not answer"}>
+    <p>Nothing has come from ${location.host} since <${Time} at=${since} />${refusal && `: ${refusal}. Load the page anew to log in`}. All below is as it was then. The page goes on asking.</p>
+    <p class="quiet">${refusal ? "" : "It may have been stopped or restarted, or the network to it may be down. "}This says nothing about ${target ?? "the server"}.</p>
   </${Banner}>`;
 
 const Away = ({ state, at }) => html`
@@ -49,8 +49,8 @@ const NotReloaded = ({ rules }) => html`
   </${Banner}>`;
 
 /** What to know before the findings are read. */
-export const Banners = ({ state, advice, connection, lostSince, at }) => html`
-  ${connection === "lost" && html`<${Lost} key="lost" since=${lostSince} target=${state?.target} />`}
+export const Banners = ({ state, advice, connection, lostSince, refusal, at }) => html`
+  ${connection === "lost" && html`<${Lost} key="lost" since=${lostSince} refusal=${refusal} target=${state?.target} />`}
   ${state?.state === "away" && html`<${Away} key="away" state=${state} at=${at} />`}
   ${state?.state === "starting" && html`<${Starting} key="starting" state=${state} advice=${advice} />`}
   ${state?.state === "watching" && state.starting && html`<${Incomplete} key="incomplete" starting=${state.starting} />`}

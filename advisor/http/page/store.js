@@ -8,6 +8,7 @@ const WATCH_MS = 15_000;
 const REQUEST_MS = 20_000;
 const CHECK_MS = 5_000;
 const DRAW_MS = 30; // all events of one snapshot make one redraw
+const STRANGER = new Set([401, 403]);
 const POINTS = 300;
 const MOST_POINTS = 900; // so many have come in one by one: the thinned series are read anew
 
@@ -24,6 +25,8 @@ export const store = {
   /** "starting" until the first answer, "live", or "lost" while the sidecar cannot be reached. */
   connection: "starting",
   lost_since: null,
+  /** Why it answers nothing but that; null where it does not answer at all. */
+  refusal: null,
   /** The sidecar's time `now`, and the viewer's clock (ms) when it came: together they date things. */
   clock: null,
   /** What a screen reader shall say: the outcome of the viewer's own click. */
@@ -65,15 +68,21 @@ export const ask = async (path, options = {}) => {
 
 const reached = () => {
   heardAt = Date.now();
-  if (store.connection !== "live") set({ connection: "live", lost_since: null });
+  if (store.connection !== "live") set({ connection: "live", lost_since: null, refusal: null });
 };
 
-const lost = () => {
-  if (store.connection !== "lost") set({ connection: "lost", lost_since: heardAt / 1000 });
+const lost = (refusal = null) => {
+  if (store.connection !== "lost" || store.refusal !== refusal) {
+    set({ connection: "lost", lost_since: store.lost_since ?? heardAt / 1000, refusal });
+  }
 };
 
-/** What a failed request says of the connection: an answer with a status came from the sidecar. */
-const judge = (error) => (error.status === undefined ? lost() : reached());
+/** What a failed request says of the connection: any answer came from the sidecar, but one to a stranger says nothing. */
+const judge = (error) => {
+  if (error.status === undefined) lost();
+  else if (STRANGER.has(error.status)) lost(error.message);
+  else reached();
+};
 
 const SERIES = [
   "pages_read", "pages_written", "page_gets", "made_young", "not_made_young",
