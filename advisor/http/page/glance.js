@@ -34,7 +34,7 @@ const PoolNow = ({ overview }) => {
   return html`
     <div class="glance-item glance-pool">
       <dt>Buffer pool</dt>
-      <dd><strong>${format.bytes(all.size_pages * overview.page_size)}</strong> <span class="quiet">${words}</span></dd>
+      <dd><strong>${format.bytes(all.size_pages * overview.page_size)}</strong>: ${words}</dd>
       <dd class="glance-picture"><${Strip} pool=${all} label=${`Buffer pool: ${words}`} slim /></dd>
     </div>`;
 };
