@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from advisor.contract.recommendation import Recommendation
-from tests.advisor.building import RECORDING, advised, capture, captured
+from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.sidecar import Sidecar
 from tests.page.visitor import Visitor, ready
 
@@ -90,16 +90,6 @@ def test_what_a_reader_needs_elsewhere_can_be_copied(
         rf"suppress:\n  - \{{fingerprint: {found.fingerprint}, reason: accepted on \d{{4}}-\d\d-\d\d\}}",
         copied("Copy the lines that silence it"),
     )
-
-
-def test_a_link_to_a_finding_that_is_gone_says_why_it_is(visitor: Visitor, serve: Serve, found: Recommendation) -> None:
-    sidecar = serve("--recording", capture("mysql-9.7/scan-followed-midway"))
-    page = visitor.open(f"{sidecar.url}/#{found.fingerprint}")
-    ready(page)
-    gone = page.locator(f'[id="{found.fingerprint}"]')
-    expect(gone).to_be_focused()
-    expect(gone.get_by_text(re.compile(r"^✓ Resolved at "))).to_be_visible()
-    expect(gone.get_by_text("Because: followed: predicted 0, measured 0 pages read per pass")).to_be_visible()
 
 
 def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(

@@ -31,7 +31,7 @@ def test_a_followed_finding_is_resolved_at_its_link(live: Watched, followed: dic
     ready(page)
     shown = page.locator(f"[id='{followed['fingerprint']}']")
     expect(shown.locator(".resolved")).to_contain_text("Resolved at ")
-    expect(shown).to_contain_text("Because ")
+    expect(shown).to_contain_text("Because: ")
     expect(shown).to_contain_text(followed["summary"].split(" (")[0])
     expect(page.locator(".chart-marks").first).to_contain_text("◆")
     expect(page.locator(".recently")).to_contain_text("innodb_old_blocks_pct 37 → ")
