@@ -90,6 +90,10 @@ class Ledger:
         """Outcomes that are not closed yet, oldest first."""
         return tuple(each for each in self.outcomes.values() if each.result is Result.OPEN)
 
+    def last_seen(self, found: Found) -> float:
+        """When a finding was last seen, Unix seconds."""
+        return max(found.last_seen, self.seen.get(found.fingerprint, found.last_seen))
+
     def observe(
         self,
         history: Sequence[Snapshot],
@@ -119,7 +123,9 @@ class Ledger:
             tell(_seen(self, advice, history, versions))
             now = {each.fingerprint: each.judged_at or advice.at for each in _standing(advice)}
             tell(_resolved(ledger, advice.at, now, is_gone))
-            ledger = replace(ledger, seen=now)
+            ledger = replace(
+                ledger, seen={each: at for each, at in {**self.seen, **now}.items() if each in ledger.found}
+            )
         if len(history) > 1:
             window = Window.of(history, math.inf)
             tell(_opened(ledger, history, window))
@@ -163,8 +169,7 @@ def _resolved(ledger: Ledger, at: float, now: Collection[str], is_gone: Callable
     """Findings that stood until now."""
     for each in ledger.found.values():
         if each.resolved_at is None and each.fingerprint not in now and is_gone(each):
-            last_seen = ledger.seen.get(each.fingerprint, each.last_seen)
-            yield each.model_copy(update={"last_seen": last_seen, "resolved_at": at})
+            yield each.model_copy(update={"last_seen": ledger.last_seen(each), "resolved_at": at})
 
 
 def _differs(before: Found, now: Found, seconds: float) -> bool:

@@ -35,7 +35,7 @@ def gone(found: Found, ledger: Ledger, last: Assessment | None, problem: str = "
         severity=Severity(found.severity),
         summary=found.summary,
         first_seen=found.first_seen,
-        last_seen=found.last_seen,
+        last_seen=ledger.last_seen(found),
         resolved_at=resolved_at,
         because="; ".join((*_in_between(found, ledger, resolved_at, last), *now)),
         outcomes=of_finding(ledger, found.fingerprint),
@@ -45,14 +45,15 @@ def gone(found: Found, ledger: Ledger, last: Assessment | None, problem: str = "
 def _in_between(found: Found, ledger: Ledger, resolved_at: float | None, last: Assessment | None) -> Iterator[str]:
     """What happened after it was last seen, and before it was gone."""
     until = float("inf") if resolved_at is None else resolved_at
-    since = [each for each in newest(ledger.outcomes.values()) if found.last_seen <= each.at <= until]
+    last_seen = ledger.last_seen(found)
+    since = [each for each in newest(ledger.outcomes.values()) if last_seen <= each.at <= until]
     own = [each for each in since if each.fingerprint == found.fingerprint]
     told: dict[str, None] = {}
     for each in own[:1] or since:
         told[words.followed(each) if each.followed and own else _changed(each)] = None
     yield from told
     status = None if last is None else last.snapshot[STATUS]
-    if last is not None and status is not None and last.snapshot.at - status["uptime"] > found.last_seen:
+    if last is not None and status is not None and last.snapshot.at - status["uptime"] > last_seen:
         yield "the server restarted"
     rule = None if last is None else last.rule_set.rule(found.rule)
     if rule is not None and found.rule_version not in ("", versions([rule]).rules[rule.id]):

@@ -152,6 +152,29 @@ def test_a_finding_is_resolved_in_the_ledger_when_its_rule_no_longer_makes_it() 
     assert answer.because.startswith("followed: predicted 0, measured ")
 
 
+def test_it_was_last_seen_when_its_rule_last_made_it_though_that_was_not_told() -> None:
+    history = Replay(capture("mysql-9.7/repeated-scan")).history
+    rules = rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
+    last = assessed(Window.of(history, float("inf")), rules)
+    made = last.advice.recommendations[0]
+    ledger, _ = Ledger().observe(history, last.advice, is_gone=last.is_gone)
+    later = last.advice.model_copy(
+        update={
+            "recommendations": (made.model_copy(update={"judged_at": last.advice.at + 60}),),
+            "at": last.advice.at + 60,
+        }
+    )
+    ledger, told_again = ledger.observe(history, later, is_gone=last.is_gone)
+    assert told_again == ()
+    blind = later.model_copy(update={"recommendations": ()})
+    ledger, _ = ledger.observe(history, blind)
+    here = ledger.found[made.fingerprint]
+    assert gone(here, ledger, None).last_seen == last.advice.at + 60
+    ledger, [resolved] = ledger.observe(history, blind, is_gone=lambda _: True)
+    assert isinstance(resolved, Found)
+    assert (resolved.last_seen, resolved.resolved_at) == (last.advice.at + 60, blind.at)
+
+
 def test_one_that_comes_again_is_not_resolved() -> None:
     history = Replay(capture("mysql-9.7/repeated-scan")).history
     rules = rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
