@@ -38,6 +38,7 @@ class TableOverview(Frozen):
     scans_per_hour: Number | None = Field(description="Scans of it as a whole; a part of one counts as that part.")
     pages_read_per_scan: Number | None = Field(description="By the last whole scan, or by each on average.")
     scanned: bool | None = Field(description="Whether it was scanned in the window; null where nobody tells.")
+    scanned_pages: int | None = Field(description="Size of the indexes that were scanned; null where none was.")
     fetch: Literal["normal", "scan"] | None = Field(
         description="How most scans read: normal, by the row path, whose pages can become young; scan, by parallel"
         " readers, whose pages never do. Null where it is not scanned, or not known."
@@ -150,6 +151,7 @@ def _table(
         scans_per_hour=_tidy(0.0 if scanned is False else None if scan is None else scan.passes_per_hour),
         pages_read_per_scan=_tidy(per_scan),
         scanned=scanned,
+        scanned_pages=int(scan.pages) if scan is not None and scanned and scan.pages else None,
         fetch=_fetch(scan) if scan is not None and scanned and scan.passes else None,
     )
 

@@ -90,7 +90,7 @@ const Pictures = ({ state, advice, overview, series, events }) => overview && ht
   <section aria-labelledby="activity"><h2 id="activity">Activity</h2>
     <${Activity} overview=${overview} series=${series} events=${events} /></section>
   <section aria-labelledby="curve"><h2 id="curve">Reads with other sizes of the pool</h2>
-    <${MissCurve} server=${state?.server ?? null} advice=${advice} /></section>`;
+    <${MissCurve} server=${state?.server ?? null} advice=${advice} overview=${overview} /></section>`;
 
 const Footer = ({ state }) => html`
   <footer class="bottom">

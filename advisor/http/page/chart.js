@@ -260,10 +260,9 @@ export const Chart = ({ at, lines, events, title, text = number, most, whole = f
     };
   }, [shape, height]);
 
-  const newest = at.at(-1);
   useEffect(() => {
     if (seen.current) chart.current?.setData(drawn(at, ordered(lines)));
-  }, [newest, at.length, marks.length, most]);
+  }, [at[0], at.at(-1), at.length, marks.length, most]);
 
   return html`<figure class="chart">
     <figcaption>${title}</figcaption>

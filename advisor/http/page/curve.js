@@ -74,18 +74,26 @@ const Sizes = ({ curve }) => html`<details><summary>Numbers, and what they rest 
   <ul>${curve.notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>
 </details>`;
 
+// Why nobody need ask: the curve is made of what tables read.
+const lackOf = (overview) => {
+  if (overview?.lacks?.tables) return `There is no miss curve: ${overview.lacks.tables}.`;
+  return overview?.watched_seconds === 0 ? "There is no miss curve yet: the server was looked at once so far." : null;
+};
+
 /**
  * The miss curve. It is asked for when it comes into sight, and again on a click: working it out takes the sidecar a second.
  *
  * @param {object} props
  * @param {string|null} props.server Another one has another curve.
  * @param {object|null} [props.advice] As GET /advise has it; a pool size in it is marked.
+ * @param {object|null} [props.overview] As GET /overview has it; where it lacks what the curve is made of, none is asked for.
  */
-export const MissCurve = ({ server, advice }) => {
+export const MissCurve = ({ server, advice, overview }) => {
   const place = useRef(null);
   const [curve, setCurve] = useState(null);
   const [lack, setLack] = useState(null);
   const [asking, setAsking] = useState(false);
+  const lacking = lackOf(overview);
   const look = async () => {
     setAsking(true);
     try {
@@ -97,6 +105,7 @@ export const MissCurve = ({ server, advice }) => {
     setAsking(false);
   };
   useEffect(() => {
+    if (lacking !== null) return undefined;
     const seen = new IntersectionObserver(([entry]) => {
       if (!entry.isIntersecting) return;
       seen.disconnect();
@@ -104,7 +113,8 @@ export const MissCurve = ({ server, advice }) => {
     });
     seen.observe(place.current);
     return () => seen.disconnect();
-  }, [server]);
+  }, [server, lacking]);
+  if (lacking !== null && curve === null) return html`<p class="pic-lack">${lacking}</p>`;
   return html`<div class="curve" ref=${place}>
     ${lack !== null && html`<p class="pic-lack">${lack}</p>`}
     ${curve === null && lack === null && html`<p class="pic-quiet">Working out the reads with other sizes of the pool …</p>`}

@@ -41,11 +41,13 @@ const at = (count, most) => `${((100 * Math.min(count, most)) / most).toFixed(3)
 
 const times = (ratio) => `${Number(ratio.toPrecision(2)).toLocaleString("en")} ×`;
 
+// What a scan of the table meets: an old sublist that holds all it reads, or not.
 const verdict = (table, pool) => {
-  if (!table.scanned || !known(table.pages) || !pool.old_pages) return null;
-  if (table.pages > pool.size_pages) return `${times(table.pages / pool.size_pages)} the pool`;
+  const scanned = table.scanned_pages ?? table.pages;
+  if (!table.scanned || !known(scanned) || !pool.old_pages) return null;
+  if (scanned > pool.size_pages) return `a scan is ${times(scanned / pool.size_pages)} the pool`;
   const old = pool.old_target_pages ?? pool.old_pages;
-  return table.pages > old ? `${times(table.pages / old)} the old sublist` : "fits the old sublist";
+  return scanned > old ? `a scan is ${times(scanned / old)} the old sublist` : "a scan fits the old sublist";
 };
 
 const Bar = ({ table, pool, most, page_size }) => {
@@ -76,21 +78,24 @@ const Scale = ({ pool, most, page_size }) => html`
     <dd><svg width="100%" height="12" aria-hidden="true"><${Part} kind=${kind} share=${count / most} y=${1} height=${10} /></svg></dd>
   </div>`)}</dl>`;
 
+const rated = ({ per_hour: perHour, rows_examined_per_call: rows, seconds_per_call: seconds }) => [
+  known(perHour) && `${number(perHour)} an hour`,
+  known(rows) && `${number(rows)} rows examined a call`,
+  known(seconds) && `${number(1000 * seconds)} ms a call`,
+].filter(Boolean).join(" · ");
+
 const Statement = ({ statement }) => html`<li>
-  <code class="tables-statement">${statement.text ?? statement.digest}</code>
-  <span class="pic-quiet">${[
-    known(statement.per_hour) && `${number(statement.per_hour)} an hour`,
-    known(statement.rows_examined_per_call) && `${number(statement.rows_examined_per_call)} rows examined a call`,
-    known(statement.seconds_per_call) && `${number(1000 * statement.seconds_per_call)} ms a call`,
-  ].filter(Boolean).join(" · ")}</span>${statement.no_index && html` <b>uses no index</b>`}
+  <code class="tables-statement">${statement.text}</code>
+  <span class="pic-quiet">${rated(statement)}</span>${statement.no_index && html` <b>uses no index</b>`}
 </li>`;
 
 // null: not asked for; otherwise {statements, lacks} or {error}, or {} while they are on their way.
 const Statements = ({ found, name }) => {
   if (found.error) return html`<p class="pic-lack">${found.error}</p>`;
   if (!found.statements) return html`<p class="pic-quiet">Asking for the statements of ${name} …</p>`;
-  if (found.statements.length === 0) return html`<p class="pic-lack">No statement is known${found.lacks ? `: ${found.lacks}` : ""}.</p>`;
-  return html`<ol class="tables-statements">${found.statements.map((each) => html`<${Statement} key=${each.digest} statement=${each} />`)}</ol>`;
+  if (found.statements.length === 0) return html`<p class="pic-lack">${found.lacks ? `The statements are not known: ${found.lacks}` : "No statement that is known names it"}.</p>`;
+  return html`<ol class="tables-statements">${found.statements.map((each) => html`<${Statement} key=${`${each.schema} ${each.digest}`} statement=${each} />`)}</ol>
+    ${found.more_statements > 0 && html`<p class="pic-quiet">… and ${number(found.more_statements)} more that name it.</p>`}`;
 };
 
 const asked = ({ schema, table }) =>
