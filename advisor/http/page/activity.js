@@ -1,6 +1,6 @@
 // What InnoDB does beside the pool: change buffer, parallel readers, index builds.
 
-import { Chart, Marks, summary } from "./chart.js";
+import { Chart, Marks, summary, valuesAt } from "./chart.js";
 import { duration, number, pages, share, subject, time } from "./format.js";
 import { html, useEffect, useRef } from "./vendor/standalone.module.js";
 
@@ -15,7 +15,7 @@ const named = ({ schema, table }) => (table ? subject({ schema, table }) : "a ta
 const known = (value) => value !== null && value !== undefined;
 const lacking = (what, why) => html`<p class="pic-lack">${what} not known${why ? `: ${why}` : " yet"}.</p>`;
 
-const lineOf = (series, name, at, label, more) => ({ label, values: series.get(name)?.values ?? at.map(() => null), ...more });
+const lineOf = (series, name, at, label, more) => ({ label, values: valuesAt(at, series.get(name)), ...more });
 
 const anything = (series, name) => (summary(series?.get(name)?.values ?? [])?.most ?? 0) > 0;
 

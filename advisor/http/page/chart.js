@@ -27,6 +27,14 @@ export const summary = (values) => {
   };
 };
 
+/** The values of a series at these times, null where it has none: series of one page may begin at different ones. */
+export const valuesAt = (at, series) => {
+  if (!series) return at.map(() => null);
+  if (series.at === at || (series.at.length === at.length && series.at[0] === at[0] && series.at.at(-1) === at.at(-1))) return series.values;
+  const known = new Map(series.at.map((when, index) => [when, series.values[index]]));
+  return at.map((when) => known.get(when) ?? null);
+};
+
 /** The sentences that say what the lines show, for who does not see them. */
 export const described = (title, at, lines, marks, text = number) => {
   if (at.length === 0) return `${title}: nothing was watched yet.`;

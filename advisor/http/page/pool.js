@@ -1,6 +1,6 @@
 // The buffer pool: the LRU list from head to tail, who holds it, and how it moved.
 
-import { Chart, Marks, summary } from "./chart.js";
+import { Chart, Marks, summary, valuesAt } from "./chart.js";
 import { number, pages, share as portion, subject } from "./format.js";
 import { parts, Strip } from "./strip.js";
 import { html } from "./vendor/standalone.module.js";
@@ -75,7 +75,7 @@ const Movement = ({ series }) => {
 const Hour = ({ series, events, pageSize, size }) => {
   const young = series?.get("young_pages");
   if (!young || young.at.length < 2) return null;
-  const line = (name, label, look) => ({ label, values: series.get(name)?.values ?? young.at.map(() => null), ...look });
+  const line = (name, label, look) => ({ label, values: valuesAt(young.at, series.get(name)), ...look });
   return html`<div class="pool-charts">
     <${Chart} at=${young.at} events=${events} most=${size} title="How the pool was used, pages" text=${(count) => pages(Math.round(count), pageSize)}
       lines=${[

@@ -149,7 +149,10 @@ export const WhatIf = ({ finding, changes = [], pageSize = null }) => {
   const title = finding?.changes[0]?.setting ?? null;
   useEffect(() => {
     if (!open || answer?.lacks === null) return;
-    ask("/whatif/settings").then((found) => { setAnswer(found); setLack(found.lacks); }, (error) => setLack(worded(error)));
+    ask("/whatif/settings").then((found) => {
+      setAnswer(found);
+      setLack(found.lacks ?? (found.settings.length ? null : "this server has none of its settings"));
+    }, (error) => setLack(worded(error)));
   }, [open]);
   // Only the sidecar knows what the model answers for; a finding with an effect by the model is of these.
   if (finding && finding.effect?.model !== "lru") return null;

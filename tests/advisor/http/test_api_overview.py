@@ -52,6 +52,11 @@ async def test_a_recording_has_an_overview(client: httpx.AsyncClient) -> None:
     assert Overview.model_validate_json(response.content) == overview(captured(RECORDING))
 
 
+async def test_only_a_scanned_table_has_the_size_of_what_is_scanned(client: httpx.AsyncClient) -> None:
+    tables = (await client.get("/overview")).json()["tables"]
+    assert {each["table"]: each["scanned_pages"] for each in tables} == {"orders": 9258, "archive": None}
+
+
 async def test_rates_are_over_the_window_that_is_asked_for(client: httpx.AsyncClient) -> None:
     whole, part = [(await client.get(f"/overview?window={seconds}")).json() for seconds in (3600, 3)]
     assert part["watched_seconds"] <= 3 < whole["watched_seconds"]
