@@ -53,7 +53,7 @@ export const Plot = ({ label, lines, band, ticks = [], lanes = [], dots = [], he
         <text class="plot-tick" x="-8" y=${y(value)} dy="4" text-anchor="end">${short(value)}</text>
       </g>`)}
       ${lanes.map(({ x, kind }) => html`<line key=${kind} class=${`plot-lane plot-${kind}`} x1=${percent(x)} x2=${percent(x)} y1="0" y2="100%" />`)}
-      <svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%" overflow="visible">
+      <svg aria-hidden="true" viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%" overflow="visible">
         ${band && html`<path class="plot-band" d=${`${path(band, most)}Z`} />`}
         ${lines.map(({ points, ink }, index) => html`<path key=${index} class="plot-line" d=${path(points, most)}
           stroke-dasharray=${DASHES[index % DASHES.length]} style=${{ stroke: `var(${ink})` }} />`)}

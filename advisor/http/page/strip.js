@@ -87,6 +87,6 @@ export const Strip = ({ pool, holders = [], label, slim = false }) => {
       <text class="strip-end" x="0" y="14">head</text>
       ${midpoint > 0.2 && midpoint < 0.92 && html`<text class="strip-end strip-middle" x=${at(midpoint)} y="14">midpoint</text>`}
       ${tail - midpoint > 0.14 && html`<text class="strip-end strip-right" x=${at(tail)} y="14">tail</text>`}
-      ${Math.abs(target - midpoint) > OFF && html`<svg x=${at(target)} overflow="visible"><path class="strip-target" d=${`M-5 ${top - 7}L5 ${top - 7}L0 ${top}Z`}><title>where the midpoint shall be</title></path></svg>`}`}
+      ${Math.abs(target - midpoint) > OFF && html`<svg aria-hidden="true" x=${at(target)} overflow="visible"><path class="strip-target" d=${`M-5 ${top - 7}L5 ${top - 7}L0 ${top}Z`}><title>where the midpoint shall be</title></path></svg>`}`}
   </svg>`;
 };

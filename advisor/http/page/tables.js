@@ -60,7 +60,7 @@ const Bar = ({ table, pool, most, page_size }) => {
   return html`<svg class="tables-bar" role="img" width="100%" height="20" aria-label=${label}>
       <rect class="tables-whole" x="0" y="4" width=${at(table.pages, most)} height="12" />
       ${share !== null && html`<rect class="tables-held" x="0" y="4" width=${at(share * table.pages, most)} height="12" />`}
-      ${torn && html`<svg x="100%" overflow="visible"><path class="tables-torn" d="M-9 1l5 6l-5 6l5 6" /></svg>`}
+      ${torn && html`<svg aria-hidden="true" x="100%" overflow="visible"><path class="tables-torn" d="M-9 1l5 6l-5 6l5 6" /></svg>`}
       ${known(old) && html`<line class="tables-old" x1=${at(old, most)} x2=${at(old, most)} y1="0" y2="20" />`}
       <line class="tables-pool" x1=${at(pool.size_pages, most)} x2=${at(pool.size_pages, most)} y1="0" y2="20" />
     </svg>
