@@ -149,7 +149,7 @@ const options = (place, height, now, onCursor) => {
     },
     axes: [
       { ...axis, grid: { show: false }, space: 70, size: 26, values: (_, splits, __, ___, step) => splits.map((each) => (step < 60 ? clockTime(each) : clockTime(each).slice(0, 5))) },
-      { ...axis, incrs: now.current.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500] : undefined, size: 46, space: 26, values: (_, splits) => splits.map(short) },
+      { ...axis, incrs: now.current.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500] : undefined, size: 46, space: height < 100 ? 16 : 26, values: (_, splits) => splits.map(short) },
     ],
     series: [
       {},

@@ -2,7 +2,7 @@
 
 import { Chart, Marks, summary, valuesAt } from "./chart.js";
 import { number, pages, share as portion, subject } from "./format.js";
-import { parts, Strip } from "./strip.js";
+import { isOff, parts, Strip } from "./strip.js";
 import { html } from "./vendor/standalone.module.js";
 
 const INKS = 6; // colours of indexes: --pic-t0 …
@@ -18,7 +18,7 @@ export const total = (pools) => Object.fromEntries(SIZES.map((name) => [name, su
 const told = (pool, pageSize) => {
   const { young_pages: young, old_pages: old, old_target_pages: target } = pool;
   const list = young + old || 1;
-  const aim = target === null ? "" : `, ${portion(target / list)} wanted ▼`;
+  const aim = target === null ? "" : `, ${portion(target / list)} wanted${isOff(pool) ? " ▽" : ""}`;
   return {
     young: `${pages(young, pageSize)}, ${portion(young / list)} of the list`,
     old: `${pages(old, pageSize)}, ${portion(old / list)} of the list${aim}`,

@@ -44,6 +44,10 @@ export const placed = (items, whole, begin = 0) => {
 // The server reads its counters at different moments: together they may exceed the size.
 const sizeOf = (pool) => Math.max(pool.size_pages, pool.young_pages + pool.old_pages + pool.free_pages);
 
+/** Whether the midpoint is elsewhere than innodb_old_blocks_pct wants it. */
+export const isOff = (pool) =>
+  pool.old_target_pages !== null && Math.abs(pool.old_pages - pool.old_target_pages) > OFF * sizeOf(pool);
+
 const Holder = ({ ink, key_, from, share }) => html`<g class=${`strip-ink strip-${ink}`}>
   <rect class="strip-index" x=${at(from)} y="70" width=${at(share)} height="20" />
   ${share > KEYED && key_ && html`<text class="strip-key" x=${at(from + share / 2)} y="84">${key_}</text>`}
@@ -64,7 +68,6 @@ export const Strip = ({ pool, holders = [], label, slim = false }) => {
   const items = placed(parts(pool), size);
   const list = pool.young_pages + pool.old_pages;
   const [midpoint, tail] = [pool.young_pages / size, list / size];
-  const target = pool.old_target_pages === null ? midpoint : (list - pool.old_target_pages) / size;
   const [top, height] = slim ? [2, 14] : [22, 40];
   const split = holders.length > 0 && holders.every(({ old }) => old !== null);
   const held = split
@@ -87,6 +90,6 @@ export const Strip = ({ pool, holders = [], label, slim = false }) => {
       <text class="strip-end" x="0" y="14">head</text>
       ${midpoint > 0.2 && midpoint < 0.92 && html`<text class="strip-end strip-middle" x=${at(midpoint)} y="14">midpoint</text>`}
       ${tail - midpoint > 0.14 && html`<text class="strip-end strip-right" x=${at(tail)} y="14">tail</text>`}
-      ${Math.abs(target - midpoint) > OFF && html`<svg aria-hidden="true" x=${at(target)} overflow="visible"><path class="strip-target" d=${`M-5 ${top - 7}L5 ${top - 7}L0 ${top}Z`}><title>where the midpoint shall be</title></path></svg>`}`}
+      ${isOff(pool) && html`<svg aria-hidden="true" x=${at((list - pool.old_target_pages) / size)} overflow="visible"><path class="strip-target" d=${`M-5 ${top - 7}L5 ${top - 7}L0 ${top}Z`}><title>where the midpoint shall be</title></path></svg>`}`}
   </svg>`;
 };

@@ -39,14 +39,17 @@ const scaleOf = (tables, pool) => {
 
 const at = (count, most) => `${((100 * Math.min(count, most)) / most).toFixed(3)}%`;
 
+// The length that the server steers the old sublist to, where it is known.
+const oldOf = (pool) => pool.old_target_pages ?? pool.old_pages;
+
 const times = (ratio) => `${Number(ratio.toPrecision(2)).toLocaleString("en")} ×`;
 
 // What a scan of the table meets: an old sublist that holds all it reads, or not.
 const verdict = (table, pool) => {
   const scanned = table.scanned_pages ?? table.pages;
-  if (!table.scanned || !known(scanned) || !pool.old_pages) return null;
+  if (!table.scanned || !known(scanned) || !oldOf(pool)) return null;
   if (scanned > pool.size_pages) return `a scan is ${times(scanned / pool.size_pages)} the pool`;
-  const old = pool.old_target_pages ?? pool.old_pages;
+  const old = oldOf(pool);
   return scanned > old ? `a scan is ${times(scanned / old)} the old sublist` : "a scan fits the old sublist";
 };
 
@@ -56,7 +59,7 @@ const Bar = ({ table, pool, most, page_size }) => {
   const said = verdict(table, pool);
   const torn = table.pages > most;
   const label = `${pages(table.pages, page_size)}${share === null ? "" : `, ${portion(share)} in the pool`}${said ? `; ${said}` : ""}`;
-  const old = pool.old_target_pages ?? pool.old_pages;
+  const old = oldOf(pool);
   return html`<svg class="tables-bar" role="img" width="100%" height="20" aria-label=${label}>
       <rect class="tables-whole" x="0" y="4" width=${at(table.pages, most)} height="12" />
       ${share !== null && html`<rect class="tables-held" x="0" y="4" width=${at(share * table.pages, most)} height="12" />`}
@@ -70,7 +73,7 @@ const Bar = ({ table, pool, most, page_size }) => {
 // The three lengths that every bar is compared with.
 const Scale = ({ pool, most, page_size }) => html`
   <dl class="tables-scale">${[
-    ["old sublist", pool.old_pages, "old"],
+    ["old sublist", oldOf(pool), "old"],
     ["young sublist", pool.young_pages, "young"],
     ["pool", pool.size_pages, "whole"],
   ].map(([name, count, kind]) => known(count) && html`<div key=${kind}>

@@ -16,7 +16,7 @@ const nameOf = (object) => (object.subject ? subject(object.subject) : object.qu
 
 // What shares a scale shares a picture: [caption, lines].
 const pictures = ({ objects, others, other_reads: otherReads, reads }) => [
-  ...(objects.length ? [["Pages read per pass of a scanned table", objects]] : []),
+  ...(objects.length ? [[`Pages read per pass of ${objects.length === 1 ? nameOf(objects[0]) : "each scanned table"}`, objects]] : []),
   ["Pool pages left for everything else", [others]],
   ["Pages read per second", [reads, otherReads]],
 ];
