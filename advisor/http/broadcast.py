@@ -155,6 +155,7 @@ class Broadcast:
 
     def _begin(self) -> None:
         """Take what is known for told: a stream begins with it."""
+        self._service.look()
         history, last = self._service.source.history, self._service.last_verdict
         self._state = states.state(self._service)
         self._advice = None if last is None else last.advice
@@ -193,17 +194,17 @@ class Broadcast:
     async def _look(self) -> None:
         """Tell what is new since the last look. The past comes first: the others have no part in the mark."""
         service, told = self._service, self._told
+        service.look()  # so that all that follows is of one moment
+        state, last = states.state(service), service.last_verdict
+        advice = None if last is None else last.advice
         until = Mark(service.source.history[-1].at if service.source.history else told.at, service.timeline.mark)
         messages = list(self._events(told, until))
         if until.at != told.at:
             messages += await self._series(Mark(told.at, until.noticed), until.at)
             overview = await self._overview(until)
             messages += [] if overview is None else [overview]
-        state = states.state(service)
         if self._state is None or state != self._state.model_copy(update={"now": state.now}):
             messages.append(_message("state", until, state.model_dump_json(by_alias=True)))
-        last = service.last_verdict
-        advice = None if last is None else last.advice
         if advice is not None and (self._advice is None or not says_the_same(advice, self._advice)):
             messages.append(_message("advice", until, advice.model_dump_json(by_alias=True)))
         self._state, self._advice, self._told = state, advice, until

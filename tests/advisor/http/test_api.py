@@ -15,6 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from advisor.contract.recommendation import Advice
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
+from tests.advisor.http.sse import events, stream, until
 from tests.advisor.sidecar import Sidecar, problem, values, wait_for
 from tests.unavailable import promtool_says
 
@@ -214,16 +215,28 @@ def test_it_survives_a_server_that_goes_down_and_returns(start_server: StartServ
     assert sidecar.get("/healthz").status_code == 200
     known = {name: value for (name, _), value in values(sidecar.get("/metrics").text).items()}
     assert known["innodb_up"] == 0.0
-    assert {name for name in known if not name.startswith("innodb_advisor_rules")} == {"innodb_up"}
+    of_itself = ("innodb_advisor_rules", "innodb_advisor_page_info")
+    assert {name for name in known if not name.startswith(of_itself)} == {"innodb_up"}
 
-    server.restart()
-    wait_for(lambda: sidecar.get("/readyz").status_code == 200)
-    assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 1.0
+    with stream(sidecar) as response:
+        told = events(response)
+        state = until(told, lambda each: each.kind == "state" and each.data["state"] == "away").data
+        assert (state["target"], state["server"], state["problem"]) == (f"127.0.0.1:{server.port}", None, detail)
+        server.restart()
+        wait_for(lambda: sidecar.get("/readyz").status_code == 200)
+        assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 1.0
+        until(told, lambda each: each.kind == "event" and each.data["kind"] == "back")
 
-    server.kill()
-    wait_for(lambda: sidecar.get("/readyz").status_code == 503)
-    assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 0.0
-    assert sidecar.stop() == 0
+        server.kill()
+        wait_for(lambda: sidecar.get("/readyz").status_code == 503)
+        assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 0.0
+        away = until(told, lambda each: each.kind == "event").data
+        state = until(told, lambda each: each.kind == "state" and each.data["state"] == "away").data
+        assert (away["kind"], away["at"]) == ("away", state["problem_since"])
+        assert state["server"].startswith("MariaDB 10.11.")
+
+        assert [each["kind"] for each in sidecar.get("/events").json()["events"]] == ["away", "back", "away"]
+        assert sidecar.stop() == 0
     assert "Traceback" not in sidecar.log()
 
 

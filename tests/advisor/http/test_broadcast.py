@@ -226,15 +226,14 @@ async def test_a_server_that_goes_away_is_told_at_once_with_what_was_said_before
         reader = Reader(stream)
         await reader.until("series")
         source.problem = Unreachable("cannot connect")
-        service.look()
         event, state = await reader.next(2)
         assert (event.kind, event.data["kind"]) == ("event", "away")
         assert (state.data["state"], state.data["problem"]) == ("away", "cannot connect")
+        assert state.data["problem_since"] == event.data["at"]
         with live.stream() as later:
             found = await Reader(later).until("series")
             assert kinds(found) == ["state", "advice", "overview", "series"]
         source.problem = None
-        service.look()
         event, state = await reader.next(2)
         assert (event.data["kind"], state.data["state"]) == ("back", "watching")
 
