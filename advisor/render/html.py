@@ -29,6 +29,8 @@ _PAGE = """\
 </body>
 </html>
 """
+_SHORT = 10
+"""A text in a table with so many characters stays on one line."""
 _WIDE = '<div class="read-wide" tabindex="0"><table>'
 """A table that scrolls where it is too wide, also by the keyboard."""
 _LINKS = {"/rules": "rules", "/history": "history", "/curve": "miss curve", "/snapshot": "snapshot", "/docs": "API"}
@@ -101,6 +103,8 @@ def _cell(value: Content | float | None) -> str:
             return element("td", str(value).lower())
         case int() | float():
             return element("td", f"{value:,}", "read-number")
+        case str() if len(value) <= _SHORT:
+            return element("td", value, "read-short")
         case _:
             return element("td", value)
 
