@@ -38,7 +38,7 @@ const Incomplete = ({ starting }) => html`
   <${Banner} kind="line" mark="◌" title="Not all rules have spoken yet"><p>Waiting for ${left(starting)}.</p></${Banner}>`;
 
 const Recording = ({ recording }) => html`
-  <${Banner} kind="line" mark="▶" title="A recording, not a live server">
+  <${Banner} kind="line" mark="▶" title="This is a recording, not a live server">
     <p><span class="name">${recording.name}</span>, <${Time} at=${recording.from} /> to <${Time} at=${recording.to} /> (${format.duration(recording.to - recording.from)})</p>
   </${Banner}>`;
 

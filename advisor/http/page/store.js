@@ -102,7 +102,7 @@ const readHistory = async () => set({ history: await ask("/history?limit=20") })
 const readOverview = async () => set({ overview: await ask("/overview") });
 
 /** Read what the stream does not send in whole. A part that fails leaves the others alone. */
-const readPast = () => Promise.allSettled([readOverview(), readSeries(), readEvents(), readHistory()]);
+const readPast = () => Promise.allSettled([readSeries(), readEvents(), readHistory()]);
 
 const appended = (answer) => {
   const [at] = answer.at;
@@ -182,14 +182,16 @@ const refused = () => {
 };
 
 const poll = async () => {
-  const [state, advice] = await Promise.allSettled([ask("/state"), ask("/advise"), readPast()]);
-  if (state.status === "rejected") {
-    judge(state.reason);
-    return;
+  try {
+    const state = await ask("/state");
+    reached();
+    taken.state(state);
+    if (state.at === null) return; // nothing is known of the server that could be asked for
+    const [advice] = await Promise.allSettled([ask("/advise"), readOverview(), readPast()]);
+    if (advice.status === "fulfilled") set({ advice: advice.value });
+  } catch (error) {
+    judge(error);
   }
-  reached();
-  taken.state(state.value);
-  if (advice.status === "fulfilled") set({ advice: advice.value });
 };
 
 const startPolling = () => {
