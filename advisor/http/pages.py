@@ -38,15 +38,16 @@ def opened() -> FileResponse:
     return page
 
 
-def read(title: str, content: str) -> HTMLResponse:
+def read(title: str, content: str, depth: int = 0) -> HTMLResponse:
     """A page for people, at a path where programs get data instead.
 
     Args:
         title: As text.
         content: HTML.
+        depth: Folders between the sidecar's root and the page.
     """
     # Names in a recording need not be valid text.
-    written = html.page(title, content).encode("utf-8", "replace")
+    written = html.page(title, content, depth).encode("utf-8", "replace")
     return HTMLResponse(written, headers={"Content-Security-Policy": POLICY, "Vary": "Accept"})
 
 

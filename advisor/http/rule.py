@@ -69,7 +69,7 @@ def rule(  # in a thread: it reads the file again
         case "text/markdown":
             written = as_markdown(found, rule_set.origins[rule_id])
         case "text/html":
-            return pages.read(found.file.title, as_page(found, rule_set.origins[rule_id]))
+            return pages.read(found.file.title, as_page(found, rule_set.origins[rule_id]), depth=1)
         case _:
             written = as_yaml(found)
     return Response(written, media_type=form, headers={"Vary": "Accept"})

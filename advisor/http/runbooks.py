@@ -40,5 +40,5 @@ def runbook(  # in a thread: it reads a file
     if alert not in known:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"no alert {alert}; {near(alert, known)}")
     if form == "text/html":
-        return pages.read(alert, html.from_markdown(known[alert]))
+        return pages.read(alert, html.from_markdown(known[alert]), depth=1)
     return Response(known[alert], media_type=form, headers={"Vary": "Accept"})

@@ -47,15 +47,18 @@ Content = str | Markup
 """A text, or HTML."""
 
 
-def page(title: str, content: str) -> str:
+def page(title: str, content: str, depth: int = 0) -> str:
     """A whole page.
 
     Args:
         title: As text.
-        content: HTML.
+        content: HTML. Its links are paths from the sidecar's root.
+        depth: Folders between the root and the page: 1 for /rules/{rule_id}.
     """
     links = " ".join(link(path, name).html for path, name in _LINKS.items())
-    return _PAGE.format(title=escape(title), links=links, content=content)
+    written = _PAGE.format(title=escape(title), links=links, content=content)
+    # A proxy may have put a path before the root. No text has this: its quotation marks are escaped.
+    return written.replace('href="/', f'href="{"../" * depth or "./"}')
 
 
 def element(name: str, content: Content, kind: str = "") -> str:

@@ -57,7 +57,7 @@ const usePast = (fingerprint, advice) => {
   useEffect(() => {
     if (!gone) return undefined;
     let wanted = true;
-    ask(`/advise/${fingerprint}`).then(
+    ask(`advise/${fingerprint}`).then(
       (found) => wanted && tell({ fingerprint, found }),
       (error) => wanted && tell({ fingerprint, reason: error.message }),
     );
@@ -95,7 +95,7 @@ const Pictures = ({ state, advice, overview, series, events }) => overview && ht
 const Footer = ({ state }) => html`
   <footer class="bottom">
     <nav aria-label="More">
-      <a href="/advise">Advice</a> <a href="/rules">Rules</a> <a href="/snapshot">Snapshot</a> <a href="/history">History</a> <a href="/curve">Miss curve</a> <a href="/metrics">Metrics</a> <a href="/docs">API</a>
+      <a href="advise">Advice</a> <a href="rules">Rules</a> <a href="snapshot">Snapshot</a> <a href="history">History</a> <a href="curve">Miss curve</a> <a href="metrics">Metrics</a> <a href="docs">API</a>
     </nav>
     <p>innodb-advisor ${state?.sidecar ?? ""}</p>
   </footer>`;

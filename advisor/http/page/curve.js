@@ -97,7 +97,7 @@ export const MissCurve = ({ server, advice, overview }) => {
   const look = async () => {
     setAsking(true);
     try {
-      setCurve(await ask("/curve", { headers: { Accept: "application/json" } }));
+      setCurve(await ask("curve", { headers: { Accept: "application/json" } }));
       setLack(null);
     } catch (error) {
       setLack(error.status === undefined ? "The sidecar does not answer." : error.message);

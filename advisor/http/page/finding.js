@@ -18,12 +18,12 @@ const leading = (text, most = WHY_LENGTH) => {
   return shown;
 };
 
-const rulePage = (rule) => `/rules/${encodeURIComponent(rule)}`;
+const rulePage = (rule) => `rules/${encodeURIComponent(rule)}`;
 const statements = (lines) => lines.map((each) => `${each};`).join("\n");
 const linkTo = (fingerprint) => `${location.origin}${location.pathname}#${fingerprint}`;
 
 const ticket = (fingerprint) => async () => {
-  const response = await fetch(`/advise/${encodeURIComponent(fingerprint)}`, { headers: { Accept: "text/markdown" } });
+  const response = await fetch(`advise/${encodeURIComponent(fingerprint)}`, { headers: { Accept: "text/markdown" } });
   if (!response.ok) throw new Error(`the sidecar answered ${response.status}`);
   return `${(await response.text()).trimEnd()}\n\n${linkTo(fingerprint)}\n`;
 };
@@ -207,6 +207,6 @@ export const Finding = ({ found, pageSize, children }) => html`
     <footer class="finding-foot">
       <${Copy} text=${ticket(found.fingerprint)} label="the finding for a ticket">Copy for a ticket</${Copy}>
       <${Copy} text=${linkTo(found.fingerprint)} label="the link to this finding">Copy link</${Copy}>
-      <span class="quiet">confidence ${format.number(found.confidence)} · watched ${format.duration(found.watched_seconds)}${found.judged_at ? html` · last seen <${Time} at=${found.judged_at} />` : ""} · <a href=${`/advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></span>
+      <span class="quiet">confidence ${format.number(found.confidence)} · watched ${format.duration(found.watched_seconds)}${found.judged_at ? html` · last seen <${Time} at=${found.judged_at} />` : ""} · <a href=${`advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></span>
     </footer>
   </article>`;

@@ -77,7 +77,7 @@ const Status = ({ state, advice, said }) => {
   const parts = [
     ...(advice ? words(of).map(([severity, text]) => html`<${Count} of=${severity} text=${text} any=${of[severity] > 0} />`) : []),
     ...(state?.judged ? [judged(state.judged)] : []),
-    ...(state?.rules?.loaded_at ? [html`<a href="/rules">rules</a> loaded <${Time} at=${state.rules.loaded_at} />`] : []),
+    ...(state?.rules?.loaded_at ? [html`<a href="rules">rules</a> loaded <${Time} at=${state.rules.loaded_at} />`] : []),
   ];
   return html`<p class="status" role="status">${parts.map((part, index) => html`<span key=${index} class="status-part">${part}</span>`)}<span class="unseen">${said}</span></p>`;
 };

@@ -32,7 +32,7 @@ export const Outcome = ({ of }) => {
       <p>
         <${Time} at=${of.at} /> <span aria-hidden="true">◆</span>
         ${" "}${of.changes.map((each) => `${each.setting} ${format.setting(each.setting, each.before)} → ${format.setting(each.setting, each.after)}`).join(", ")}
-        ${of.rule && html` <span class="quiet">for <a href=${`/rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a> ${format.subject(of.subject)}</span>`}
+        ${of.rule && html` <span class="quiet">for <a href=${`rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a> ${format.subject(of.subject)}</span>`}
       </p>
       <p><span class="outcome-result"><span aria-hidden="true">${mark}</span> ${word}</span> <${Measured} of=${of} /></p>
       ${!of.measured && of.why && html`<p class="quiet">${of.why}</p>`}
@@ -46,7 +46,7 @@ export const Outcome = ({ of }) => {
 const Gone = ({ of }) => html`
   <li class="outcome">
     <p><${Time} at=${of.resolved_at ?? of.last_seen} /> <span aria-hidden="true">✓</span> ${of.resolved_at ? "resolved" : "last seen"}: <a href=${`#${of.fingerprint}`}>${of.summary}</a></p>
-    <p class="quiet"><a href=${`/rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a>, since <${Time} at=${of.first_seen} /></p>
+    <p class="quiet"><a href=${`rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a>, since <${Time} at=${of.first_seen} /></p>
   </li>`;
 
 const every = (advice) =>
@@ -68,7 +68,7 @@ export const Recently = ({ history, advice }) => {
       <h2 id="recently">Recently</h2>
       ${history.problem && html`<p class="problem">Not written to --state-dir: ${history.problem}</p>`}
       <ul class="outcomes">${rows.slice(0, RECENT).map(({ row }) => row)}</ul>
-      ${more > 0 && html`<p><a href="/history">${format.number(more)} more</a></p>`}
+      ${more > 0 && html`<p><a href="history">${format.number(more)} more</a></p>`}
     </section>`;
 };
 
@@ -86,7 +86,7 @@ const byCure = (blind) => {
   return [...rows.values()];
 };
 
-const Rules = ({ of }) => [...of].map((rule, index) => html`${index > 0 && ", "}<a key=${rule} href=${`/rules/${encodeURIComponent(rule)}`}>${rule}</a>`);
+const Rules = ({ of }) => [...of].map((rule, index) => html`${index > 0 && ", "}<a key=${rule} href=${`rules/${encodeURIComponent(rule)}`}>${rule}</a>`);
 
 /** Rules that cannot see, with the cure; rules that failed. Both are open: their verdict is unknown. */
 export const Unseeing = ({ advice }) => html`
@@ -117,7 +117,7 @@ const Aside = ({ title, of }) =>
           <div key=${found.fingerprint} id=${found.fingerprint}>
             <dt><${Severity} of=${found.severity} /> ${found.summary}</dt>
             <dd>${reason}</dd>
-            <dd class="quiet"><${Rules} of=${[found.rule]} /> · <a href=${`/advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></dd>
+            <dd class="quiet"><${Rules} of=${[found.rule]} /> · <a href=${`advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></dd>
           </div>`)}
       </dl>
     </details>`;

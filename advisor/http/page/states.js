@@ -85,7 +85,7 @@ export const Resolved = ({ found }) => html`
     </header>
     <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
     ${found.because && html`<p class="because">Because: ${found.because.replaceAll("`", "")}.</p>`}
-    <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`/rules/${encodeURIComponent(found.rule)}`}>rule ${found.rule}</a></p>
+    <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`rules/${encodeURIComponent(found.rule)}`}>rule ${found.rule}</a></p>
     ${found.outcomes.length > 0 && html`<ul class="outcomes">${found.outcomes.map((each) => html`<${Outcome} key=${each.id} of=${each} />`)}</ul>`}
   </article>`;
 

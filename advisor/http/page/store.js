@@ -92,14 +92,14 @@ const SERIES = [
 
 const readSeries = async () => {
   const { window } = store;
-  const answer = await ask(`/series?names=${SERIES.join(",")}&window=${window}&points=${POINTS}`);
+  const answer = await ask(`series?names=${SERIES.join(",")}&window=${window}&points=${POINTS}`);
   if (window !== store.window) return; // the viewer chose another one meanwhile
   set({ series: new Map(answer.series.map((each) => [seriesKey(each.name, each.labels), { ...each, at: answer.at }])) });
 };
 
-const readEvents = async () => set({ events: (await ask(`/events?window=${3600}`)).events });
-const readHistory = async () => set({ history: await ask("/history?limit=20") });
-const readOverview = async () => set({ overview: await ask("/overview") });
+const readEvents = async () => set({ events: (await ask(`events?window=${3600}`)).events });
+const readHistory = async () => set({ history: await ask("history?limit=20") });
+const readOverview = async () => set({ overview: await ask("overview") });
 
 /** Read what the stream does not send in whole. A part that fails leaves the others alone. */
 const readPast = () => Promise.allSettled([readSeries(), readEvents(), readHistory()]);
@@ -150,7 +150,7 @@ let polling = null;
 
 const listen = () => {
   stream?.close();
-  stream = new EventSource("/live");
+  stream = new EventSource("live");
   const own = stream;
   let spoken = false;
   stream.addEventListener("open", () => {
@@ -183,11 +183,11 @@ const refused = () => {
 
 const poll = async () => {
   try {
-    const state = await ask("/state");
+    const state = await ask("state");
     reached();
     taken.state(state);
     if (state.at === null) return; // nothing is known of the server that could be asked for
-    const [advice] = await Promise.allSettled([ask("/advise"), readOverview(), readPast()]);
+    const [advice] = await Promise.allSettled([ask("advise"), readOverview(), readPast()]);
     if (advice.status === "fulfilled") set({ advice: advice.value });
   } catch (error) {
     judge(error);
@@ -208,7 +208,7 @@ const stopPolling = () => {
 /** Ask whether the sidecar is still there: a stream also ends by itself, once an hour. False where it is not. */
 const check = async () => {
   try {
-    taken.state(await ask("/state", { signal: AbortSignal.timeout(CHECK_MS) }));
+    taken.state(await ask("state", { signal: AbortSignal.timeout(CHECK_MS) }));
     reached();
     return true;
   } catch (error) {

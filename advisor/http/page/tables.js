@@ -102,7 +102,7 @@ const Statements = ({ found, name }) => {
 };
 
 const asked = ({ schema, table }) =>
-  ask(`/statements?${new URLSearchParams({ schema, table })}`).catch((error) =>
+  ask(`statements?${new URLSearchParams({ schema, table })}`).catch((error) =>
     ({ error: error.status === undefined ? "The sidecar does not answer." : error.message }));
 
 const Row = ({ table, pool, most, page_size }) => {

@@ -98,7 +98,7 @@ const worded = (error) => (error.status === undefined ? "The sidecar does not an
 const swept = async (question, take) => {
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const sweep = await ask("/whatif/sweep", {
+      const sweep = await ask("whatif/sweep", {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
       });
       if (!take({ sweep }) || sweep.left_out === 0) return;
@@ -149,7 +149,7 @@ export const WhatIf = ({ finding, changes = [], pageSize = null }) => {
   const title = finding?.changes[0]?.setting ?? null;
   useEffect(() => {
     if (!open || answer?.lacks === null) return;
-    ask("/whatif/settings").then((found) => {
+    ask("whatif/settings").then((found) => {
       setAnswer(found);
       setLack(found.lacks ?? (found.settings.length ? null : "this server has none of its settings"));
     }, (error) => setLack(worded(error)));
