@@ -1,44 +1,126 @@
-"""Index builds under way."""
+"""Index builds under way: the stage, the share that is done, and the time left."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy
-from advisor.observe.window import Window
 from advisor.overview.lacks import why
-from exporter.collectors.ddl import DDL
+from exporter.collectors.base import performance_schema_off
+from exporter.collectors.builds import BUILDS, Building, Builds
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
+from exporter.collectors.status import STATUS
+from exporter.server import Server
+from exporter.snapshot import Index, Snapshot, Table
 
-_NO_STAGES = (
-    "the consumer events_stages_current is off: UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'"
-    " WHERE NAME = 'events_stages_current'"
+_PROGRESS = "innodb_onlineddl_pct_progress"
+"""MariaDB's, in hundredths of a percent; 0 while nothing is built. Seen on 11.8: 20 % at a third of the time, 33 to
+40 % at two thirds, 78 % at 85 %."""
+_STAGES: Mapping[str, tuple[float, float, float, float]] = MappingProxyType(
+    {
+        "read PK and internal sort": (0.0, 2.0, 0.0, 0.23),
+        "merge sort": (2.0, 3.0, 0.23, 0.63),
+        "insert": (3.0, 4.0, 0.63, 0.82),
+        "flush": (4.0, 5.0, 0.82, 0.97),
+        "log apply index": (4.0, 5.0, 0.82, 0.97),
+        "log apply table": (4.0, 5.0, 0.82, 0.97),
+        "end": (5.0, 6.0, 0.97, 1.0),
+    }
 )
+"""MySQL's stages: work from and to, for each index in leaf pages of the clustered one, and the share of the time that
+has passed then. The server's own estimate reaches 100 % within a fifth of the time where two indexes are built at once.
+Six builds on 9.7.4, of one to three indexes and of a whole table, in the pool and read from disk, read until 0.16 to
+0.35 of their time, merged until 0.56 to 0.76, and inserted until 0.76 to 0.98. The rest, in which pages are written, is
+counted nowhere: ``done`` stands still."""
+_LEAST_DONE, _LEAST_SECONDS = 0.02, 2.0
+"""From which on the time left can be told from the time that has passed."""
+_NO_TABLE = "which table is built is not known"
+_SWITCH_ON = "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME = 'wait/lock/metadata/sql/mdl'"
 
 
 class Build(Frozen):
-    """An ALTER TABLE or CREATE INDEX under way."""
+    """An ALTER TABLE, CREATE INDEX or OPTIMIZE TABLE under way."""
 
     schema_: str | None = Field(alias="schema")
     table: str | None
     stage: str | None = Field(description="In the server's words.")
-    done: Number | None = Field(description="Share of its work that is done, 0 to 1, by the server's own estimate.")
-    seconds_left: Number | None = Field(description="At the pace of the last snapshots; null where nothing moved.")
+    done: Number | None = Field(
+        description="Share of its time that has passed, 0 to 1, by the work that InnoDB counts. Null where it counts"
+        " none, or several are under way: it counts them together."
+    )
+    seconds: Number = Field(description="Since it began.")
+    seconds_left: Number | None = Field(description="At the pace until now; null where that is not known yet.")
 
 
-def builds(window: Window) -> tuple[tuple[Build, ...] | None, str | None]:
-    """The builds at the newest snapshot, and why something of them is not known; None where nothing is."""
-    latest = window.latest[DDL]
-    if latest is None:
-        return None, why(window.latest, DDL)
-    if latest.stages is None:
-        return None, _NO_STAGES
-    return tuple(
-        Build(
-            schema_=None,
-            table=None,
-            stage=each.name,
-            done=tidy(each.completed / each.estimated) if each.estimated else None,
-            seconds_left=None,
-        )
-        for each in latest.stages
-    ), None
+def builds(snapshot: Snapshot) -> tuple[tuple[Build, ...] | None, str | None]:
+    """The builds under way, and why something of them is not known; None where nothing is."""
+    found = snapshot[BUILDS]
+    if found is None:
+        return None, why(snapshot, BUILDS)
+    alone = len(found.under_way) == 1
+    shown = tuple(_build(snapshot, found, each, alone=alone) for each in found.under_way)
+    unnamed = any(each.table is None for each in found.under_way)
+    return shown, _unnamed(snapshot.server) if unnamed else None
+
+
+def _unnamed(server: Server) -> str:
+    """Why the table of a build is not known."""
+    if not server.at_least(mysql=(5, 7, 0), mariadb=(10, 5, 2)):
+        return f"{_NO_TABLE}: the server has no list of locks"
+    if server.performance_schema:
+        return f"{_NO_TABLE}: {_SWITCH_ON}"
+    off = performance_schema_off(server)
+    return f"{_NO_TABLE}: {off.reason}: {off.cure}, and run {_SWITCH_ON}"
+
+
+def _build(snapshot: Snapshot, found: Builds, building: Building, *, alone: bool) -> Build:
+    done = building.done
+    if done is None and alone:
+        done = _by_status(snapshot) if snapshot.server.mariadb else _by_work(snapshot, found, building)
+    left = None
+    if done is not None and done >= _LEAST_DONE and building.seconds >= _LEAST_SECONDS:
+        left = building.seconds * (1.0 - done) / done
+    stage = found.stage if alone and found.stage is not None else building.state
+    return Build(
+        schema_=None if building.table is None else building.table.schema,
+        table=None if building.table is None else building.table.table,
+        stage=stage or None,
+        done=None if done is None else tidy(round(done, 3)),
+        seconds=tidy(building.seconds),
+        seconds_left=None if left is None else tidy(round(left)),
+    )
+
+
+def _by_status(snapshot: Snapshot) -> float | None:
+    progress = (snapshot[STATUS] or {}).get(_PROGRESS)
+    return progress / 10_000.0 if progress and progress <= 10_000.0 else None
+
+
+def _by_work(snapshot: Snapshot, found: Builds, building: Building) -> float | None:
+    """From the stage and the work that InnoDB counts; only from the stage where the table's size is not known."""
+    if found.stage is None or found.completed is None:
+        return None
+    known = _STAGES.get(found.stage.removeprefix("alter table (").removesuffix(")"))
+    if known is None:
+        return None
+    begins, ends, passed, will_have = known
+    work = _unit(snapshot, building)
+    within = 0.0 if not work else (found.completed / work - begins) / (ends - begins)
+    return passed + min(1.0, max(0.0, within)) * (will_have - passed)
+
+
+def _unit(snapshot: Snapshot, building: Building) -> float | None:
+    """Leaf pages of the clustered index, for each index that is built: all of them with the table."""
+    if building.table is None or building.indexes is None:
+        return None
+    sizes = snapshot[INDEX_SIZES]
+    own = _of_table({} if sizes is None else sizes.sizes, building.table)
+    leaves = next((size.leaf_pages for index, size in own.items() if index.clustered), 0)
+    return float(leaves * (building.indexes or len(own))) or None
+
+
+def _of_table(sizes: Mapping[Index, IndexSize], table: Table) -> dict[Index, IndexSize]:
+    return {index: size for index, size in sizes.items() if (index.schema, index.table) == (table.schema, table.table)}

@@ -1,7 +1,8 @@
 """The collectors: one file for each source of the server's state.
 
 A file ``x.py`` defines the collector ``X``: the SQL for each server, the type of the section, the parser, the metrics,
-and how the result is anonymised. A name in one of the lists below registers it.
+and how the result is anonymised. A name in one of the lists below registers it. ``table_digests.py`` makes collectors
+that run on demand only.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ COLLECTORS = _collectors(
     "auto_increments",
     "file_sizes",
     "ddl",
+    "builds",
     "machine",
     "server_time",
 )

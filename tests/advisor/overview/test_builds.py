@@ -1,0 +1,109 @@
+"""The share of an index build that is done, and the time left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.overview.builds import Build, builds
+from exporter.collectors.builds import Building, Builds
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.snapshot import Index, Outcome, Snapshot
+from tests.advisor.building import ORDERS, server, snapshot
+
+# Two indexes of a table of 1.5 million rows, on MySQL 9.7.4: seconds, stage and work; it took 8.5 s.
+SEEN = [
+    (1.0, "read PK and internal sort", 11_736),
+    (1.9, "merge sort", 24_894),
+    (3.5, "merge sort", 28_845),
+    (4.9, "insert", 32_368),
+    (5.9, "insert", 38_388),
+    (7.1, "insert", 40_977),
+    (8.0, "insert", 40_977),
+]
+TOOK = 8.5
+SIZES = IndexSizes(
+    {
+        Index("shop", "orders", "PRIMARY"): IndexSize(5_100, 5_086, 1_500_000),
+        Index("shop", "orders", "k1"): IndexSize(2_000, 1_990, None),
+    },
+    0,
+)
+
+
+def building(seconds: float = 10.0, indexes: int | None = 2, done: float | None = None) -> Building:
+    return Building(ORDERS, "altering table", seconds, indexes, done)
+
+
+def at(found: Builds, **sections: Any) -> Snapshot:
+    known: dict[str, Any] = {"builds": found, "index_sizes": SIZES}
+    return snapshot(100, **(known | sections))
+
+
+def only(found: Snapshot) -> Build:
+    shown, _ = builds(found)
+    assert shown is not None
+    [build] = shown
+    return build
+
+
+@pytest.mark.parametrize(("seconds", "stage", "completed"), SEEN)
+def test_progress_keeps_to_the_time_that_passes(seconds: float, stage: str, completed: int) -> None:
+    found = only(at(Builds((building(seconds),), f"alter table ({stage})", completed)))
+    assert found.done == pytest.approx(seconds / TOOK, abs=0.22)
+    assert found.stage == f"alter table ({stage})"
+    if seconds >= 2.0:
+        assert found.seconds_left == pytest.approx(TOOK - seconds, abs=2.7)
+
+
+def test_progress_never_goes_back_nor_beyond_the_end() -> None:
+    shares = [only(at(Builds((building(),), f"alter table ({stage})", work))).done for _, stage, work in SEEN]
+    assert shares == sorted(float(share or 0.0) for share in shares)
+    assert only(at(Builds((building(),), "alter table (end)", 10**9))).done == 1
+
+
+def test_without_the_size_of_the_table_the_stage_tells() -> None:
+    found = Builds((building(),), "alter table (merge sort)", 24_894)
+    assert only(at(found, index_sizes=IndexSizes({}, 0))).done == 0.23
+    assert only(at(Builds((building(indexes=None),), "alter table (insert)", 24_894))).done == 0.63
+
+
+def test_a_table_that_is_built_anew_counts_all_its_indexes() -> None:
+    read = Builds((building(indexes=0),), "alter table (read PK and internal sort)", 2 * 5_086)
+    assert only(at(read)).done == pytest.approx(0.23 / 2)
+
+
+def test_of_several_builds_nobody_knows_whose_the_work_is() -> None:
+    shown, _ = builds(at(Builds((building(), building()), "alter table (insert)", 9)))
+    assert shown is not None
+    assert [(each.stage, each.done, each.seconds_left) for each in shown] == [("altering table", None, None)] * 2
+
+
+def test_another_statement_has_a_stage_and_no_progress() -> None:
+    found = only(at(Builds((building(),), None, None)))
+    assert (found.schema_, found.table, found.stage) == ("shop", "orders", "altering table")
+    assert (found.done, found.seconds, found.seconds_left) == (None, 10, None)
+
+
+def test_mariadb_tells_the_progress_itself() -> None:
+    maria = server("11.8.6-MariaDB")
+    status = {"uptime": 100.0, "innodb_onlineddl_pct_progress": 4_018.0}
+    found = only(at(Builds((building(4.3, None),), None, None), of=maria, status=status))
+    assert (found.done, found.seconds_left) == (0.402, 6)
+    copied = only(at(Builds((building(10.0, None, 0.5),), None, None), of=maria, status=status))
+    assert (copied.done, copied.seconds_left) == (0.5, 10)
+    begun = only(at(Builds((building(0.1, None),), None, None), of=maria, status=status | {"uptime": 0.1}))
+    assert begun.seconds_left is None
+
+
+def test_why_something_is_not_known_is_told() -> None:
+    assert builds(at(Builds((), None, None))) == ((), None)
+    failed = {"builds": Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
+    assert builds(snapshot(9, outcomes=failed)) == (None, "performance_schema is OFF: switch it on")
+    unnamed = Builds((Building(None, "altering table", 1.0, 1),), None, None)
+    lack = "which table is built is not known"
+    assert (builds(at(unnamed))[1] or "").startswith(f"{lack}: UPDATE performance_schema.setup_instruments")
+    assert builds(at(unnamed, of=server("5.6.24")))[1] == f"{lack}: the server has no list of locks"
+    off = server("11.8.6-MariaDB", performance_schema=False)
+    assert (builds(at(unnamed, of=off))[1] or "").startswith(f"{lack}: performance_schema is OFF: add")

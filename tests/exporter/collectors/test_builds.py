@@ -1,0 +1,135 @@
+"""Index builds under way, as servers show them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from exporter.collectors import builds
+from exporter.collectors.builds import BUILDS, Building, Builds
+from exporter.collectors.pools import POOLS
+from exporter.pseudonyms import Pseudonyms
+from exporter.rows import Rows
+from exporter.server import identify
+from exporter.snapshot import Outcome, Snapshot, Table
+from lab import workloads
+from lab.servers import Server
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Fetch = Callable[[Server, str], Rows]
+
+MYSQL = ("thread", "state", "seconds", "object_schema", "object_name", "indexes")
+MARIADB = (*MYSQL, "stage", "stages", "progress")
+STAGE = ("event_name", "completed")
+BIG = Table("shop", "big")
+STAGES = ("read PK and internal sort", "merge sort", "insert")
+LOOKS = 1000
+"""At the server, while it builds: one of a few dozen sees a build."""
+
+
+def statements(server: Server | str) -> tuple[str, ...]:
+    version = server if isinstance(server, str) else server.version
+    found = builds.queries(identify({"version": version, "performance_schema": "ON"}))
+    assert isinstance(found, tuple)
+    return found
+
+
+def test_each_server_is_asked_for_what_it_has() -> None:
+    assert statements("9.7.4") == statements("5.7.44") == (builds.MYSQL_SQL, builds.STAGE_SQL)
+    assert statements("5.6.24") == (builds.OLD_MYSQL_SQL,)
+    off = {"performance_schema": "OFF"}
+    assert statements("11.8.6-MariaDB") == (builds.NAMING_MARIADB_SQL, builds.STAGE_SQL)
+    assert builds.queries(identify({"version": "11.8.6-MariaDB", **off})) == (builds.MARIADB_SQL,)
+    assert getattr(builds.queries(identify({"version": "9.7.4", **off})), "failure", None) == "disabled"
+
+
+def test_a_build_has_its_own_table_and_the_stage_that_is_the_furthest() -> None:
+    rows = [
+        (51, "alter table (insert)", 2, "shop", "#sql-16fa_a", 2),
+        (51, "alter table (insert)", 2, "shop", "big", 2),
+        (51, "alter table (insert)", 2, "shop", "parent", 2),
+    ]
+    found = builds.parse([Rows(MYSQL, tuple(rows)), Rows(STAGE, (("stage/innodb/alter table (insert)", 15_148),))])
+    assert found == Builds((Building(BIG, "alter table (insert)", 2.0, 2),), "alter table (insert)", 15_148)
+
+
+def test_a_table_that_the_server_does_not_tell_is_not_known() -> None:
+    found = builds.parse([Rows(MYSQL, ((22, "altering table", 9, None, None, None),))])
+    assert found == Builds((Building(None, "altering table", 9.0, None),), None, None)
+    assert builds.parse([Rows(MYSQL, ()), Rows(STAGE, ())]) == Builds((), None, None)
+
+
+def test_mariadb_tells_how_much_of_a_table_is_copied() -> None:
+    for stage, progress, done in ((1, 50.0, 0.25), (2, 0.0, 0.5), (4, 100.0, 1.0)):
+        rows = Rows(MARIADB, ((5, "copy to tmp table", 2.5, "shop", "big", None, stage, 4, progress),))
+        assert builds.parse([rows]).under_way == (Building(BIG, "copy to tmp table", 2.5, None, done),)
+
+
+def test_an_account_that_sees_its_own_processes_alone_knows_nothing() -> None:
+    denied = {POOLS.name: Outcome(0.0, 0.0, "privilege", "denied", "GRANT PROCESS")}
+    assert BUILDS.allowed is not None
+    for version, outcomes, failure in (("11.8.6-MariaDB", denied, "privilege"), ("9.7.4", denied, None)):
+        refused = BUILDS.allowed(Snapshot(0.0, identify({"version": version}), "a@b", outcomes))
+        assert (None if refused is None else (refused.failure, refused.cure)) == (
+            failure and (failure, "GRANT PROCESS")
+        )
+
+
+def test_names_are_anonymous_in_a_recording() -> None:
+    hidden = BUILDS.anonymise(Pseudonyms(), Rows(MYSQL, ((51, "altering table", 2, "secret", "secret", 2),)))
+    assert "secret" not in str(hidden)
+    [found] = builds.parse([hidden]).under_way
+    assert found.table is not None
+    stage = Rows(STAGE, (("stage/innodb/alter table (end)", 5),))
+    assert BUILDS.anonymise(Pseudonyms(), stage) == stage
+
+
+LOCKS = "UPDATE performance_schema.setup_instruments SET ENABLED = '{}' WHERE NAME = 'wait/lock/metadata/sql/mdl'"
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mysql-5.6", "mariadb-10.5", "mariadb-11.8"], indirect=True)
+def test_a_build_under_way_is_seen(watched: Server, ask: Ask, fetch: Fetch) -> None:
+    table = "we`ird 漢字"
+    quoted = f"`{table.replace('`', '``')}`"
+    ask(watched, "DROP DATABASE IF EXISTS shop", LOCKS.format("YES"))
+    with watched.connect() as connection:
+        workloads.make_indexed_table(connection, "big", 60_000, indexes=1)
+    ask(watched, f"RENAME TABLE shop.big TO shop.{quoted}")
+    stop = threading.Event()
+
+    def build() -> None:
+        while not stop.is_set():
+            ask(
+                watched,
+                "USE shop",
+                f"ALTER TABLE {quoted} ADD INDEX x (filler(24), k1), ADD UNIQUE y (k1, id)",
+                f"ALTER TABLE shop.{quoted} DROP INDEX x, DROP INDEX y",
+            )
+
+    def look() -> Builds:
+        return builds.parse([fetch(watched, sql) for sql in statements(watched)])
+
+    def found(look: Builds) -> bool:
+        """Whether it saw the build, its table, and a stage that has work behind it."""
+        if watched.name == "mysql-5.6":  # which tells neither
+            return bool(look.under_way)
+        named = Table("shop", table) in {each.table for each in look.under_way}
+        return named and bool(look.completed) and look.stage in {f"alter table ({each})" for each in STAGES}
+
+    builder = threading.Thread(target=build)
+    builder.start()
+    try:
+        seen = next(each for each in (look() for _ in range(LOOKS)) if found(each))
+    finally:
+        stop.set()
+        builder.join()
+        if watched.name.startswith("mariadb"):
+            ask(watched, LOCKS.format("NO"))  # as by default
+    [building] = seen.under_way
+    assert building.state
+    assert building.seconds < 60.0
+    assert building.indexes == (2 if watched.name == "mysql-9.7" else None)
+    assert look().under_way == ()
