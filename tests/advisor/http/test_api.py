@@ -20,7 +20,7 @@ from tests.advisor.sidecar import Sidecar, problem, values, wait_for
 from tests.unavailable import promtool_says
 
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"}
-PAGES = ("/", "/docs", "/page/page.js", "/page/page.css", "/page/docs.js", "/page/swagger-ui.css")
+PAGES = ("/", "/docs", "/page/app.js", "/page/page.css", "/page/docs.js", "/page/swagger-ui.css")
 ENDPOINTS = (
     *PAGES,
     "/metrics",

@@ -27,7 +27,7 @@ from tests.advisor.sidecar import Sidecar, problem
 Serve = Callable[..., Sidecar]
 QUESTION = {"set": {"innodb_old_blocks_pct": 80}}
 JSON = {"Content-Type": "application/json"}
-OWN_POLICY = ("/", "/docs", "/page/page.js")
+OWN_POLICY = ("/", "/docs", "/page/app.js")
 
 
 def secure(response: httpx.Response, *, own_policy: bool = False) -> bool:
