@@ -190,6 +190,12 @@ def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
             assert {greedy.get(free).status_code for _ in range(40)} == {200}
 
 
+async def test_series_and_streams_are_limited(breaking: FastAPI) -> None:
+    async with asking(Guard(breaking)) as client:
+        assert {(await client.get("/series?points=1")).status_code for _ in range(45)} == {200, 429}
+        assert {(await client.head("/live")).status_code for _ in range(45)} == {200, 429}  # which ends
+
+
 def test_what_is_refused_is_not_counted(fresh: Sidecar) -> None:
     with elsewhere(fresh, "127.0.0.2") as client:
         wrong = [client.post("/whatif", json={"set": {"innodb_old_blocks_pct": 96}}) for _ in range(60)]

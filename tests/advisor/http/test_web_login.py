@@ -171,7 +171,7 @@ def test_no_password_is_in_the_log(secured: Start) -> None:
     for user, password in (("alice", PASSWORD), ("alice", f"{PASSWORD}-wrong"), (PASSWORD, "x")):
         sidecar.status("/metrics", auth=(user, password))
     sidecar.get("/metrics", headers={"Authorization": f"Bearer {PASSWORD}"})
-    texts = [sidecar.get(path, auth=("alice", PASSWORD)).text for path in (*PATHS, "/page/page.js")]
+    texts = [sidecar.get(path, auth=("alice", PASSWORD)).text for path in (*PATHS, "/page/app.js")]
     assert sidecar.stop() == 0
     for text in (*texts, sidecar.log()):
         for secret in (PASSWORD, stored, base64.b64encode(f"alice:{PASSWORD}".encode()).decode()):
