@@ -14,6 +14,7 @@ from lab.reports.markdown import table
 
 PICTURE = pictures.FOLDER / "proofs" / "calibration.svg"
 _HEAD = """\
+
 ## The calibration
 
 Every prediction that the proofs, [the gauntlet](#the-gauntlet) and outcomes of advice followed by hand measured, by
