@@ -163,3 +163,11 @@ def test_helm_test_accepts_a_sidecar_that_requires_a_login(tmp_path: Path) -> No
         assert "requires a login" in ask(sidecar.url).stdout
     finally:
         sidecar.stop()
+
+
+def test_the_notes_ask_for_an_address_that_links_can_lead_to() -> None:
+    asked = "set externalUrl"
+    assert asked not in notes(dsn=DSN)
+    for linking in ({"prometheusRule": {"enabled": True}}, {"dashboards": {"enabled": True}}):
+        assert asked in notes(dsn=DSN, **linking)
+        assert asked not in notes(dsn=DSN, externalUrl="https://advisor.example.com", **linking)

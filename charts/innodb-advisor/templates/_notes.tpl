@@ -47,4 +47,8 @@ Nothing scrapes it yet: enable podMonitor or serviceMonitor, or set podAnnotatio
 
 The rules leave out the alert InnoDBAdvice, because the sidecar itself sends its findings to Alertmanager.
 {{- end }}
+{{- if and (not .Values.externalUrl) (or .Values.prometheusRule.enabled .Values.alertmanager.urls .Values.dashboards.enabled) }}
+
+Links of alerts and dashboards lead to the pod's name, which no browser finds: set externalUrl.
+{{- end }}
 {{- end -}}
