@@ -65,7 +65,7 @@ export const beside = (amount, unit = "", pageSize = null) => {
 export const pages = (amount, pageSize = null) => {
   if (amount === null || amount === undefined) return null;
   const size = beside(amount, "pages", pageSize);
-  return `${quantity(amount, "pages")}${size ? ` (${size})` : ""}`;
+  return `${amount === 1 ? "1 page" : quantity(amount, "pages")}${size ? ` (${size})` : ""}`;
 };
 
 /** The change in percent: "−33 %"; null where it says nothing. */

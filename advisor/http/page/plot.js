@@ -4,7 +4,7 @@ import { short } from "./format.js";
 import { html } from "./vendor/standalone.module.js";
 
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"]; // lines are told apart without colour
-const NEAR = 0.11; // of the width; labels that are nearer would touch
+const NEAR = 0.17; // of the width; labels that are nearer would touch
 
 const percent = (share) => `${(100 * share).toFixed(2)}%`;
 

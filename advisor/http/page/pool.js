@@ -57,7 +57,7 @@ const Holders = ({ found, pool, note, pageSize }) => html`<div>
       old !== null && count > 0 && `${portion(old / count)} old`,
     ].filter(Boolean).join(" · ")}</span></span>
   </li>`)}</ol>
-  ${note && html`<p class="pool-note pic-quiet">${note}</p>`}
+  ${note && html`<p class="pool-note pic-quiet">${note}.${found.some(({ old }) => old === null) && " Which of these pages are old is not known."}</p>`}
 </div>`;
 
 // How pages come and go by the newest rates: the movement that the strip cannot show.

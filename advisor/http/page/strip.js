@@ -85,7 +85,7 @@ export const Strip = ({ pool, holders = [], label, slim = false }) => {
         <text class=${`strip-name strip-on-${kind}`} x=${at(from + share / 2)} y=${top + height / 2 + 4.5}>${name}</text>`}
     </g>`)}
     ${held.filter(({ share }) => share > 0).map((each, index) => html`<${Holder} key=${index} ...${each} key_=${each.key} />`)}
-    ${list > 0 && html`<line class="strip-midpoint" x1=${at(midpoint)} x2=${at(midpoint)} y1=${top - 2} y2=${slim ? 18 : bottom} />`}
+    ${list > 0 && html`<line class="strip-midpoint" x1=${at(midpoint)} x2=${at(midpoint)} y1=${top - 2} y2=${split ? bottom : top + height + 2} />`}
     ${!slim && list > 0 && html`
       <text class="strip-end" x="0" y="14">head</text>
       ${midpoint > 0.2 && midpoint < 0.92 && html`<text class="strip-end strip-middle" x=${at(midpoint)} y="14">midpoint</text>`}

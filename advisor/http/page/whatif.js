@@ -96,15 +96,17 @@ const worded = (error) => (error.status === undefined ? "The sidecar does not an
 
 // One answer has as many values as there was time for; the same question goes on with the others.
 const swept = async (question, take) => {
+  let begun = false;
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
       const sweep = await ask("whatif/sweep", {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
       });
+      begun = true;
       if (!take({ sweep }) || sweep.left_out === 0) return;
     }
   } catch (error) {
-    take({ refusal: worded(error) });
+    if (!begun) take({ refusal: worded(error) });
   }
 };
 
