@@ -45,25 +45,30 @@ const useArrival = (fingerprint, ready) => {
     const node = fingerprint && document.getElementById(fingerprint);
     if (!node) return;
     node.closest("details")?.setAttribute("open", "");
-    node.scrollIntoView({ block: "start" });
+    const top = node.getBoundingClientRect().top;
+    if (top < 0 || top > innerHeight / 2) node.scrollIntoView({ block: "start" }); // else the header stays in sight too
     node.focus({ preventScroll: true });
   }, [fingerprint, ready]);
 };
 
-/** What is known of a linked finding that is not in the advice: {found}, or {reason} where nothing is. */
-const usePast = (fingerprint, advice) => {
+/**
+ * What is known of a linked finding that is not in the advice: {found}, or {reason} where nothing is. It is asked about
+ * again when the history has more of it, and with each snapshot until it is known since when it is gone.
+ */
+const usePast = (fingerprint, { advice, history }, at) => {
   const gone = advice !== null && fingerprint !== null && !isShown(advice, fingerprint);
   const [past, tell] = useState(null);
+  const known = past?.fingerprint === fingerprint ? past : null;
   useEffect(() => {
     if (!gone) return undefined;
     let wanted = true;
     ask(`advise/${fingerprint}`).then(
       (found) => wanted && tell({ fingerprint, found }),
-      (error) => wanted && tell({ fingerprint, reason: error.message }),
+      (error) => wanted && error.status !== undefined && tell({ fingerprint, reason: error.message }),
     );
     return () => { wanted = false; };
-  }, [fingerprint, gone]);
-  return gone && past?.fingerprint === fingerprint ? past : null;
+  }, [fingerprint, gone, history, known?.found?.resolved_at === null && at]);
+  return gone ? known : null;
 };
 
 const newest = ({ state, overview, advice }) => {
@@ -103,8 +108,8 @@ const Footer = ({ state }) => html`
 const Page = () => {
   const { state, advice, overview, series, events, history, connection, lost_since: lostSince, refusal, window, clock, said } = useStore();
   const fingerprint = useLink();
-  const past = usePast(fingerprint, advice);
   const at = newest({ state, overview, advice });
+  const past = usePast(fingerprint, { advice, history }, at);
   const stale = connection === "lost" || state?.state === "away" || state?.state === "starting";
   useArrival(fingerprint, advice !== null && (past !== null || isShown(advice, fingerprint)));
   useEffect(() => { document.title = title({ state, advice, connection }); });

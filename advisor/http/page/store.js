@@ -5,6 +5,7 @@ const RETRY_MS = 60_000; // until a refused stream is tried again
 const FIRST_MS = 4_000; // a proxy that holds a stream back has had its chance by then
 const SILENT_MS = 45_000; // a connection that died without a word is asked about after so long
 const WATCH_MS = 15_000;
+const HISTORY_MS = 30_000;
 const REQUEST_MS = 20_000;
 const CHECK_MS = 5_000;
 const DRAW_MS = 30; // all events of one snapshot make one redraw
@@ -98,7 +99,10 @@ const readSeries = async () => {
 };
 
 const readEvents = async () => set({ events: (await ask(`events?window=${3600}`)).events });
-const readHistory = async () => set({ history: await ask("history?limit=20") });
+const readHistory = async () => {
+  historyAt = Date.now();
+  set({ history: await ask("history?limit=20") });
+};
 const readOverview = async () => set({ overview: await ask("overview") });
 
 /** Read what the stream does not send in whole. A part that fails leaves the others alone. */
@@ -134,7 +138,10 @@ const taken = {
     set({ advice });
     readHistory().catch(judge); // a finding came or went
   },
-  overview: (overview) => set({ overview }),
+  overview: (overview) => {
+    set({ overview });
+    if (Date.now() - historyAt > HISTORY_MS) readHistory().catch(judge); // an outcome may have been measured
+  },
   series: (answer) => {
     set({ series: appended(answer) });
     if ((store.series.get("pages_read")?.at.length ?? 0) > MOST_POINTS) readSeries().catch(judge);
@@ -146,6 +153,7 @@ const taken = {
 
 let stream = null;
 let heardAt = Date.now();
+let historyAt = 0;
 let polling = null;
 
 const listen = () => {
