@@ -53,7 +53,7 @@ def test_the_page_and_all_it_asks_for_and_links_to_stay_below_the_path(
     ready(page)
     expect(page.locator(".finding")).to_have_count(1)
     expect(page.locator("#pool")).to_be_visible()
-    assert {"/live", "/series", "/overview", "/history", "/page/app.js", "/page/page.css"} <= set(proxy.asked)
+    assert {"/live", "/series", "/history", "/page/app.js", "/page/page.css"} <= set(proxy.asked)
     page.locator(".finding .why").first.get_by_role("link").click()
     expect(page).to_have_url(re.compile(rf"{BEFORE}/rules/{RULE}$"))
     page.get_by_role("link", name="rules", exact=True).click()
