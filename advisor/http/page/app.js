@@ -117,7 +117,7 @@ const Page = () => {
     <${Header} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} said=${said} />
     <main>
       <${Banners} state=${state} advice=${advice} connection=${connection} lostSince=${lostSince} refusal=${refusal} at=${at} />
-      ${(overview || series.size > 0) && html`<${Glance} overview=${overview} series=${series} events=${events} window=${window} />`}
+      <${Glance} overview=${overview} series=${series} events=${events} window=${window} />
       <${Findings} state=${state} advice=${advice} pageSize=${overview?.page_size ?? null} past=${past} stale=${stale} />
       <${Recently} history=${history} advice=${advice} />
       <${Pictures} state=${state} advice=${advice} overview=${overview} series=${series} events=${events} />

@@ -12,9 +12,11 @@ const RATES = [["pages_read", "Read from disk"], ["made_young", "Made young"]];
 
 const newest = (values) => values.findLast((each) => each !== null && each !== undefined) ?? null;
 
+const rateNow = (series, name) => newest(series.get(name)?.values ?? []);
+
 const Rate = ({ series, name, label, events, pageSize }) => {
   const found = series.get(name);
-  const now = found ? newest(found.values) : null;
+  const now = rateNow(series, name);
   if (now === null) return null;
   const bytes = format.beside(now, found.unit, pageSize);
   return html`
@@ -45,7 +47,9 @@ const Windows = ({ seconds }) => html`
       <button key=${of} type="button" aria-pressed=${of === seconds ? "true" : "false"} onClick=${() => look(of)}>${name}</button>`)}
   </div>`;
 
-export const Glance = ({ overview, series, events, window }) => html`
+/** Nothing before the first numbers. */
+export const Glance = ({ overview, series, events, window }) =>
+  (overview?.pools?.length || RATES.some(([name]) => rateNow(series, name) !== null)) && html`
   <section class="glance" aria-labelledby="glance">
     <h2 id="glance" class="unseen">At a glance</h2>
     <dl>
