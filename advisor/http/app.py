@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
@@ -34,8 +35,16 @@ from advisor.http.compression import Compression
 from advisor.http.head import Head
 from exporter import __version__
 
+log = logging.getLogger(__name__)
+
 _COMPRESSED = 1024
 """An answer of so many bytes or more is compressed for clients that accept it, as Prometheus does."""
+
+
+def _say_if_it_died(task: asyncio.Task[None]) -> None:
+    """The sidecar would answer on with what it knew last, and nobody would be told why it is old."""
+    if not task.cancelled() and task.exception() is not None:
+        log.critical("what runs in the background has failed; /healthz says so", exc_info=task.exception())
 
 
 def create(
@@ -54,6 +63,9 @@ def create(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         running = [asyncio.create_task(each()) for each in (service.run, *background)]
+        app.state.running += running
+        for each in running:
+            each.add_done_callback(_say_if_it_died)
         yield
         for each in running:
             each.cancel()
@@ -72,6 +84,7 @@ def create(
     )
     app.state.service, app.state.exposition = service, exposition or Exposition(service)
     app.state.broadcast = Broadcast(service)
+    app.state.running = []
     app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
     app.add_middleware(Head)
     problems.install(app)
