@@ -8,8 +8,8 @@ from types import MappingProxyType
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy
+from advisor.observe.window import Window
 from advisor.overview.lacks import why
-from exporter.collectors.base import performance_schema_off
 from exporter.collectors.builds import BUILDS, Building, Builds
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.status import STATUS
@@ -37,7 +37,6 @@ Six builds on 9.7.4, of one to three indexes and of a whole table, in the pool a
 counted nowhere: ``done`` stands still."""
 _LEAST_DONE, _LEAST_SECONDS = 0.02, 2.0
 """From which on the time left can be told from the time that has passed."""
-_NO_TABLE = "which table is built is not known"
 _SWITCH_ON = "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME = 'wait/lock/metadata/sql/mdl'"
 
 
@@ -46,57 +45,76 @@ class Build(Frozen):
 
     schema_: str | None = Field(alias="schema")
     table: str | None
-    stage: str | None = Field(description="In the server's words.")
+    stage: str | None = Field(description="In the server's words; null where it does not tell.")
     done: Number | None = Field(
         description="Share of its time that has passed, 0 to 1, by the work that InnoDB counts. Null where it counts"
         " none, or several are under way: it counts them together."
     )
-    seconds: Number = Field(description="Since it began.")
+    seconds: Number = Field(description="Since it began; without performance_schema, since it was seen first.")
     seconds_left: Number | None = Field(description="At the pace until now; null where that is not known yet.")
 
 
-def builds(snapshot: Snapshot) -> tuple[tuple[Build, ...] | None, str | None]:
+def builds(window: Window) -> tuple[tuple[Build, ...] | None, str | None]:
     """The builds under way, and why something of them is not known; None where nothing is."""
+    snapshot = window.latest
     found = snapshot[BUILDS]
     if found is None:
-        return None, why(snapshot, BUILDS)
+        lack = why(snapshot, BUILDS)
+        return (_by_progress(window), lack) if _progress(snapshot) is not None else (None, lack)
     alone = len(found.under_way) == 1
     shown = tuple(_build(snapshot, found, each, alone=alone) for each in found.under_way)
     unnamed = any(each.table is None for each in found.under_way)
     return shown, _unnamed(snapshot.server) if unnamed else None
 
 
+def _by_progress(window: Window) -> tuple[Build, ...]:
+    """What MariaDB's status tells by itself: whether InnoDB builds something, and how far it is."""
+    run: list[tuple[float, float]] = []  # newest first
+    for snapshot in reversed(window.snapshots):
+        done = _progress(snapshot)
+        if not done or (run and done > run[-1][1]):
+            break
+        run.append((snapshot.at, done))
+    if not run:
+        return ()
+    (now, done), (first, had) = run[0], run[-1]
+    left = (1.0 - done) * (now - first) / (done - had) if done > had else None
+    return (_shown(None, None, done, now - first, left),)
+
+
 def _unnamed(server: Server) -> str:
     """Why the table of a build is not known."""
     if not server.at_least(mysql=(5, 7, 0), mariadb=(10, 5, 2)):
-        return f"{_NO_TABLE}: the server has no list of locks"
-    if server.performance_schema:
-        return f"{_NO_TABLE}: {_SWITCH_ON}"
-    off = performance_schema_off(server)
-    return f"{_NO_TABLE}: {off.reason}: {off.cure}, and run {_SWITCH_ON}"
+        return "which table is built is not known: the server has no list of locks"
+    return f"which table is built is not known: {_SWITCH_ON}"
 
 
 def _build(snapshot: Snapshot, found: Builds, building: Building, *, alone: bool) -> Build:
-    done = building.done
-    if done is None and alone:
-        done = _by_status(snapshot) if snapshot.server.mariadb else _by_work(snapshot, found, building)
+    done = None
+    if alone:
+        done = (_progress(snapshot) or None) if snapshot.server.mariadb else _by_work(snapshot, found, building)
     left = None
     if done is not None and done >= _LEAST_DONE and building.seconds >= _LEAST_SECONDS:
         left = building.seconds * (1.0 - done) / done
     stage = found.stage if alone and found.stage is not None else building.state
+    return _shown(building.table, stage or None, done, building.seconds, left)
+
+
+def _shown(table: Table | None, stage: str | None, done: float | None, seconds: float, left: float | None) -> Build:
     return Build(
-        schema_=None if building.table is None else building.table.schema,
-        table=None if building.table is None else building.table.table,
-        stage=stage or None,
+        schema_=None if table is None else table.schema,
+        table=None if table is None else table.table,
+        stage=stage,
         done=None if done is None else tidy(round(done, 3)),
-        seconds=tidy(building.seconds),
+        seconds=tidy(round(seconds, 1)),
         seconds_left=None if left is None else tidy(round(left)),
     )
 
 
-def _by_status(snapshot: Snapshot) -> float | None:
+def _progress(snapshot: Snapshot) -> float | None:
+    """MariaDB's own, 0 to 1; 0 while InnoDB builds nothing. None where the server has none."""
     progress = (snapshot[STATUS] or {}).get(_PROGRESS)
-    return progress / 10_000.0 if progress and progress <= 10_000.0 else None
+    return None if progress is None else min(1.0, progress / 10_000.0)
 
 
 def _by_work(snapshot: Snapshot, found: Builds, building: Building) -> float | None:

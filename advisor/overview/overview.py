@@ -48,7 +48,7 @@ def overview(window: Window) -> Overview:
     """The overview of a window; rates are over the whole of it."""
     latest, found = window.latest, scans(window)
     held = residents(latest)
-    building, lack = builds(latest)
+    building, lack = builds(window)
     listed = tables(window, found, held)
     page = number(latest.setting("innodb_page_size"))
     return Overview(

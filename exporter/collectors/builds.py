@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from exporter.anonymisation import Row, columns, kept
 from exporter.collectors.base import Collector, Unavailable, performance_schema_off
-from exporter.collectors.pools import POOLS
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, count_or_none, number, text
 from exporter.server import Server
-from exporter.snapshot import Snapshot, Table
+from exporter.snapshot import Table
 
 _EVENTS = tuple(f"statement/sql/{each}" for each in ("alter_table", "create_index", "optimize"))
 _ADDED = ("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "PRIMARY")
@@ -46,20 +45,15 @@ STAGE_SQL = (
     "SELECT EVENT_NAME AS event_name, WORK_COMPLETED AS completed FROM performance_schema.events_stages_current"
     " WHERE EVENT_NAME LIKE 'stage/innodb/alter table%' ORDER BY WORK_COMPLETED DESC LIMIT 1"
 )
-# The states of ALTER TABLE; InnoDB's own stages are among them where performance_schema is on (seen on 10.5 and 11.8).
-_PROCESSES = (
-    "SELECT p.ID AS thread, p.STATE AS state, p.TIME_MS / 1000 AS seconds, {schema} AS object_schema,"
-    " {name} AS object_name, NULL AS indexes, p.STAGE AS stage, p.MAX_STAGE AS stages, p.PROGRESS AS progress"
-    " FROM information_schema.PROCESSLIST p{locks}"
-    " WHERE p.COMMAND = 'Query'"
-    " AND (p.STATE LIKE '%alter% table%' OR p.STATE IN ('copy to tmp table', 'Enabling keys'))"
+# MariaDB has the consumer of statements off, and no PROCESSLIST without a temporary table on disk: the states tell.
+MARIADB_SQL = (
+    "SELECT s.THREAD_ID AS thread, s.PROCESSLIST_STATE AS state, s.PROCESSLIST_TIME AS seconds,"
+    " m.OBJECT_SCHEMA AS object_schema, m.OBJECT_NAME AS object_name, NULL AS indexes"
+    f" FROM performance_schema.threads s{_LOCKS} WHERE s.PROCESSLIST_COMMAND = 'Query'"
+    " AND (s.PROCESSLIST_STATE LIKE '%alter% table%'"
+    " OR s.PROCESSLIST_STATE IN ('copy to tmp table', 'Enabling keys'))"
 )
-_THREADS = " LEFT JOIN performance_schema.threads s ON s.PROCESSLIST_ID = p.ID"
-MARIADB_SQL = _PROCESSES.format(schema="NULL", name="NULL", locks="")
-NAMING_MARIADB_SQL = _PROCESSES.format(schema="m.OBJECT_SCHEMA", name="m.OBJECT_NAME", locks=_THREADS + _LOCKS)
 _TEMPORARY = "#sql"
-_STAGES_OF_COPY = 2
-"""Rows are copied, then the other indexes are built: about as long (seen on 11.8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +68,6 @@ class Building:
     """Since its start."""
     indexes: int | None
     """Indexes that it adds; 0 where it builds the whole table anew; None where not known."""
-    done: float | None = None
-    """Share of a copy of the table that is done, 0 to 1 (MariaDB); None for InnoDB's own builds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +82,12 @@ class Builds:
 
 
 def queries(server: Server) -> tuple[str, ...] | Unavailable:
-    """MariaDB's list of processes needs no performance_schema, which is off there by default, but for the tables."""
-    if server.mariadb:
-        names = server.performance_schema and server.at_least(mariadb=(10, 5, 2))
-        return (NAMING_MARIADB_SQL if names else MARIADB_SQL, *((STAGE_SQL,) if names else ()))
+    """What builds; and the stage where the server counts its work (MySQL 5.7 and later, MariaDB 10.5.2 and later)."""
     if not server.performance_schema:
         return performance_schema_off(server)
-    return (MYSQL_SQL, STAGE_SQL) if server.at_least(mysql=(5, 7, 0)) else (OLD_MYSQL_SQL,)
+    if not server.at_least(mysql=(5, 7, 0), mariadb=(10, 5, 2)):
+        return (OLD_MYSQL_SQL,)
+    return (MARIADB_SQL if server.mariadb else MYSQL_SQL, STAGE_SQL)
 
 
 def parse(results: Sequence[Rows]) -> Builds:
@@ -117,15 +108,12 @@ def parse(results: Sequence[Rows]) -> Builds:
 
 def _building(row: Row) -> Building:
     table = _table(row)
-    indexes, stages, done = row.get("indexes"), number(row.get("stages")), None
-    if stages:  # of 2, or of 4 on 11.8, where the last two take no time; MariaDB counts them from 1
-        done = ((number(row["stage"]) or 1.0) - 1.0 + (number(row["progress"]) or 0.0) / 100.0) / _STAGES_OF_COPY
+    indexes = row["indexes"]
     return Building(
         table=None if table is None or table.table.startswith(_TEMPORARY) else table,
         state=text(row["state"]),
         seconds=max(0.0, number(row["seconds"]) or 0.0),
         indexes=None if indexes is None else count(indexes),
-        done=None if done is None else min(1.0, max(0.0, done)),
     )
 
 
@@ -133,19 +121,10 @@ def _table(row: Row) -> Table | None:
     return None if row["object_name"] is None else Table(text(row["object_schema"]), text(row["object_name"]))
 
 
-def _sees_others(known: Snapshot) -> Unavailable | None:
-    """MariaDB's list shows an account without PROCESS its own processes only, and says nothing."""
-    pools = known.outcomes.get(POOLS.name)
-    if not known.server.mariadb or pools is None or pools.failure != "privilege":
-        return None
-    return Unavailable("privilege", "the processes of others are not shown without the privilege PROCESS", pools.cure)
-
-
 BUILDS = Collector(
     "builds",
     queries,
     parse,
     privilege="SELECT ON performance_schema.*",
-    allowed=_sees_others,
     anonymise=columns(object_schema=Pseudonyms.schema, object_name=Pseudonyms.table, state=kept, event_name=kept),
 )

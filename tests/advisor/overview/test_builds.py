@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from advisor.observe.window import Window
 from advisor.overview.builds import Build, builds
 from exporter.collectors.builds import Building, Builds
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
@@ -32,8 +33,8 @@ SIZES = IndexSizes(
 )
 
 
-def building(seconds: float = 10.0, indexes: int | None = 2, done: float | None = None) -> Building:
-    return Building(ORDERS, "altering table", seconds, indexes, done)
+def building(seconds: float = 10.0, indexes: int | None = 2) -> Building:
+    return Building(ORDERS, "altering table", seconds, indexes)
 
 
 def at(found: Builds, **sections: Any) -> Snapshot:
@@ -42,7 +43,7 @@ def at(found: Builds, **sections: Any) -> Snapshot:
 
 
 def only(found: Snapshot) -> Build:
-    shown, _ = builds(found)
+    shown, _ = builds(Window((found,)))
     assert shown is not None
     [build] = shown
     return build
@@ -75,7 +76,7 @@ def test_a_table_that_is_built_anew_counts_all_its_indexes() -> None:
 
 
 def test_of_several_builds_nobody_knows_whose_the_work_is() -> None:
-    shown, _ = builds(at(Builds((building(), building()), "alter table (insert)", 9)))
+    shown, _ = builds(Window((at(Builds((building(), building()), "alter table (insert)", 9)),)))
     assert shown is not None
     assert [(each.stage, each.done, each.seconds_left) for each in shown] == [("altering table", None, None)] * 2
 
@@ -86,24 +87,51 @@ def test_another_statement_has_a_stage_and_no_progress() -> None:
     assert (found.done, found.seconds, found.seconds_left) == (None, 10, None)
 
 
+MARIA = server("11.8.6-MariaDB")
+
+
+def progress(hundredths: float) -> dict[str, float]:
+    return {"uptime": 100.0, "innodb_onlineddl_pct_progress": hundredths}
+
+
 def test_mariadb_tells_the_progress_itself() -> None:
-    maria = server("11.8.6-MariaDB")
-    status = {"uptime": 100.0, "innodb_onlineddl_pct_progress": 4_018.0}
-    found = only(at(Builds((building(4.3, None),), None, None), of=maria, status=status))
+    found = only(at(Builds((building(4.3, None),), None, None), of=MARIA, status=progress(4_018.0)))
     assert (found.done, found.seconds_left) == (0.402, 6)
-    copied = only(at(Builds((building(10.0, None, 0.5),), None, None), of=maria, status=status))
-    assert (copied.done, copied.seconds_left) == (0.5, 10)
-    begun = only(at(Builds((building(0.1, None),), None, None), of=maria, status=status | {"uptime": 0.1}))
+    begun = only(at(Builds((building(0.1, None),), None, None), of=MARIA, status=progress(4_018.0)))
     assert begun.seconds_left is None
+    copied = only(at(Builds((building(10.0, None),), None, None), of=MARIA, status=progress(0.0)))
+    assert (copied.done, copied.seconds_left) == (None, None)
+
+
+def test_without_performance_schema_mariadb_still_tells_how_far_it_is() -> None:
+    off = {"builds": Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
+
+    def seen(*hundredths: float) -> tuple[Build, ...] | None:
+        shots = [
+            snapshot(100 + 10 * number, of=MARIA, outcomes=off, status=progress(each) | {"uptime": 100.0 + 10 * number})
+            for number, each in enumerate(hundredths)
+        ]
+        shown, lack = builds(Window(tuple(shots)))
+        assert lack == "performance_schema is OFF: switch it on"
+        return shown
+
+    assert seen(9_000.0, 0.0, 2_000.0, 3_000.0, 4_000.0) == (
+        Build(schema_=None, table=None, stage=None, done=0.4, seconds=20, seconds_left=60),
+    )
+    assert [each.seconds_left for each in seen(0.0, 500.0) or ()] == [None]
+    # Another build, without a look in between.
+    assert [each.seconds for each in seen(8_000.0, 9_000.0, 100.0) or ()] == [0]
+    assert seen(9_000.0, 0.0) == ()
 
 
 def test_why_something_is_not_known_is_told() -> None:
-    assert builds(at(Builds((), None, None))) == ((), None)
+    def told(found: Snapshot) -> tuple[tuple[Build, ...] | None, str | None]:
+        return builds(Window((found,)))
+
+    assert told(at(Builds((), None, None))) == ((), None)
     failed = {"builds": Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
-    assert builds(snapshot(9, outcomes=failed)) == (None, "performance_schema is OFF: switch it on")
+    assert told(snapshot(9, outcomes=failed)) == (None, "performance_schema is OFF: switch it on")
     unnamed = Builds((Building(None, "altering table", 1.0, 1),), None, None)
     lack = "which table is built is not known"
-    assert (builds(at(unnamed))[1] or "").startswith(f"{lack}: UPDATE performance_schema.setup_instruments")
-    assert builds(at(unnamed, of=server("5.6.24")))[1] == f"{lack}: the server has no list of locks"
-    off = server("11.8.6-MariaDB", performance_schema=False)
-    assert (builds(at(unnamed, of=off))[1] or "").startswith(f"{lack}: performance_schema is OFF: add")
+    assert (told(at(unnamed))[1] or "").startswith(f"{lack}: UPDATE performance_schema.setup_instruments")
+    assert told(at(unnamed, of=server("5.6.24")))[1] == f"{lack}: the server has no list of locks"

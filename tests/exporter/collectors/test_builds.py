@@ -10,11 +10,10 @@ import pytest
 
 from exporter.collectors import builds
 from exporter.collectors.builds import BUILDS, Building, Builds
-from exporter.collectors.pools import POOLS
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.server import identify
-from exporter.snapshot import Outcome, Snapshot, Table
+from exporter.snapshot import Table
 from lab import workloads
 from lab.servers import Server
 
@@ -22,7 +21,6 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
 
 MYSQL = ("thread", "state", "seconds", "object_schema", "object_name", "indexes")
-MARIADB = (*MYSQL, "stage", "stages", "progress")
 STAGE = ("event_name", "completed")
 BIG = Table("shop", "big")
 STAGES = ("read PK and internal sort", "merge sort", "insert")
@@ -41,9 +39,9 @@ def test_each_server_is_asked_for_what_it_has() -> None:
     assert statements("9.7.4") == statements("5.7.44") == (builds.MYSQL_SQL, builds.STAGE_SQL)
     assert statements("5.6.24") == (builds.OLD_MYSQL_SQL,)
     off = {"performance_schema": "OFF"}
-    assert statements("11.8.6-MariaDB") == (builds.NAMING_MARIADB_SQL, builds.STAGE_SQL)
-    assert builds.queries(identify({"version": "11.8.6-MariaDB", **off})) == (builds.MARIADB_SQL,)
-    assert getattr(builds.queries(identify({"version": "9.7.4", **off})), "failure", None) == "disabled"
+    assert statements("11.8.6-MariaDB") == (builds.MARIADB_SQL, builds.STAGE_SQL)
+    for version in ("9.7.4", "11.8.6-MariaDB"):
+        assert getattr(builds.queries(identify({"version": version, **off})), "failure", None) == "disabled"
 
 
 def test_a_build_has_its_own_table_and_the_stage_that_is_the_furthest() -> None:
@@ -60,22 +58,6 @@ def test_a_table_that_the_server_does_not_tell_is_not_known() -> None:
     found = builds.parse([Rows(MYSQL, ((22, "altering table", 9, None, None, None),))])
     assert found == Builds((Building(None, "altering table", 9.0, None),), None, None)
     assert builds.parse([Rows(MYSQL, ()), Rows(STAGE, ())]) == Builds((), None, None)
-
-
-def test_mariadb_tells_how_much_of_a_table_is_copied() -> None:
-    for stage, progress, done in ((1, 50.0, 0.25), (2, 0.0, 0.5), (4, 100.0, 1.0)):
-        rows = Rows(MARIADB, ((5, "copy to tmp table", 2.5, "shop", "big", None, stage, 4, progress),))
-        assert builds.parse([rows]).under_way == (Building(BIG, "copy to tmp table", 2.5, None, done),)
-
-
-def test_an_account_that_sees_its_own_processes_alone_knows_nothing() -> None:
-    denied = {POOLS.name: Outcome(0.0, 0.0, "privilege", "denied", "GRANT PROCESS")}
-    assert BUILDS.allowed is not None
-    for version, outcomes, failure in (("11.8.6-MariaDB", denied, "privilege"), ("9.7.4", denied, None)):
-        refused = BUILDS.allowed(Snapshot(0.0, identify({"version": version}), "a@b", outcomes))
-        assert (None if refused is None else (refused.failure, refused.cure)) == (
-            failure and (failure, "GRANT PROCESS")
-        )
 
 
 def test_names_are_anonymous_in_a_recording() -> None:

@@ -33,6 +33,7 @@ one = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
 NEEDS_PERFORMANCE_SCHEMA = {
     "instrumentation",
     "ddl",
+    "builds",
     "table_scans",
     "table_io",
     "table_statements",
