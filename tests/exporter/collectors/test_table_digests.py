@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from exporter.collectors.table_digests import MOST_DIGESTS, SQL, Digest, not_in_digests, table_digests
 from exporter.connection.errors import ConnectionLost
+from exporter.connection.target import from_dsn
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
@@ -107,6 +109,17 @@ async def test_the_sidecar_asks_in_its_own_session_and_keeps_nothing(
         found = collector.parse(answer.results)
         assert [each.executions for each in (found.digests if found else ())] == executions
     assert "table_digests" not in (await sampler.collect()).outcomes
+
+
+async def test_an_account_that_may_not_read_digests_is_told_the_grant(
+    watched: Server, watch: Callable[..., Sampler], ask: Ask
+) -> None:
+    ask(watched, "CREATE USER digestless@localhost")
+    sampler = watch(replace(from_dsn(watched.dsn), user="digestless"))
+    await sampler.collect()
+    answer = await sampler.ask(table_digests(Table(SCHEMA, "t")))
+    assert answer.failure == "privilege"
+    assert answer.cure == "GRANT SELECT ON performance_schema.* TO 'digestless'@'localhost'"
 
 
 def test_only_the_statements_that_took_most_time_are_asked_for(named: Named) -> None:
