@@ -14,12 +14,14 @@ from playwright.sync_api import Browser
 from lab import demo
 from lab.processes.ports import HOST, free_port
 from lab.servers import Server
-from lab.workloads import Load
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.sidecar import Sidecar, wait_for
 from tests.conftest import start_or_skip
-from tests.page import chromium, names
+from tests.page import chromium
 from tests.page.visitor import Visitor
+
+POOL = {"innodb-buffer-pool-size": "128M"}
+"""Half of that of `make run`, as its tables are here."""
 
 Serve = Callable[..., Sidecar]
 Folders = pytest.TempPathFactory
@@ -36,6 +38,15 @@ class Watched:
     def url(self) -> str:
         return str(self.sidecar.url)
 
+    def watched_seconds(self) -> float:
+        """Length of the window that was judged last."""
+        return float(self.sidecar.get("/state").json()["judged"]["seconds"])
+
+    def found(self) -> dict[str, Any]:
+        """The finding about the table that is scanned, once it is there."""
+        found: dict[str, Any] = wait_for(self.finding)
+        return found
+
     def finding(self) -> dict[str, Any] | None:
         """The finding about the table that is scanned; None while there is none."""
         answer = self.sidecar.get("/advise", params={"rule": "scan-exceeds-old-sublist"})
@@ -49,26 +60,16 @@ def browser(tmp_path_factory: Folders) -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[Visitor]:
-    """Opens pages; the test fails if one complains in its console."""
-    made = Visitor(browser)
-    yield made
-    made.leave()
-
-
 @pytest.fixture(scope="package")
 def live(tmp_path_factory: Folders) -> Iterator[Watched]:
-    """MySQL 9.7 under the load of `make run`, with tables of difficult names beside; the finding is there."""
+    """MySQL 9.7 under the load of `make run`; the finding is there."""
     with ExitStack() as stack:
-        server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": demo.POOL}))
-        names.create(server)
-        stack.enter_context(demo.load(server))
-        stack.enter_context(Load(server.connect)).repeat(names.scan_all, pause=1.0)
+        server = stack.enter_context(start_or_skip("mysql-9.7", POOL))
+        stack.enter_context(demo.load(server, scanned=demo.SCANNED_PAGES // 2, hot=demo.HOT_PAGES // 2))
         sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--dsn", server.dsn, "--interval", "2s")
         stack.callback(sidecar.kill)
         watched = Watched(server, sidecar)
-        wait_for(watched.finding)
+        watched.found()
         wait_for(sidecar.judged)
         yield watched
 
@@ -94,6 +95,15 @@ def serve(tmp_path_factory: Folders) -> Iterator[Serve]:
             return sidecar
 
         yield serve_it
+
+
+@pytest.fixture
+def visitor(browser: Browser, serve: Serve) -> Iterator[Visitor]:
+    """Opens pages; the test fails if one complains in its console."""
+    del serve  # its sidecars outlive the pages, which would complain
+    made = Visitor(browser)
+    yield made
+    made.leave()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ TABLES = (
     'it\'s "quoted" `back`',
     "&lt;b&gt; &amp;",
     "w" * 64,
-    "订单" * 32,
+    "订单" * 25,  # 50 letters, each of five in the name of its file
     "⚡ ☃ ❤",  # identifiers are of the basic multilingual plane, emoji too
 )
 _ROWS = 800
@@ -35,6 +35,12 @@ def create(server: Server) -> None:
             cursor.execute(f"CREATE TABLE {table} (id INT AUTO_INCREMENT PRIMARY KEY, filler CHAR(200)) ENGINE=InnoDB")
             cursor.execute(f"INSERT INTO {table} (filler) VALUES {', '.join(['(1)'] * _ROWS)}")
             cursor.execute(f"ANALYZE TABLE {table}")
+
+
+def drop(server: Server) -> None:
+    """Remove them."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"DROP DATABASE {quoted(SCHEMA)}")
 
 
 def scan_all(connection: pymysql.Connection[Any]) -> None:

@@ -31,8 +31,7 @@ def test_a_browser_gets_a_page(live: Watched, visitor: Visitor, path: str, said:
 
 
 def test_the_addresses_of_advice_open_the_page(live: Watched, visitor: Visitor) -> None:
-    found = live.finding()
-    assert found is not None
+    found = live.found()
     for path in ("/advise", f"/advise/{found['fingerprint']}"):
         page = visitor.open(live.url + path)
         ready(page)
