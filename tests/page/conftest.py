@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from tests.conftest import start_or_skip
 from tests.page import chromium
 from tests.page.visitor import Visitor
 
-POOL = {"innodb-buffer-pool-size": "128M"}
-"""Half of that of `make run`, as its tables are here."""
+PICTURES = Path(os.environ["SCREENSHOTS"]).resolve() if os.environ.get("SCREENSHOTS") else None
+"""Where pictures of the page are kept. They show the load of `make run`; other tests have one of half the size."""
+POOL = demo.POOL if PICTURES else "128M"
+SHARE = 1 if PICTURES else 2
 
 Serve = Callable[..., Sidecar]
 Folders = pytest.TempPathFactory
@@ -64,8 +67,8 @@ def browser(tmp_path_factory: Folders) -> Iterator[Browser]:
 def live(tmp_path_factory: Folders) -> Iterator[Watched]:
     """MySQL 9.7 under the load of `make run`; the finding is there."""
     with ExitStack() as stack:
-        server = stack.enter_context(start_or_skip("mysql-9.7", POOL))
-        stack.enter_context(demo.load(server, scanned=demo.SCANNED_PAGES // 2, hot=demo.HOT_PAGES // 2))
+        server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": POOL}))
+        stack.enter_context(demo.load(server, scanned=demo.SCANNED_PAGES // SHARE, hot=demo.HOT_PAGES // SHARE))
         sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--dsn", server.dsn, "--interval", "2s")
         stack.callback(sidecar.kill)
         watched = Watched(server, sidecar)

@@ -6,7 +6,6 @@ With SCREENSHOTS=<folder> the screens are kept there: `make screenshots` makes t
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,11 @@ from PIL import Image
 from playwright.sync_api import Locator, expect
 
 from tests.advisor.sidecar import wait_for
-from tests.page.conftest import Watched
+from tests.page.conftest import PICTURES, Watched
 from tests.page.sections import effect
 from tests.page.visitor import DESKTOP, PHONE, Visitor, drawn, ready
 
 SCREENS = {"page-desktop": (DESKTOP, 1.0), "page-phone": (PHONE, 1.5)}
-FOLDER = Path(os.environ["SCREENSHOTS"]).resolve() if os.environ.get("SCREENSHOTS") else None
 COLOURS = 128
 MOST_BYTES = 150_000
 LONG = 60.0
@@ -38,7 +36,7 @@ def within(part: Locator, size: tuple[int, int]) -> bool:
 def test_one_screen_says_what_is_wrong_since_when_what_to_run_its_effect_its_cost_and_the_way_back(
     live: Watched, visitor: Visitor, tmp_path: Path, name: str
 ) -> None:
-    if FOLDER:
+    if PICTURES:
         wait_for(lambda: live.watched_seconds() >= LONG, 3 * LONG)
     found = live.found()
     size, sharpness = SCREENS[name]
@@ -58,7 +56,7 @@ def test_one_screen_says_what_is_wrong_since_when_what_to_run_its_effect_its_cos
         "the way back": steps.filter(has_text="Undo"),
     }
     assert {said: within(part, size) for said, part in parts.items()} == dict.fromkeys(parts, True)
-    picture = (FOLDER or tmp_path) / f"{name}.png"
+    picture = (PICTURES or tmp_path) / f"{name}.png"
     keep(page.screenshot(), picture)
     assert picture.stat().st_size < MOST_BYTES
 
