@@ -6,6 +6,7 @@ The dictionary's form is ``schema/table`` in file-name encoding, with a name for
 
 from __future__ import annotations
 
+import functools
 import re
 
 from exporter.filename_charset import LETTERS
@@ -21,12 +22,17 @@ _CODE_POINT = re.compile(r"[0-9a-f]{4}")
 _SURROGATES = range(0xD800, 0xE000)
 _QUOTED = re.compile(r"""([`"])((?:(?!\1).|\1\1)*)\1""", re.DOTALL)
 _COMMENT = " /* "
-_CODES = {
-    chr(ord("0") + position) + second: letter
-    for second, row in LETTERS.items()
-    for position, letter in enumerate(row)
-    if letter != " "
-}
+
+
+@functools.cache
+def _codes() -> dict[str, str]:
+    """Letters by their two characters after ``@``. Made when a name first needs it: most servers have none."""
+    return {
+        chr(ord("0") + position) + second: letter
+        for second, row in LETTERS.items()
+        for position, letter in enumerate(row)
+        if letter != " "
+    }
 
 
 def logical_table(name: str) -> str:
@@ -73,8 +79,8 @@ def _decode(name: str) -> str:
     while name:
         plain, mark, name = name.partition("@")
         decoded += plain
-        if name[:2] in _CODES:
-            decoded += _CODES[name[:2]]
+        if name[:2] in _codes():
+            decoded += _codes()[name[:2]]
             name = name[2:]
         elif _CODE_POINT.match(name):
             code = int(name[:4], 16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,12 @@ from rich.console import Console
 from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
 from advisor.advice.replay import Replaying
+from advisor.advice.service import Service
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.curve import metrics as curve_metrics
+from advisor.http import app as application
+from advisor.http.pages import OPENAPI
 from advisor.ledger import grades as ledger_grades
 from advisor.ledger import history as ledger_history
 from advisor.ledger import metrics as ledger_metrics
@@ -183,6 +187,12 @@ _PARTS: dict[str, Callable[[], str]] = {
 }
 
 
+def openapi() -> str:
+    """The OpenAPI document of the sidecar's HTTP interface."""
+    described = application.create(Service(Replay(CAPTURE), Rulebook(RULES_FOLDER))).openapi()
+    return json.dumps(described, indent=1, ensure_ascii=False) + "\n"
+
+
 def with_parts(source: str) -> str:
     """A text whose marked parts, from ``<!-- <name>: made by tools/docs.py -->`` on, are as the code makes them."""
     return _PART.sub(lambda found: found[1] + _PARTS[found[2]]() + found[3], source)
@@ -204,6 +214,7 @@ def documents() -> dict[Path, str]:
             steady.section(),
         )
     )
+    found[OPENAPI] = openapi()
     found[calibration.PICTURE] = calibration.svg(graded)
     if (measured := bench.document(FIGURES)) is not None:
         found[bench.PAGE] = measured

@@ -79,6 +79,7 @@ def create(
         lifespan=lifespan,
         docs_url=None,  # FastAPI's own would load scripts from another host
         redoc_url=None,
+        openapi_url=None,  # a file (pages.py)
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
