@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,9 @@ def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits
     container = containers(options=["--network=none", *places, *told])
     wait_for(lambda: "serving on" in container.said(), 60)
     look = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9747/metrics').read().decode())"
-    up = wait_for(lambda: re.search(r"^innodb_up (\S+)", container.run("python", "-c", look), re.MULTILINE), 60)
+    up = wait_for(
+        lambda: re.search(r"^innodb_up (\S+)", container.from_its_network(sys.executable, "-c", look), re.MULTILINE), 60
+    )
     assert float(up[1]) == 1
     loaded = re.findall(r"^# code object from '([^']+)'", container.said(), re.MULTILINE)
     assert len(loaded) > 200
