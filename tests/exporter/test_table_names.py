@@ -9,6 +9,7 @@ from exporter.rows import Rows
 from exporter.snapshot import Table
 from exporter.table_names import from_filename, logical_table
 from lab.servers import Server
+from tests.advisor.sidecar import wait_for
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
@@ -120,8 +121,12 @@ def of_the_schema(tables: Sequence[Table]) -> list[str]:
 
 
 def test_tables_have_their_own_names_in_the_index_sizes(named: Server, fetch: Fetch) -> None:
-    sizes = index_sizes.parse([fetch(named, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
-    assert of_the_schema([Table(index.schema, index.table) for index in sizes]) == sorted(NAMES)
+    def found() -> list[str]:
+        sizes = index_sizes.parse([fetch(named, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
+        return of_the_schema([Table(index.schema, index.table) for index in sizes])
+
+    wait_for(lambda: len(found()) >= len(NAMES))  # the statistics come in the background
+    assert found() == sorted(NAMES)
 
 
 def test_tables_have_their_own_names_in_the_scans(named: Server, fetch: Fetch) -> None:
