@@ -26,6 +26,8 @@ PICTURES = Path(os.environ["SCREENSHOTS"]).resolve() if os.environ.get("SCREENSH
 POOL = demo.POOL if PICTURES else "128M"
 SHARE = 1 if PICTURES else 2
 
+FOUND_SECONDS = 180.0  # a window without a gap takes long on a busy machine
+
 Serve = Callable[..., Sidecar]
 Folders = pytest.TempPathFactory
 
@@ -47,7 +49,7 @@ class Watched:
 
     def found(self) -> dict[str, Any]:
         """The finding about the table that is scanned, once it is there."""
-        found: dict[str, Any] = wait_for(self.finding)
+        found: dict[str, Any] = wait_for(self.finding, FOUND_SECONDS)
         return found
 
     def finding(self) -> dict[str, Any] | None:

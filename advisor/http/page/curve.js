@@ -115,6 +115,7 @@ export const MissCurve = ({ server, advice, overview }) => {
     return () => seen.disconnect();
   }, [server, lacking]);
   if (lacking !== null && curve === null) return html`<p class="pic-lack">${lacking}</p>`;
+  // A button that is disabled as soon as it comes into sight would lose the focus that brought it there.
   return html`<div class="curve" ref=${place}>
     ${lack !== null && html`<p class="pic-lack">${lack}</p>`}
     ${curve === null && lack === null && html`<p class="pic-quiet">Working out the reads with other sizes of the pool …</p>`}
@@ -123,6 +124,6 @@ export const MissCurve = ({ server, advice, overview }) => {
       <${Picture} curve=${curve} target=${advised(advice)} />
       <${Sizes} curve=${curve} />`}
     <p class="pic-quiet">${curve !== null && `What was watched up to ${time(curve.at)}. `}
-      <button type="button" class="curve-again" disabled=${asking} onClick=${look}>${asking ? "asking …" : "Ask again"}</button></p>
+      <button type="button" class="curve-again" aria-disabled=${asking} onClick=${asking ? null : look}>${asking ? "asking …" : "Ask again"}</button></p>
   </div>`;
 };
