@@ -23,7 +23,6 @@ OPENAPI = Path(__file__).with_name("openapi.json")
 """What FastAPI says of the application, made by tools/docs.py: made here, it would take 5 MiB."""
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _SWAGGER_POLICY = f"{POLICY}; img-src 'self' data:"  # its style sheet contains its icons
-_ASKED_AGAIN = {"Cache-Control": "no-cache"}
 
 router = APIRouter(include_in_schema=False)
 
@@ -63,7 +62,7 @@ async def docs() -> FileResponse:
 @router.get("/openapi.json")
 async def openapi() -> FileResponse:
     """The description for programs."""
-    return FileResponse(OPENAPI, media_type="application/json", headers=_ASKED_AGAIN)
+    return FileResponse(OPENAPI, media_type="application/json")
 
 
 @router.get("/page/{name:path}")
@@ -77,4 +76,5 @@ async def page(name: str) -> FileResponse:
 
 def _file(path: Path, media_type: str, policy: str) -> FileResponse:
     """A file that browsers ask for again by its ETag."""
-    return FileResponse(path, media_type=media_type, headers={"Content-Security-Policy": policy, **_ASKED_AGAIN})
+    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+    return FileResponse(path, media_type=media_type, headers=headers)
