@@ -1,6 +1,6 @@
 """How much the page loads, how soon it is there, and how soon its pictures follow a slider.
 
-With -s the figures are printed. The bounds are for a machine where everybody works at once: three times the promise.
+With -s the figures are printed. How fast this machine is just now, a plain page tells: /rules, which loads no script.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from playwright.sync_api import Page, expect
 from tests.page.conftest import Watched
 from tests.page.visitor import Visitor, ready
 
-BUSY = 3
-"""Times as long as promised."""
 MOST_BYTES = 300_000
-PAINT_MS, FOLLOW_MS = 1_000, 200
-MOVES = 20
+MOST_PAINT, MOST_FOLLOW = 10, 2
+"""Times as long as the first paint of a plain page. It takes 100 ms at most on a quiet machine; promised are 1 s to the
+first paint, and 200 ms from the slider to the picture."""
+ROUNDS, MOVES = 3, 20
 
 LOADED = """() => performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource"))
     .map((each) => [new URL(each.name).pathname, each.transferSize])"""
@@ -37,6 +37,20 @@ FOLLOW = """() => {
 }"""
 
 
+def painted(page: Page) -> float:
+    """Milliseconds to the first paint of a page that has been opened."""
+    page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
+    return float(page.evaluate(PAINTED))
+
+
+def plain(live: Watched, visitor: Visitor) -> float:
+    """Milliseconds to the first paint of a page without script."""
+    page = visitor.open(f"{live.url}/rules")
+    took = painted(page)
+    page.close()
+    return took
+
+
 def opened(live: Watched, visitor: Visitor) -> Page:
     page = visitor.open(live.url)
     ready(page)
@@ -44,21 +58,30 @@ def opened(live: Watched, visitor: Visitor) -> Page:
     return page
 
 
-def test_the_page_is_light_and_soon_there(live: Watched, visitor: Visitor) -> None:
+def test_the_page_is_light(live: Watched, visitor: Visitor) -> None:
     page = opened(live, visitor)
-    there = page.evaluate("() => performance.now()")
-    painted = page.evaluate(PAINTED)
     page.wait_for_load_state("load")
     expect(page.locator(".tables tbody tr").first).to_be_visible()
     loaded = dict(page.evaluate(LOADED))
     files = sum(size for path, size in loaded.items() if path == "/" or path.startswith("/page/"))
-    answers = sum(loaded.values()) - files
-    print(f"\nfirst paint after {painted:.0f} ms, findings after {there:.0f} ms; {files:,} bytes, answers {answers:,}")
+    print(f"\n{files:,} bytes, answers {sum(loaded.values()) - files:,}")
     assert "/" in loaded
     assert all(size > 0 for path, size in loaded.items() if path.startswith("/page/")), loaded
     assert sum(loaded.values()) < MOST_BYTES
-    assert painted < BUSY * PAINT_MS
-    assert there < BUSY * PAINT_MS
+
+
+def test_the_page_is_soon_there(live: Watched, visitor: Visitor) -> None:
+    paints, findings = [], []
+    for _ in range(ROUNDS):
+        beside = plain(live, visitor)
+        page = opened(live, visitor)
+        there, first = page.evaluate("() => performance.now()"), painted(page)
+        print(f"\nplain page {beside:.0f} ms; first paint after {first:.0f} ms, findings after {there:.0f} ms")
+        paints.append(first / beside)
+        findings.append(there / beside)
+        page.close()
+    assert min(paints) < MOST_PAINT
+    assert min(findings) < MOST_PAINT
 
 
 def test_the_pictures_follow_a_slider(live: Watched, visitor: Visitor) -> None:
@@ -80,7 +103,7 @@ def test_the_pictures_follow_a_slider(live: Watched, visitor: Visitor) -> None:
         page.mouse.up()
         page.wait_for_timeout(30)
     took = page.evaluate("() => globalThis.took")
-    median, most = statistics.median(took), max(took)
-    print(f"\nslider to picture: median {median:.0f} ms, at most {most:.0f} ms, of {len(took)}")
+    median, most, beside = statistics.median(took), max(took), plain(live, visitor)
+    print(f"\nslider: median {median:.0f} ms, at most {most:.0f} ms, of {len(took)}; plain page {beside:.0f} ms")
     assert len(took) >= MOVES
-    assert median < BUSY * FOLLOW_MS
+    assert median < MOST_FOLLOW * beside
