@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,17 +65,24 @@ def browser(tmp_path_factory: Folders) -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture(scope="package")
-def live(tmp_path_factory: Folders) -> Iterator[Watched]:
-    """MySQL 9.7 under the load of `make run`; the finding is there."""
+@contextmanager
+def watching(folder: Path) -> Iterator[Watched]:
+    """MySQL 9.7 under the load of `make run`, watched; the finding is there."""
     with ExitStack() as stack:
         server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": POOL}))
         stack.enter_context(demo.load(server, scanned=demo.SCANNED_PAGES // SHARE, hot=demo.HOT_PAGES // SHARE))
-        sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--dsn", server.dsn, "--interval", "2s")
+        sidecar = Sidecar(folder, "--dsn", server.dsn, "--interval", "2s")
         stack.callback(sidecar.kill)
         watched = Watched(server, sidecar)
         watched.found()
         wait_for(sidecar.judged)
+        yield watched
+
+
+@pytest.fixture(scope="package")
+def live(tmp_path_factory: Folders) -> Iterator[Watched]:
+    """A watched server that all tests share."""
+    with watching(tmp_path_factory.mktemp("sidecar")) as watched:
         yield watched
 
 

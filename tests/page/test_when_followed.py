@@ -1,32 +1,39 @@
 """A finding whose advice is followed: the page tells the change, and the finding's link says why it is gone.
 
-The last of this folder by its name: the table then stays in the pool, and the finding away.
+It has a server of its own: the table then stays in the pool, and the finding away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.conftest import Watched
+from tests.page.conftest import Watched, watching
 from tests.page.visitor import Visitor, accessible, narrow, ready
 
 
 @pytest.fixture
-def followed(live: Watched) -> Iterator[dict[str, str]]:
-    """The finding, after its statement was run; undone at the end."""
-    found = live.found()
+def alone(tmp_path: Path) -> Iterator[Watched]:
+    """A watched server for this test."""
+    with watching(tmp_path) as watched:
+        yield watched
+
+
+@pytest.fixture
+def followed(alone: Watched) -> dict[str, str]:
+    """The finding, after its statement was run."""
+    found = alone.found()
     [change] = found["changes"]
-    with live.server.connect() as connection, connection.cursor() as cursor:
+    with alone.server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(change["apply"][0])
-        yield found
-        cursor.execute(change["rollback"][0])
+    return found
 
 
-def test_a_followed_finding_is_resolved_at_its_link(live: Watched, followed: dict[str, str], visitor: Visitor) -> None:
-    address = f"{live.url}/#{followed['fingerprint']}"
+def test_a_followed_finding_is_resolved_at_its_link(alone: Watched, followed: dict[str, str], visitor: Visitor) -> None:
+    address = f"{alone.url}/#{followed['fingerprint']}"
     page = visitor.open(address)
     ready(page)
     shown = page.locator(f"[id='{followed['fingerprint']}']")
