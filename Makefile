@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-page tests-others screenshots image proofs gauntlet steady outcomes lab lint format lock captures bench clean help
+.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-page tests-fleet tests-others screenshots image proofs gauntlet steady outcomes lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,7 +22,7 @@ run: $(STAMP)   ## run a private MySQL under load and the sidecar on it (DSN=…
 	@exec $(BIN)/python -m lab.demo
 
 test: lint      ## run lint, type checks, import contracts and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 6 tests-servers tests-faults tests-exporter tests-cluster tests-page tests-others
+	@$(MAKE) --no-print-directory --jobs 7 tests-servers tests-faults tests-exporter tests-cluster tests-page tests-fleet tests-others
 
 # Lanes run in parallel, because tests on servers under load and fault tests mostly wait. PYTEST_ARGS goes to all.
 ON_SERVERS := tests/live tests/lab tests/whole
@@ -30,8 +30,10 @@ OF_FAULTS := tests/faults tests/advisor/http
 OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
 OF_CLUSTER := tests/charts tests/image tests/advisor/alerting
 OF_PAGE := tests/page
-LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER) $(OF_PAGE)
-LANE = $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
+OF_FLEET := tests/fleet tests/advisor/fleet
+LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER) $(OF_PAGE) $(OF_FLEET)
+# Hundreds of tests start a process: none is to compile all modules anew where the environment forbids bytecode.
+LANE = PYTHONDONTWRITEBYTECODE= $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
 NAMED = sed -u 's/^/$(@:tests-%=%) | /'
 
 tests-servers: $(STAMP)
@@ -49,6 +51,9 @@ tests-cluster: $(STAMP)
 tests-page: $(STAMP)
 	@$(LANE) $(OF_PAGE) | $(NAMED)
 
+tests-fleet: $(STAMP)
+	@$(LANE) $(OF_FLEET) | $(NAMED)
+
 tests-others: $(STAMP)
 	@$(LANE) $(patsubst %,--ignore %,$(LANES)) | $(NAMED)
 
@@ -59,7 +64,7 @@ proofs: $(STAMP) ## run every rule's short proof, on MySQL 9.7 or on MariaDB, an
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
 # The curves are measured in two lanes side by side; the last command collects, predicts and records.
-lab: $(STAMP)   ## run the published experiments and every proof on all servers (EXPERIMENT=E3 or curves, PROOF=<rule> for one)
+lab: $(STAMP)   ## run the published experiments and every proof on all servers (EXPERIMENT=E3, curves or warm-ups, PROOF=<rule> for one)
 ifeq ($(EXPERIMENT),curves)
 	-@$(MAKE) --no-print-directory --keep-going --jobs 2 curves-mysql-9.7 curves-mariadb-11.8
 	@exec $(BIN)/python -m lab --experiment curves

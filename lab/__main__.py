@@ -14,10 +14,12 @@ from lab.curves import campaign as curves
 from lab.experiments import EXPERIMENTS
 from lab.proofs import SHORT, parts, short_form
 from lab.servers import NAMES, interrupt_on_signals
+from lab.warm_ups import campaign as warm_ups
+from lab.warm_ups import recorded as recorded_warm_ups
 from tools import docs
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
-CHOICES = (*EXPERIMENTS, curves.GROUP)
+CHOICES = (*EXPERIMENTS, curves.GROUP, warm_ups.GROUP)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -37,7 +39,7 @@ def main(  # noqa: PLR0917 - one argument an option
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
-    """Reproduce the published experiments, prove the rules and measure miss curves, on real servers.
+    """Reproduce the published experiments, prove the rules, measure miss curves and warm-ups, on real servers.
 
     Runs all parts, or the chosen ones. The records go to lab/records; docs/experiments.md, docs/proofs.md,
     docs/miss-curve.md and their pictures are generated from them. Ctrl-C stops the servers and keeps the finished
@@ -104,6 +106,8 @@ def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only
     for part in (part for each in EXPERIMENTS.values() for part in each.parts):
         if everything or part.subject in experiments:
             found.setdefault(part.group, []).append(part)
+    if everything or warm_ups.GROUP in experiments:
+        found[warm_ups.GROUP] = warm_ups.parts()
     for part in parts():
         if everything or proofs_only or part.subject in rules:
             found.setdefault(part.group, []).append(part)
@@ -128,6 +132,7 @@ def _record(complete: dict[str, list[PartResult]], measured: curves.Outcome, rep
         records.save(name, results)
     if measured.complete:
         measured.record()
+        recorded_warm_ups.record()
     if complete or measured.complete:
         docs.write()
         reporter.note(f"{len(complete) + measured.complete} records in lab/records; the pages are up to date")
@@ -144,7 +149,7 @@ def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:
                 for check in outcome.checks
                 if not check.holds
             }
-    return found
+    return found | warm_ups.broken(complete.get(warm_ups.GROUP, []))
 
 
 if __name__ == "__main__":

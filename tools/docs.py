@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -17,7 +18,10 @@ from advisor.advice.replay import Replaying
 from advisor.advice.service import Service
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
+from advisor.contract.fleet import FleetReport
 from advisor.curve import metrics as curve_metrics
+from advisor.fleet import metrics as fleet_metrics
+from advisor.fleet import peer, queries
 from advisor.http import app as application
 from advisor.http.pages import OPENAPI
 from advisor.ledger import grades as ledger_grades
@@ -26,7 +30,7 @@ from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
-from advisor.render import grades_text, history_text, text
+from advisor.render import fleet_text, grades_text, history_text, text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -35,6 +39,7 @@ from exporter import knowledge
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
+from lab import fleet_report
 from lab.bench import report as bench
 from lab.bench.registry import FIGURES
 from lab.curves import report as curves
@@ -47,6 +52,7 @@ from lab.proofs import outcomes as proofs_outcomes
 from lab.proofs import report as proofs
 from lab.reports import calibration
 from lab.steady import report as steady
+from lab.warm_ups import report as warm_ups
 from tools import generated
 
 ROOT = Path(__file__).parent.parent
@@ -59,22 +65,34 @@ PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
 HTTP = ROOT / "docs" / "http-api.md"
+FLEET = ROOT / "docs" / "fleet.md"
 COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
 FOLLOWED = CAPTURES / "mysql-9.7/scan-followed-midway/recording.jsonl.gz"
 _PART = re.compile(r"(<!-- (\w+): made by tools/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
+_OF_PEER_ANYWAY = ("status", "variables", "pools", "machine")
+"""Sections that mysqld_exporter has by default; and machine, which kube-state-metrics has."""
 _MADE_FROM_RECORDS = "<!-- made by tools/docs.py from lab/records: python -m tools.docs -->\n\n"
 _MADE = "<!-- made by tools/docs.py from rules/: python -m tools.docs -->\n\n"
 
 
 def metrics_table() -> str:
-    """A markdown table of every metric."""
+    """A markdown table of every metric of `serve`."""
+    return _metrics(metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
+
+
+def fleet_metrics_table() -> str:
+    """The same of `fleet --listen`."""
+    return _metrics(fleet_metrics)
+
+
+def _metrics(*modules: Any) -> str:
     lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
-        for part in (metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
-        for spec in part.SPECS.values()
+        for module in modules
+        for spec in module.SPECS.values()
     ]
     return "\n".join(lines) + "\n"
 
@@ -164,6 +182,46 @@ def series_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def fleet() -> str:
+    """What `innodb-advisor fleet` printed of the servers of lab/fleet_report.py, as a block of text."""
+    report = FleetReport.model_validate_json(fleet_report.RECORD.read_text(encoding="utf-8"))
+    return _block(lambda out: fleet_text.print_fleet(out, report))
+
+
+def flags_table() -> str:
+    """The flags of mysqld_exporter that are off by default, and the rules that read what they open."""
+    found: dict[str, list[str]] = {}
+    for section, flag in peer.FLAGS.items():
+        known = found.setdefault(flag, [])
+        known += [each.id for each in rules() if section in each.file.needs and each.id not in known]
+    named = {flag: ", ".join(f"`{rule}`" for rule in known) for flag, known in found.items()}
+    lines = ["| flag | rules that read its series |", "| --- | --- |"]
+    lines += [
+        f"| `{flag}` | {rules or 'none alone; it tells more of scans and sizes'} |" for flag, rules in named.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def sources_table() -> str:
+    """By rule, what it reads of mysqld_exporter by a flag, and what that does not have at all."""
+    lines = ["| rule | flags of mysqld_exporter | never there |", "| --- | --- | --- |"]
+    for each in rules():
+        told = each.path.read_text(encoding="utf-8")
+        flags = dict.fromkeys(f"`{peer.FLAGS[section]}`" for section in each.file.needs if section in peer.FLAGS)
+        kube = ["limits of the pod"] if "machine" in each.file.needs else []
+        never = [section for section in each.file.needs if section not in {*peer.FLAGS, *_OF_PEER_ANYWAY}]
+        never += [name for name in queries.WORDS if name in told]
+        lines.append(f"| `{each.id}` | {', '.join([*flags, *kube])} | {', '.join(f'`{lack}`' for lack in never)} |")
+    return "\n".join(lines) + "\n"
+
+
+def queries_list() -> str:
+    """Every query, with its name in the code and in errors."""
+    known = [each for each in vars(queries).values() if isinstance(each, queries.Query)]
+    texts = (f"# {each.name}{', at the end alone' if each.at_end else ''}\n{each.text}\n" for each in known)
+    return "```\n" + "\n".join(texts) + "```\n"
+
+
 def example(name: str) -> str:
     """A file of docs/example-rules, as a block."""
     return f"```yaml\n{(ROOT / 'docs' / 'example-rules' / name).read_text(encoding='utf-8')}```\n"
@@ -179,6 +237,11 @@ _PARTS: dict[str, Callable[[], str]] = {
     "sections": sections_table,
     "behaviours": behaviours_table,
     "series": series_table,
+    "fleet": fleet,
+    "flags": flags_table,
+    "sources": sources_table,
+    "service": fleet_metrics_table,
+    "queries": queries_list,
     "rule": lambda: example("reads-keep-missing.yaml"),
     "cases": lambda: example("reads-keep-missing.cases.yaml"),
     "curves": curves.verdicts,
@@ -200,7 +263,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes(), *outcomes.outcomes()])
@@ -212,6 +275,7 @@ def documents() -> dict[Path, str]:
             gauntlet.section(),
             outcomes.section(),
             steady.section(),
+            warm_ups.section(),
         )
     )
     found[OPENAPI] = openapi()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.packages import cache, client
+from lab.packages import go
 from lab.packages.cache import Unavailable
 
 VERSION = "v3.22.0"
 MODULE = "helm.sh/helm/v3/cmd/helm"
-BUILD_SECONDS, RUN_SECONDS = 1200, 60
+RUN_SECONDS = 60
 
 
 class HelmFailed(Exception):
@@ -34,7 +33,7 @@ def program() -> Path:
     Raises:
         Unavailable: There is no Go, or the modules are unavailable.
     """
-    return cache.kept(f"helm/{VERSION}", _build) / "helm"
+    return go.installed("helm", VERSION, MODULE) / "helm"
 
 
 def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
@@ -70,20 +69,6 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
     if done.returncode:
         raise HelmFailed(done.stderr.strip() or done.stdout.strip())
     return done.stdout
-
-
-def _build(folder: Path) -> None:
-    go = shutil.which("go")
-    if go is None:
-        raise Unavailable("helm is built with Go, which this machine lacks")
-    with tempfile.TemporaryDirectory(prefix="helm-", dir=folder) as work:
-        # Modules and objects take up to a gigabyte and are not needed afterwards.
-        private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
-        flags = {"GOFLAGS": "-trimpath -buildvcs=false -modcacherw -ldflags=-s", "CGO_ENABLED": "0", "GOWORK": "off"}
-        install = [go, "install", f"{MODULE}@{VERSION}"]
-        client.run(
-            f"helm {VERSION}", "go install", install, Path(work), seconds=BUILD_SECONDS, environment=private | flags
-        )
 
 
 if __name__ == "__main__":

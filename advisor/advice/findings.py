@@ -87,8 +87,12 @@ def _sure(chosen: float, effect: Effect | None) -> float:
 
 
 def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:
+    """The items of evidence whose values are known."""
     for item, expression in rule.evidence:
-        value = expression(values)
+        try:
+            value = expression(values)
+        except Missing:
+            continue  # the finding does not rest on it: conditions, changes and effects do
         shown = value if isinstance(value, str) else _number(value)
         source = fill(item.source, values)
         yield Evidence(name=item.name, value=shown, unit=fill(item.unit, values), source=source)

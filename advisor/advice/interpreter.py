@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 from advisor import facts
@@ -75,6 +76,7 @@ class Evaluator:
         sizes: SizeChoices | None = None,
         pause: Callable[[], None] = lambda: None,
         remembered: Remembered | None = None,
+        models: bool = True,
     ) -> None:
         """Nothing is evaluated yet.
 
@@ -89,8 +91,10 @@ class Evaluator:
             sizes: The miss curve's choices of earlier windows, kept in the same way.
             pause: Called between two simulations of the model. It may block for a while, or raise Unanswerable.
             remembered: As in ``advise``.
+            models: Whether models are asked. A rule that takes one is blind without, for want of NO_MODEL.
         """
         self._window, self._findings, self._every_reason = window, findings, every_reason
+        self._models = models
         self._until = time.thread_time() + seconds
         self._needed_by = _needed_by(known, window)
         known_before = remembered or Remembered()
@@ -110,18 +114,19 @@ class Evaluator:
         self, rule: Rule, wanted: Callable[[Mapping[str, str]], bool] = lambda _: True
     ) -> Iterator[Evaluation]:
         """One for each item of ``for_each`` whose subject is wanted, within the rule's time."""
-        server, for_each = self._window.latest.server, rule.file.for_each
+        server = self._window.latest.server
         if server not in rule.file.applies:
             applies = f"the rule does not apply to {server}"
             yield Evaluation(rule.id, {}, None, (Refusal("applies", applies),))
             return
-        lacking = [Evaluation(rule.id, {}, blind) for blind in _lacking(rule, self._window)]
+        lacking = tuple(_lacking(rule, self._window))
         if lacking:
-            yield from lacking
+            settled = self._settled(rule, {each.lacks for each in lacking}, wanted)
+            yield from settled or (Evaluation(rule.id, {}, blind) for blind in lacking)
             return
         items = [item for item in self._items(rule) if wanted(item.subject if item else {})]
         if not items:
-            yield Evaluation(rule.id, {}, None, (Refusal("for_each", f"there is nothing in {for_each}"),))
+            yield _nothing_in(rule)
         began = time.thread_time()
         self._model.until = until = min(began + rule.file.budget_seconds, self._until)
         for number, item in enumerate(items):
@@ -155,6 +160,28 @@ class Evaluator:
             if _held(rule, of_slice, item) is False:
                 return part.latest.at
         return self._window.snapshots[0].at
+
+    def _settled(
+        self, rule: Rule, lacks: AbstractSet[str], wanted: Callable[[Mapping[str, str]], bool]
+    ) -> list[Evaluation]:
+        """The rule's silence, where conditions that are known say no without the sections that it lacks; or else empty.
+
+        An unreadable list may hold anything. So a rule on its items is silent only if a condition says no for any item.
+        """
+        if _WINDOW in lacks:
+            return []
+        listed: Sequence[Any] = [None]
+        if rule.file.for_each is not None and not lacks & {*facts.LIST_SECTIONS[rule.file.for_each]}:
+            listed = [item for item in self._items(rule) if wanted(item.subject)]
+            if not listed:
+                return [_nothing_in(rule)]
+        found = []
+        for item in listed:
+            refusals, _ = self._conditions(rule, values_of(rule, self._facts, item))
+            if not refusals:
+                return []
+            found.append(Evaluation(rule.id, item.subject if item else {}, None, tuple(refusals)))
+        return found
 
     def _items(self, rule: Rule) -> Sequence[Any]:
         return [None] if rule.file.for_each is None else self._facts.lists[rule.file.for_each]
@@ -229,6 +256,8 @@ class Evaluator:
         return refusals
 
     def _chosen(self, chosen: Choose, item: Any, at_most: float | None) -> Choice:
+        if not self._models:
+            raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
             return self._sizes.choose(self._window, self._facts, at_most, self._model.check_time)
         return choose(self._model, chosen.setting, item, at_most)
@@ -267,6 +296,10 @@ class Evaluator:
         return [Refusal("lasting", f"lasting `{lasting.condition}` held in {of}")]
 
 
+NO_MODEL = "a model"
+"""What a rule lacks whose choice has still to be made, where models are not asked."""
+_WINDOW = "window"
+"""What a rule lacks where there was too little time to watch."""
 _NOTHING_TO_DO = Refusal("change", "it would fire, but nothing of what it advises can be done on this server")
 
 
@@ -323,10 +356,14 @@ def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:
         short = "only one collection" if len(window.snapshots) < 2 else f"only {window.seconds:.1f} s"
         yield Blind(
             rule=rule.id,
-            lacks="window",
+            lacks=_WINDOW,
             reason=f"{short} since the server, its settings or the sidecar changed",
             cure="wait for the next one" if len(window.snapshots) < 2 else "wait for the next collection",
         )
+
+
+def _nothing_in(rule: Rule) -> Evaluation:
+    return Evaluation(rule.id, {}, None, (Refusal("for_each", f"there is nothing in {rule.file.for_each}"),))
 
 
 def _of(item: Any) -> str:

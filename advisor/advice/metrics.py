@@ -28,6 +28,33 @@ SPECS = {
             ("rule", "severity", "subject", "setting"),
         ),
         Spec(
+            "innodb_advisor_recommendation_info",
+            "gauge",  # OpenMetrics cuts _info off the family of an info, and innodb_advisor_recommendation is taken
+            "A change that a recommendation advises, for those who write it as SQL. from and value are the setting's "
+            "value and the advised one where they are words, such as ON; numbers are in innodb_advisor_setting_value "
+            "and innodb_advisor_recommended_value. setting is empty for another action.",
+            ("rule", "subject", "setting", "from", "value", "fingerprint"),
+        ),
+        Spec(
+            "innodb_advisor_recommended_value",
+            "gauge",
+            "The value that a recommendation advises for a setting that is a number, in the setting's own unit.",
+            ("rule", "subject", "setting"),
+        ),
+        Spec(
+            "innodb_advisor_setting_value",
+            "gauge",
+            "The value that this setting had when the recommendation was made: the one to go back to.",
+            ("rule", "subject", "setting"),
+        ),
+        Spec(
+            "innodb_advisor_confidence",
+            "gauge",
+            "How sure a recommendation is, from 0 to 1: by its rule, its evidence, and what became of its rule's "
+            "earlier advice.",
+            ("rule", "subject"),
+        ),
+        Spec(
             "innodb_advisor_recommendation_since_timestamp_seconds",
             "gauge",
             "When what a recommendation is about began.",
@@ -185,6 +212,8 @@ def _recommendation(found: Recommendation) -> Iterator[Sample]:
     subject = _subject(found)
     for setting in [change.setting for change in found.changes] or [""]:
         yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
+    yield "innodb_advisor_confidence", (found.rule, subject), float(found.confidence)
+    yield from _changes(found)
     if found.since is not None:
         yield "innodb_advisor_recommendation_since_timestamp_seconds", (found.rule, subject), found.since
     if found.judged_at is not None:
@@ -194,6 +223,19 @@ def _recommendation(found: Recommendation) -> Iterator[Sample]:
     saved = None if found.effect is None else found.effect.read_bytes_saved_per_second
     if saved is not None:
         yield "innodb_advisor_predicted_read_bytes_saved_per_second", (found.rule, subject), saved
+
+
+def _changes(found: Recommendation) -> Iterator[Sample]:
+    """What each change is from and to. Numbers are values of series: as labels, each new fit would be a new series."""
+    name, fingerprint = (found.rule, _subject(found)), found.fingerprint
+    for change in found.changes:
+        words = [value if isinstance(value, str) else "" for value in (change.from_, change.to)]
+        yield "innodb_advisor_recommendation_info", (*name, change.setting, *words, fingerprint), 1.0
+        for metric, value in (("recommended", change.to), ("setting", change.from_)):
+            if value is not None and not isinstance(value, str):
+                yield f"innodb_advisor_{metric}_value", (*name, change.setting), float(value)
+    if not found.changes:
+        yield "innodb_advisor_recommendation_info", (*name, "", "", "", fingerprint), 1.0
 
 
 def _subject(found: Recommendation) -> str:

@@ -15,9 +15,7 @@ FactValues = dict[str, FactValue | None]
 
 def values_of(rule: Rule, known: facts.Facts, item: Any) -> FactValues:
     """The value of every name that the rule's expressions may use, its own ``let`` included."""
-    values: FactValues = {f"setting.{name}": value for name, value in known.setting.items()}
-    for group in facts.GROUPS:
-        values |= facts.values_by_name(group, getattr(known, group))
+    values: FactValues = {**known.values}
     if rule.file.for_each is not None and item is not None:
         values |= facts.values_by_name(facts.LISTS[rule.file.for_each][0], item)
     for name, expression in rule.let.items():

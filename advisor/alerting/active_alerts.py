@@ -1,19 +1,19 @@
-"""Active and resolved alerts, and which of them to send when.
+"""The alerts of a server's findings: which are active, and which have ended.
 
-It follows Prometheus' alerting rules (rules/alerting.go there): an active alert is sent again and again, each time with
-an end in the future, when it expires unless it is sent again; a resolved alert is sent with its end for fifteen more
-minutes. Two things differ: a finding that is missing is not resolved at once, because it may be out of sight only; and
-one that was followed is resolved once its outcome is measured, because Alertmanager notifies of an end only once.
+Two things differ from Prometheus' alerting rules: a finding that is missing is not resolved at once, because it may be
+out of sight only; and one that was followed is resolved once its outcome is measured, because Alertmanager notifies of
+an end only once.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from advisor.advice.assessment import Assessment
 from advisor.alerting.alert import Alert, annotations_of, labels_of, with_outcome
+from advisor.alerting.timetable import Timetable
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Recommendation
 from advisor.ledger.entry import Outcome, Result
@@ -21,12 +21,6 @@ from advisor.ledger.reading import WINDOW_SECONDS
 from advisor.ledger.settling import LIMIT
 from exporter.snapshot import Snapshot
 
-LIFETIME = 4
-"""An alert that is not sent again expires after so many times the resend interval."""
-RETENTION_SECONDS = 900.0
-"""How long a resolved alert is sent."""
-_DUE = 0.75
-"""An alert is sent at the first update after this part of the resend interval: updates are never exactly on time."""
 _AS_LONG = 0.9
 """A missing finding is resolved once a new window is this part of the length of the one it was found in."""
 LONGEST_MEASUREMENT = (LIMIT + 1) * WINDOW_SECONDS
@@ -35,42 +29,29 @@ LONGEST_MEASUREMENT = (LIMIT + 1) * WINDOW_SECONDS
 
 @dataclass(slots=True)
 class _Active:
-    """The alert of a finding that holds.
+    """The finding of an active alert.
 
     Attributes:
-        alert: As it was sent last.
         setting: The first setting that the finding changed at first. It stays in the labels even if the rule comes to
             advise another setting: the alert is still the same.
         found_at: Time of the last advice with the finding, Unix seconds.
         seconds: Length of the shortest window with the finding.
         settings: Values of the settings that it changes, when it was last found.
         annotations: As the finding has them.
-        sent_at: Monotonic clock.
         followed_at: When it was gone, and what became of it was not measured yet; monotonic clock.
     """
 
-    alert: Alert
     setting: str | None
     found_at: float
     seconds: float
     settings: Mapping[str, str | None]
     annotations: Mapping[str, str]
     rule: str
-    sent_at: float
     followed_at: float | None = None
 
 
-@dataclass(slots=True)
-class _Resolved:
-    """Times are of the monotonic clock."""
-
-    alert: Alert
-    resolved_at: float
-    sent_at: float
-
-
 class ActiveAlerts:
-    """The active alerts by fingerprint, and the alerts that were resolved lately."""
+    """The active alerts by fingerprint."""
 
     def __init__(
         self,
@@ -89,10 +70,9 @@ class ActiveAlerts:
             clock: Unix seconds.
             ticks: Seconds, monotonic.
         """
-        self._labels, self._links = labels, links
-        self._resend, self._clock, self._ticks = resend_seconds, clock, ticks
+        self._labels, self._links, self._ticks = labels, links, ticks
+        self._alerts: Timetable[str] = Timetable(resend_seconds, clock, ticks)
         self._active: dict[str, _Active] = {}
-        self._resolved: dict[frozenset[tuple[str, str]], _Resolved] = {}
 
     def update(self, assessment: Assessment | None, outcomes: Iterable[Outcome] = ()) -> list[Alert]:
         """The alerts to send now.
@@ -101,90 +81,51 @@ class ActiveAlerts:
             assessment: None while the server cannot be seen.
             outcomes: What became of changes of settings, in any order.
         """
-        now, tick = self._clock(), self._ticks()
         due: list[Alert] = []
         if assessment is not None:
             for found in assessment.advice.recommendations:
-                due += self._found(found, assessment, now, tick)
+                due += self._found(found, assessment)
             found_now = {found.fingerprint for found in assessment.advice.recommendations}
-            missing = [each for each in self._active if each not in found_now]
+            missing = [each for each in self._alerts if each not in found_now]
             followed = _followed(outcomes, assessment.snapshot) if missing else {}
             for fingerprint in missing:
                 outcome = followed.get(fingerprint)
-                since = outcome is not None and outcome.at >= self._active[fingerprint].alert.starts_at
-                due += self._missing(fingerprint, assessment, outcome if since else None, now, tick)
-        for fingerprint, active in list(self._active.items()):
-            if tick - active.sent_at > LIFETIME * self._resend:
-                del self._active[fingerprint]  # it has expired
-        return [*due, *self._resolved_again(tick)]
+                since = outcome is not None and outcome.at >= self._alerts.alert(fingerprint).starts_at
+                due += self._missing(fingerprint, assessment, outcome if since else None)
+        due += self._alerts.again()
+        self._active = {each: self._active[each] for each in self._alerts}
+        return due
 
-    def _found(self, found: Recommendation, assessment: Assessment, now: float, tick: float) -> list[Alert]:
-        advice, due = assessment.advice, []
-        active = self._active.get(found.fingerprint)
+    def _found(self, found: Recommendation, assessment: Assessment) -> list[Alert]:
+        advice, fingerprint = assessment.advice, found.fingerprint
+        active = self._active.get(fingerprint)
         names = [change.setting for change in found.changes]
         setting = active.setting if active else next(iter(names), None)
         rule = assessment.rule_set.rule(found.rule)
-        alert = Alert(
-            labels=labels_of(found, setting, self._labels()),
-            annotations=annotations_of(found, rule.file.why if rule else "", self._links),
-            # The clock may be set back, and Alertmanager refuses an alert that starts after its end.
-            starts_at=min(active.alert.starts_at, now) if active else now,
-            ends_at=now + LIFETIME * self._resend,
-            generator_url=self._links.data(found.fingerprint),
-        )
-        if active and active.alert.key != alert.key:  # its severity, or the labels of all alerts, changed
-            due += self._resolve(active, now, tick)
-            active, alert = None, replace(alert, starts_at=now)
-        send = active is None or self._is_due(active.sent_at, tick)
-        self._resolved.pop(alert.key, None)
-        self._active[found.fingerprint] = _Active(
-            alert=alert,
+        labels = labels_of(found, setting, self._labels())
+        annotations = annotations_of(found, rule.file.why if rule else "", self._links)
+        if active and self._alerts.alert(fingerprint).labels != labels:
+            active = None  # its severity, or the labels of all alerts, changed: it is another alert
+        self._active[fingerprint] = _Active(
             setting=setting,
             found_at=advice.at,
             seconds=min(advice.watched_seconds, active.seconds) if active else advice.watched_seconds,
             settings={name: assessment.snapshot.setting(name) for name in names},
-            annotations=alert.annotations,
+            annotations=annotations,
             rule=found.rule,
-            sent_at=tick if send or active is None else active.sent_at,
         )
-        return [*due, alert] if send else due
+        return self._alerts.hold(fingerprint, labels, annotations, self._links.data(fingerprint))
 
-    def _missing(
-        self, fingerprint: str, assessment: Assessment, outcome: Outcome | None, now: float, tick: float
-    ) -> list[Alert]:
-        active = self._active[fingerprint]
+    def _missing(self, fingerprint: str, assessment: Assessment, outcome: Outcome | None) -> list[Alert]:
+        active, tick = self._active[fingerprint], self._ticks()
         gone = _is_gone(fingerprint, active, assessment)
         if gone and outcome is not None:
-            active.alert = replace(active.alert, annotations=with_outcome(active.annotations, outcome))
+            self._alerts.amend(fingerprint, with_outcome(active.annotations, outcome))
             active.followed_at = tick if active.followed_at is None else active.followed_at
             gone = outcome.result is not Result.OPEN or tick - active.followed_at > LONGEST_MEASUREMENT
         if gone:
-            del self._active[fingerprint]
-            return self._resolve(active, now, tick)
-        if gone is None or not self._is_due(active.sent_at, tick):
-            return []
-        active.alert = replace(
-            active.alert, starts_at=min(active.alert.starts_at, now), ends_at=now + LIFETIME * self._resend
-        )
-        active.sent_at = tick
-        return [active.alert]
-
-    def _resolve(self, active: _Active, now: float, tick: float) -> list[Alert]:
-        alert = replace(active.alert, starts_at=min(active.alert.starts_at, now), ends_at=now)
-        self._resolved[alert.key] = _Resolved(alert, tick, tick)
-        return [alert]
-
-    def _resolved_again(self, tick: float) -> list[Alert]:
-        """The resolved alerts to send once more."""
-        kept = {key: each for key, each in self._resolved.items() if tick - each.resolved_at <= RETENTION_SECONDS}
-        self._resolved = kept
-        due = [each for each in kept.values() if self._is_due(each.sent_at, tick)]
-        for each in due:
-            each.sent_at = tick
-        return [each.alert for each in due]
-
-    def _is_due(self, sent_at: float, tick: float) -> bool:
-        return tick - sent_at >= _DUE * self._resend
+            return self._alerts.resolve(fingerprint)
+        return [] if gone is None else self._alerts.keep(fingerprint)
 
 
 def _followed(outcomes: Iterable[Outcome], latest: Snapshot) -> dict[str, Outcome]:

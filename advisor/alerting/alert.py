@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Recommendation
+from advisor.contract.recommendation import Evidence, Recommendation, Severity
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
 from advisor.render import phrases
@@ -52,7 +52,18 @@ class Alert:
         }
 
 
-def labels_of(found: Recommendation, setting: str | None, added: Mapping[str, str]) -> dict[str, str]:
+class Found(Protocol):
+    """What makes the labels of an alert."""
+
+    @property
+    def rule(self) -> str: ...  # noqa: D102 - as Recommendation has them
+    @property
+    def severity(self) -> Severity: ...  # noqa: D102
+    @property
+    def subject(self) -> Mapping[str, str]: ...  # noqa: D102
+
+
+def labels_of(found: Found, setting: str | None, added: Mapping[str, str]) -> dict[str, str]:
     """The labels of a finding. They stay the same while it holds, and contain no number.
 
     Args:
@@ -63,14 +74,14 @@ def labels_of(found: Recommendation, setting: str | None, added: Mapping[str, st
     own = {"alertname": NAME, "rule": found.rule, "severity": found.severity.value}
     known = {**added, **own, **found.subject, **({"setting": setting} if setting else {})}
     # For Alertmanager an empty label is a missing one.
-    return {name: _text(value) for name, value in known.items() if value}
+    return {name: valid(value) for name, value in known.items() if value}
 
 
 def annotations_of(found: Recommendation, why: str, links: Links) -> dict[str, str]:
     """The annotations of a finding, which may change while it holds."""
     return {
-        "summary": _text(found.summary),
-        "description": _text(_shortened("\n".join(_description(found, why)))),
+        "summary": valid(found.summary),
+        "description": valid(shortened("\n".join(_description(found, why)))),
         "confidence": f"{found.confidence:g}",
         "fingerprint": found.fingerprint,
         "page_url": links.finding(found.fingerprint),
@@ -81,27 +92,30 @@ def annotations_of(found: Recommendation, why: str, links: Links) -> dict[str, s
 def with_outcome(annotations: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """The annotations of a finding that was followed, with what became of it."""
     said = words.followed(outcome)
-    description = _shortened(f"outcome: {said}\n{annotations['description']}")
-    return {**annotations, "outcome": _text(said), "description": _text(description)}
+    description = shortened(f"outcome: {said}\n{annotations['description']}")
+    return {**annotations, "outcome": valid(said), "description": valid(description)}
 
 
 def _description(found: Recommendation, why: str) -> Iterator[str]:
-    for label, line in (*phrases.instructions(found), *phrases.details(found)):
-        yield f"{label}: {line}"
-    yield ""
-    yield "evidence:"
-    for item in found.evidence:
-        yield f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})"
+    return described((*phrases.instructions(found), *phrases.details(found)), found.evidence, why)
+
+
+def described(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], why: str) -> Iterator[str]:
+    """The lines of a description: what to do and to expect, by label; what it rests on; why."""
+    yield from (f"{label}: {line}" for label, line in lines)
+    shown = [f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})" for item in evidence]
+    if shown:
+        yield from ("", "evidence:", *shown)
     if why:
-        yield ""
-        yield why.strip()
+        yield from ("", why.strip())
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """A description that Alertmanager takes."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _text(value: str) -> str:
+def valid(value: str) -> str:
     """Valid UTF-8: the name of a table may contain other characters."""
     return value.encode("utf-8", "replace").decode()
 

@@ -1,90 +1,24 @@
-"""The file of --alertmanager-config, in the format of Prometheus' HTTP client configuration.
-
-https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config.
-The key ``labels`` is the sidecar's own.
-"""
+"""The file of --alertmanager-config: Prometheus' HTTP client configuration, and ``labels``, the sidecar's own key."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import AfterValidator, Field
 
 from advisor.alerting.alert import OWN_LABELS
 from advisor.files import yaml_file
-from advisor.files.durations import Seconds
+from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import Document
+from advisor.outgoing.client_settings import ClientSettings, client_settings, named_files
+from advisor.outgoing.configuration import HttpConfig
 
 _SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout, labels"
-TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
 _LABEL = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class _Secret(_Section):
-    """A secret, in the configuration or in a file of its own, relative to the configuration's folder."""
-
-    def _one_of(self, name: str) -> None:
-        inline, file = getattr(self, name), getattr(self, f"{name}_file")
-        if (inline is None) == (file is None):
-            raise ValueError(f"needs {name}_file or {name}" + (", not both" if inline is not None else ""))
-
-
-class BasicAuth(_Secret):
-    """A user's name and password (RFC 7617)."""
-
-    username: str = Field(min_length=1)
-    password: str | None = Field(None, repr=False)
-    password_file: Path | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> BasicAuth:
-        if ":" in self.username:
-            raise ValueError("the name of a user cannot hold a colon: basic authentication has it before the password")
-        self._one_of("password")
-        return self
-
-
-class Authorization(_Secret):
-    """Another Authorization header, by default a bearer token."""
-
-    type: str = Field("Bearer", pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-    credentials: str | None = Field(None, repr=False)
-    credentials_file: Path | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> Authorization:
-        if self.type.lower() == "basic":
-            raise ValueError("for Basic there is basic_auth")
-        self._one_of("credentials")
-        return self
-
-
-class ClientTls(_Section):
-    """Certificates to trust, and the sidecar's own. Without ``ca_file`` the system's authorities are trusted."""
-
-    ca_file: Path | None = None
-    cert_file: Path | None = None
-    key_file: Path | None = None
-    server_name: str | None = Field(None, min_length=1)
-    insecure_skip_verify: StrictBool = False
-
-    @model_validator(mode="after")
-    def _whole(self) -> ClientTls:
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file belong together")
-        return self
-
-
-def _timeout(seconds: float) -> float:
-    if not 0 < seconds <= _LONGEST_TIMEOUT:
-        raise ValueError(f"must be more than 0s, and {_LONGEST_TIMEOUT:g}s at most")
-    return seconds
 
 
 def _labels(written: dict[str, str]) -> dict[str, str]:
@@ -99,26 +33,55 @@ def _labels(written: dict[str, str]) -> dict[str, str]:
     return written
 
 
-class HttpConfig(_Section):
+class AlertmanagerConfig(HttpConfig):
     """The file."""
 
-    basic_auth: BasicAuth | None = None
-    authorization: Authorization | None = None
-    tls_config: ClientTls = ClientTls()
-    timeout: Annotated[Seconds, AfterValidator(_timeout)] = TIMEOUT_SECONDS
     labels: Annotated[dict[str, str], AfterValidator(_labels)] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _one_login(self) -> HttpConfig:
-        if self.basic_auth and self.authorization:
-            raise ValueError("has both basic_auth and authorization")
-        return self
+
+@dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """What the file says, with all files read.
+
+    Attributes:
+        client: How requests are made.
+        labels: Added to every alert.
+    """
+
+    client: ClientSettings
+    labels: Mapping[str, str]
 
 
-def load(path: Path) -> Document[HttpConfig]:
+def load(path: Path) -> Document[AlertmanagerConfig]:
     """Read a configuration; the files that it names are not read.
 
     Raises:
         FileError: It cannot be read, or anything in it is wrong; the text shows no secret.
     """
-    return yaml_file.read(path, HttpConfig, _SHAPE)
+    return yaml_file.read(path, AlertmanagerConfig, _SHAPE)
+
+
+def alert_settings(path: Path | None, *, encrypted: bool) -> Reloader[AlertSettings]:
+    """The settings of a configuration file, which follow its changes and those of the files that it names.
+
+    Args:
+        path: The file; None for the defaults.
+        encrypted: Whether any Alertmanager has an https URL.
+
+    Raises:
+        FileError: Anything in the file, or in a file that it names, is wrong; the text shows no secret.
+    """
+
+    def read(watch: Watch) -> AlertSettings:
+        if path is None:
+            return AlertSettings(client_settings(None, encrypted=encrypted), {})
+        watch.add(lambda: (path,))
+        document = load(path)
+        watch.add(lambda: named_files(document))
+        return AlertSettings(client_settings(document, encrypted=encrypted), document.content.labels)
+
+    return Reloader(
+        read,
+        refused="the old configuration for Alertmanager stays in force",
+        loaded="loaded the configuration for Alertmanager anew",
+    )

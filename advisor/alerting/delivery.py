@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import ssl
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any
 
 import httpcore
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
 from advisor.alerting.alert import Alert
-from advisor.alerting.client import ClientSettings
 from advisor.contract.templates import duration
-from exporter import __version__
+from advisor.outgoing import connections
+from advisor.outgoing.client_settings import ClientSettings
+from advisor.outgoing.connections import Connections
 
 log = logging.getLogger(__name__)
 
 PATH = "/api/v2/alerts"
 CAPACITY = 1000
-"""Alerts in the queue at most. An alert replaces a waiting one with the same labels."""
+"""Alerts in the queue of a sidecar at most. An alert replaces a waiting one with the same labels."""
 BATCH = 64
 """Alerts in a request at most."""
 LONGEST_PAUSE = 30.0
@@ -33,9 +31,6 @@ _FIRST_PAUSE = 1.0
 _ERROR_PAUSE = 5.0
 """Seconds after an unexpected error."""
 _RETRIED = (408, 425, 429)
-_REDIRECTS = (301, 302, 303, 307, 308)
-_KEPT_OPEN_SECONDS = 5.0
-_LOGGED = 300  # characters of an answer at most
 
 
 class _Failed(Exception):
@@ -47,6 +42,7 @@ class Alertmanager:
 
     Attributes:
         url: Without ``/api/v2/alerts``.
+        capacity: Alerts in the queue at most.
         sent: Alerts that it took.
         errors: Alerts in failed attempts.
         dropped: Alerts that it refused, or that the queue had no room for.
@@ -57,6 +53,7 @@ class Alertmanager:
         url: str,
         settings: Callable[[], ClientSettings],
         *,
+        capacity: int = CAPACITY,
         first_pause: float = _FIRST_PAUSE,
         error_pause: float = _ERROR_PAUSE,
     ) -> None:
@@ -65,18 +62,18 @@ class Alertmanager:
         Args:
             url: Without ``/api/v2/alerts``.
             settings: The settings in force.
+            capacity: Alerts in the queue at most.
             first_pause: Seconds after the first failed attempt; later pauses are longer.
             error_pause: Seconds after an unexpected error.
         """
-        self.url = url
+        self.url, self.capacity = url, capacity
         self.sent = self.errors = self.dropped = 0
-        self._settings = settings
+        self._connections = Connections(settings)
         self._first_pause, self._error_pause = first_pause, error_pause
         self._queue: dict[frozenset[tuple[str, str]], Alert] = {}
         self._filled = asyncio.Event()
         self._trouble: str | None = None  # its kind
         self._since = 0.0
-        self._pool: tuple[ClientSettings, httpcore.AsyncConnectionPool] | None = None
 
     @property
     def waiting(self) -> int:
@@ -87,7 +84,7 @@ class Alertmanager:
         """Add alerts to the queue. Where it is full, the oldest alerts are dropped."""
         for alert in alerts:
             self._queue[alert.key] = alert
-        while len(self._queue) > CAPACITY:
+        while len(self._queue) > self.capacity:
             del self._queue[next(iter(self._queue))]
             self.dropped += 1
         if self._queue:
@@ -109,8 +106,7 @@ class Alertmanager:
                     log.exception("Alertmanager %s: an unexpected error", self.url)
                     await asyncio.sleep(self._error_pause)
         finally:
-            if self._pool:
-                await self._pool[1].aclose()
+            await self._connections.aclose()
 
     async def _empty(self, retrying: AsyncRetrying) -> None:
         taken = True
@@ -147,38 +143,24 @@ class Alertmanager:
 
     async def _post(self, batch: Sequence[Alert]) -> tuple[int | None, str]:
         """The status of the answer, None if there is none, and in words what is wrong."""
-        settings = self._settings()
         content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
-        extensions: dict[str, Any] = {
-            "timeout": dict.fromkeys(("connect", "read", "write", "pool"), settings.timeout),
-            **({"sni_hostname": settings.server_name} if settings.server_name else {}),
-        }
+        settings, pool = await self._connections.pool()
+        head = connections.headers(settings, "application/json")
         try:
             # httpcore's timeout limits each step, and an answer that drips has many steps.
             async with asyncio.timeout(2 * settings.timeout):
-                connections = await self._connections(settings)
-                async with connections.stream(
-                    "POST", self.url + PATH, headers=_headers(settings), content=content, extensions=extensions
+                async with pool.stream(
+                    "POST", self.url + PATH, headers=head, content=content, extensions=connections.extensions(settings)
                 ) as answer:
-                    said = await _beginning(answer)
+                    said = await connections.beginning(answer)
         except (TimeoutError, httpcore.TimeoutException):
             return None, f"no answer within {settings.timeout:g} s"
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-            return None, _reason(error)
-        if answer.status in _REDIRECTS:
+            return None, connections.reason(error)
+        if answer.status in connections.REDIRECTS:
             said = "redirects are not followed"
-        status = f"{answer.status} {answer.extensions.get('reason_phrase', b'').decode('ascii', 'replace')}".strip()
+        status = connections.status_line(answer)
         return answer.status, status + (f": {said}" if said else "")
-
-    async def _connections(self, settings: ClientSettings) -> httpcore.AsyncConnectionPool:
-        """The connections with these settings; unlike other clients httpcore takes no proxy from the environment."""
-        if self._pool and self._pool[0] is settings:
-            return self._pool[1]
-        if self._pool:
-            await self._pool[1].aclose()
-        pool = httpcore.AsyncConnectionPool(settings.tls, keepalive_expiry=_KEPT_OPEN_SECONDS)
-        self._pool = settings, pool
-        return pool
 
     def _say(self, trouble: str, message: str, said: str) -> None:
         """Log each kind of trouble once, until an attempt succeeds."""
@@ -187,35 +169,3 @@ class Alertmanager:
         if self._trouble != trouble:
             self._trouble = trouble
             log.warning(f"Alertmanager %s: {message}", self.url, said)  # noqa: G004 - a constant with a place for the reason
-
-
-def _headers(settings: ClientSettings) -> list[tuple[str, str]]:
-    headers = [("Content-Type", "application/json"), ("User-Agent", f"innodb-advisor/{__version__}")]
-    return [*headers, ("Authorization", settings.authorization)] if settings.authorization else headers
-
-
-async def _beginning(answer: httpcore.Response) -> str:
-    """The beginning of an answer. A short one is read to its end, so that the connection can be used again."""
-    read = bytearray()
-    async for part in answer.aiter_stream():
-        read += part
-        if len(read) > 4 * _LOGGED:
-            break
-    said = " ".join(read.decode("utf-8", "replace").split()).strip('"')
-    return "".join(each if each.isprintable() else "?" for each in said)[:_LOGGED]
-
-
-def _reason(error: BaseException) -> str:
-    """Why there was no answer: the message of the system or of TLS, which the libraries' own errors wrap."""
-    seen: BaseException | None = error
-    reason = str(error) or type(error).__name__
-    while seen is not None:
-        if isinstance(seen, BaseExceptionGroup):
-            seen = seen.exceptions[0]
-        if isinstance(seen, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted: {seen.verify_message}"
-        if isinstance(seen, OSError) and seen.strerror:
-            # asyncio has the address in strerror.
-            reason = os.strerror(seen.errno) if isinstance(seen, ConnectionError) and seen.errno else seen.strerror
-        seen = seen.__cause__ or seen.__context__
-    return reason

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from prometheus_client.core import Metric
 
-from advisor.alerting.delivery import CAPACITY, Alertmanager
+from advisor.alerting.delivery import Alertmanager
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
 
@@ -51,4 +51,4 @@ def _samples(alertmanagers: Sequence[Alertmanager]) -> Iterator[Sample]:
         yield "innodb_advisor_notifications_errors_total", (each.url,), each.errors
         yield "innodb_advisor_notifications_queue_length", (each.url,), each.waiting
     yield "innodb_advisor_notifications_dropped_total", (), sum(each.dropped for each in alertmanagers)
-    yield "innodb_advisor_notifications_queue_capacity", (), CAPACITY
+    yield "innodb_advisor_notifications_queue_capacity", (), max(each.capacity for each in alertmanagers)

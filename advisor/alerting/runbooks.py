@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+
+from advisor.files.installed import installed
 
 _ALERTS = "## The alerts"
 _SECTION = re.compile(r"^### (\w+)\n(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
 _WITHIN_THE_DOCS = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
-
-
-def path() -> Path:
-    """The page of all alerts: inside the wheel, or beside the sources."""
-    installed = Path(__file__).with_name("alerting.md")
-    return installed if installed.is_file() else Path(__file__).parents[2] / "docs" / "alerting.md"
 
 
 def runbooks() -> Mapping[str, str]:
@@ -23,7 +18,8 @@ def runbooks() -> Mapping[str, str]:
     Raises:
         OSError: The installation lacks the page.
     """
-    _, _, sections = path().read_text(encoding="utf-8").partition(f"\n{_ALERTS}\n")
+    page = installed("alerting/alerting.md", "docs/alerting.md").read_text(encoding="utf-8")
+    _, _, sections = page.partition(f"\n{_ALERTS}\n")
     return {
         alert: _WITHIN_THE_DOCS.sub(r"\1", f"# {alert}\n\n{text.strip()}\n")
         for alert, text in _SECTION.findall(sections.partition("\n## ")[0])

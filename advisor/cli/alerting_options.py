@@ -1,4 +1,4 @@
-"""The options of `serve` that are about Alertmanager, and what they make."""
+"""The options of `serve` and `fleet` that are about Alertmanager, and what they make."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Alerting:
         return notifier
 
 
-def alerting_options(command: Command) -> Command:
-    """--alertmanager, --alertmanager-config, --alertmanager-resend, --instance: ``alerting``."""
+def alertmanager_options(command: Command) -> Command:
+    """--alertmanager, --alertmanager-config, --alertmanager-resend: ``alerting``."""
     options = (
         click.option(
             "--alertmanager",
@@ -104,14 +104,7 @@ def alerting_options(command: Command) -> Command:
             default="60s",
             show_default=True,
             help="Send an alert that holds again after so long. One that is not sent for four times as long is over, "
-            "so that a restart of the sidecar may take that.",
-        ),
-        click.option(
-            "--instance",
-            envvar=INSTANCE_VARIABLE,
-            metavar="NAME",
-            help=f"The label instance of alerts; also ${INSTANCE_VARIABLE}. By default the server's address, with this "
-            "machine's name where that is the loopback address or a socket.",
+            "so that a restart of the sender may take that.",
         ),
     )
 
@@ -121,7 +114,7 @@ def alerting_options(command: Command) -> Command:
         urls: tuple[str, ...],
         alertmanager_config: Path | None,
         alertmanager_resend: float,
-        instance: str | None,
+        instance: str | None = None,
         **others: Any,
     ) -> Any:
         told = tuple(dict.fromkeys(urls))
@@ -131,3 +124,15 @@ def alerting_options(command: Command) -> Command:
     for option in reversed(options):
         with_alerting = option(with_alerting)
     return with_alerting  # type: ignore[return-value]
+
+
+def alerting_options(command: Command) -> Command:
+    """The same, and --instance, which names the one server that the alerts are about."""
+    instance = click.option(
+        "--instance",
+        envvar=INSTANCE_VARIABLE,
+        metavar="NAME",
+        help=f"The label instance of alerts; also ${INSTANCE_VARIABLE}. By default the server's address, with this "
+        "machine's name where that is the loopback address or a socket.",
+    )
+    return alertmanager_options(instance(command))

@@ -10,7 +10,7 @@ _EXIT_CODES = """
 \b
 Exit codes:
   0    done
-  1    advise, grade, history: --fail-on applies; check: a source cannot be read; rules test: a case failed
+  1    advise, fleet, grade, history: --fail-on applies; check: a source cannot be read; rules test: a case failed
   2    the input cannot be used; the message says why
   130  interrupted
 """

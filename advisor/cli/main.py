@@ -18,6 +18,7 @@ _COMMANDS = LazyCommands(
         "advise": "advisor.cli.advise.advise",
         "check": "advisor.cli.check.check",
         "curve": "advisor.cli.curve.curve",
+        "fleet": "advisor.cli.fleet.fleet",
         "grade": "advisor.cli.grade.grade",
         "history": "advisor.cli.history.history",
         "lru": "advisor.cli.lru.lru",

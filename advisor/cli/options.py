@@ -20,6 +20,7 @@ DSN_VARIABLE = "INNODB_ADVISOR_DSN"
 CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
 RULES_VARIABLE = "INNODB_ADVISOR_RULES"
 STATE_VARIABLE = "INNODB_ADVISOR_STATE_DIR"
+WEB_VARIABLE = "INNODB_ADVISOR_WEB_CONFIG"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
@@ -153,7 +154,14 @@ _RULES = (
         "replaces that one.",
     ),
 )
-rules_options = option_group("setup", SetupOptions, *_RULES)
+
+
+def _rules(config: Path | None, rules: Path | None) -> SetupOptions:
+    """These two alone: `fleet` has a --may-read of its own."""
+    return SetupOptions(config, rules)
+
+
+rules_options = option_group("setup", _rules, *_RULES)
 setup_options = option_group(
     "setup",
     SetupOptions,
@@ -200,6 +208,17 @@ def state_option(help_text: str) -> Callable[[Command], Command]:
         envvar=STATE_VARIABLE,
         metavar="DIR",
         help=f"{help_text}; also ${STATE_VARIABLE}.",
+    )
+
+
+def web_config_option(what: str) -> Callable[[Command], Command]:
+    """--web-config."""
+    return click.option(
+        "--web-config",
+        type=click.Path(path_type=Path),
+        envvar=WEB_VARIABLE,
+        metavar="FILE",
+        help=f"{what}, in the format of Prometheus' exporter-toolkit; also ${WEB_VARIABLE}.",
     )
 
 

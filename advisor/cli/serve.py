@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from advisor.cli.alerting_options import alerting_options
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
 from advisor.cli.link_options import link_options
-from advisor.cli.options import setup_options, state_option, where_options
+from advisor.cli.options import setup_options, state_option, web_config_option, where_options
 from advisor.cli.parameters import Address, Duration, Interval
 
 
@@ -33,13 +31,7 @@ from advisor.cli.parameters import Address, Duration, Interval
     metavar="HOST:PORT",
     help="Where to listen; :9747 is every address of this machine.",
 )
-@click.option(
-    "--web-config",
-    type=click.Path(path_type=Path),
-    envvar="INNODB_ADVISOR_WEB_CONFIG",
-    metavar="FILE",
-    help="TLS and logins, in the format of Prometheus' exporter-toolkit; also $INNODB_ADVISOR_WEB_CONFIG.",
-)
+@web_config_option("TLS and logins")
 @click.option("--interval", type=Interval(), default="10s", show_default=True, help="Time between two collections.")
 @click.option(
     "--history",

@@ -175,13 +175,19 @@ def _choice(explained: Explained, found: _Reads | None, value: float, now: float
 def _stands(before: Evidence, now: Evidence) -> bool:
     """Whether what explained earlier evidence explains this, too."""
     was, has = before.measured, now.measured
+    if (was.made_young is None) is not (has.made_young is None):
+        return False
     if was.tables.keys() != has.tables.keys() or was.full is not has.full or len(was.scans) != len(has.scans):
         return False
     scans = zip(was.scans, has.scans, strict=True)
     moved = [
         (was.held.young, has.held.young, now.pages),
         (was.held.old, has.held.old, now.pages),
-        (was.made_young, has.made_young, max(has.made_young, before.reads)),
+        *(
+            [(was.made_young, has.made_young, max(has.made_young, before.reads))]
+            if was.made_young is not None and has.made_young is not None
+            else []
+        ),
         *((table.reads, has.tables[name].reads, before.reads) for name, table in was.tables.items()),
         *((table.accesses, has.tables[name].accesses, table.accesses) for name, table in was.tables.items()),
         *((scan.read / scan.period, each.read / each.period, before.reads) for scan, each in scans),

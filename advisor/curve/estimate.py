@@ -133,6 +133,10 @@ def explain(found: Evidence, today: float | None, check_time: Callable[[], None]
     if today is None:
         raise Unanswerable("variables", "the size of the pool is not known")
     explained = explanations(found.measured, 1.0 - (found.read_again or 0.0), check_time)
+    if not explained and found.measured.made_young is None and found.measured.may_stall:
+        raise Unanswerable(
+            "pool.made_young", "pages leave the old sublist soon, and whether any become young is not known"
+        )
     if not explained:
         raise Unanswerable("curve", "no distribution of accesses explains the reads of each table")
     return Explained(found, float(today), explained)
@@ -320,9 +324,13 @@ def _tables(count: int) -> str:
 
 
 def _notes(found: Evidence, explained: Sequence[Explanation]) -> Iterator[str]:
+    young = found.measured.made_young
+    made_young = " a second; how many of them were made young is not known"
+    if young is not None:
+        made_young = f" and {young:,.1f} made young a second"
     yield (
         f"{found.seconds:,.0f} s of lookups in {_tables(len(found.measured.tables))} were watched:"
-        f" {found.reads:,.1f} pages read and {found.measured.made_young:,.1f} made young a second"
+        f" {found.reads:,.1f} pages read{made_young}"
     )
     if found.measured.filling:
         yield f"the pool was seen while it filled: {len(found.measured.filling)} points of the curve were measured"

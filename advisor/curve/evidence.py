@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 from advisor.curve.explain import Measured, Table
 from advisor.facts import Facts, ScanFacts
-from advisor.facts.base import over_pools
+from advisor.facts.base import over_pools, ratio
 from advisor.models.steady import List, Scan
-from advisor.observe.window import Window
+from advisor.observe.window import Window, total
 from advisor.whatif.errors import Unanswerable
 from advisor.whatif.tables import read_by_scans, table_name
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_io import NO_INDEX, TABLE_IO
+from exporter.midpoint import old_target
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
@@ -87,11 +88,12 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"what is read of each table is not known{why}")
     reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
-    made_young = (window.delta(over_pools("made_young")) or 0.0) / window.seconds
+    made_young = ratio(window.delta(over_pools("made_young")), window.seconds)
     scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and scan.passes}
     scanned = tuple(_scanned(window, scans))
-    pools = [snapshot[POOLS] for snapshot in window.snapshots]
-    lists = [(sum(p.database_pages for p in each), sum(p.old_pages for p in each)) for each in pools if each]
+    lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
+    if not lists:
+        raise Unanswerable("pool.old_pages", "the length of the old sublist is not known")
     size = float(sum(each.size_pages for each in window.latest[POOLS] or ()))
     full = _is_full(window.latest)
     if not full:  # it grows: what it holds at the end counts
@@ -126,6 +128,15 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     )
 
 
+def _sublists(snapshot: Snapshot) -> tuple[float, float] | None:
+    """Pages of data and, of these, old ones: where these are not known, as many as the server steers to."""
+    data, old = over_pools("database_pages")(snapshot), over_pools("old_pages")(snapshot)
+    pct = number(snapshot.setting("innodb_old_blocks_pct"))
+    if old is None and pct is not None:
+        old = total(old_target(each.database_pages, int(pct)) for each in snapshot[POOLS] or ())
+    return None if data is None or old is None else (data, old)
+
+
 def since_full(window: Window) -> Window:
     """The part of a window since its pool is full, where that is enough of it: filling is no steady state."""
     filling = [number for number, snapshot in enumerate(window.snapshots) if not _is_full(snapshot)]
@@ -158,10 +169,10 @@ def _gets_of_visit(window: Window, scanned: Sequence[Scan], reads: float, old: f
     count too, and nothing can be said.
     """
     seconds = float(number(window.latest.setting("innodb_old_blocks_time")) or 0.0) / 1000
-    not_young = (window.delta(over_pools("not_made_young")) or 0.0) / window.seconds
+    not_young = ratio(window.delta(over_pools("not_made_young")), window.seconds)
     by_scans = math.fsum(scan.read / scan.period for scan in scanned)
     lookups = reads - by_scans
-    if not seconds or lookups * window.seconds < _FEW or old < _LONG * seconds * reads:
+    if not_young is None or not seconds or lookups * window.seconds < _FEW or old < _LONG * seconds * reads:
         return _levels(window)
     again = (not_young - _GETS_OF_SCAN * by_scans) / lookups
     return _levels(window) - 1.0 + min(max(again, 1.0), _MOST_GETS)
@@ -186,7 +197,7 @@ def _levels(window: Window) -> float:
         size = sizes.sizes.get(index) if sizes else None
         fetched = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched)
         if size is not None and fetched and index.index != NO_INDEX:
-            leaves = max(size.leaf_pages, 1)
+            leaves = max(size.leaf_pages or size.pages, 1)
             rows += fetched
             levels += fetched * (1 + math.ceil(math.log(leaves, _LEAF_FANOUT)))
     return levels / rows if rows else _LEVELS
@@ -201,12 +212,12 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], accesses: float) -> 
     pages: dict[str, float] = {}
     for index, size in (sizes.sizes if sizes else {}).items():
         name = f"{index.schema}.{index.table}"
-        pages[name] = pages.get(name, 0.0) + size.leaf_pages
+        pages[name] = pages.get(name, 0.0) + (size.pages if size.leaf_pages is None else size.leaf_pages)
     rows: dict[str, float] = {}
     for index in window.latest[TABLE_IO] or ():
         name = f"{index.schema}.{index.table}"
         fetched = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched) or 0.0
-        written = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted) or 0.0
+        written = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written) or 0.0
         if pages.get(name) and (count := written + (fetched if index.index != NO_INDEX else 0.0)):
             rows[name] = rows.get(name, 0.0) + count
     reads: dict[str, float] = {}
@@ -256,7 +267,7 @@ def _filling(history: Sequence[Snapshot], tables: Collection[str], gets_of_visit
     begin: tuple[float, float] | None = None  # pages of tables and accesses, where the next point begins
     for snapshot in history:
         pools = snapshot[POOLS]
-        if pools is None or snapshot[TABLE_FILES] is None:
+        if pools is None or snapshot[TABLE_FILES] is None or any(each.gets is None for each in pools):
             continue
         files = {f"{t.schema}.{t.table}": float(file.reads) for t, file in (snapshot[TABLE_FILES] or {}).items()}
         pages = math.fsum(reads for name, reads in files.items() if name in tables)

@@ -92,7 +92,7 @@ class Measured:
     Attributes:
         held: The LRU list.
         tables: By name.
-        made_young: Pages a second.
+        made_young: Pages a second; None where not known.
         scans: Beside it.
         full: Whether the pool is full: else nothing is evicted, and all reads are first reads.
         filling: Pages of tables in the pool and pages read an access, while the pool filled.
@@ -100,7 +100,7 @@ class Measured:
 
     held: List
     tables: Mapping[str, Table]
-    made_young: float
+    made_young: float | None
     scans: tuple[Scan, ...] = ()
     full: bool = True
     filling: tuple[tuple[float, float], ...] = ()
@@ -118,7 +118,13 @@ class Measured:
     def stalled(self) -> bool:
         """Whether hardly any page becomes young: all leave the old sublist before innodb_old_blocks_time has passed."""
         reads = math.fsum(table.reads for table in self.tables.values())
-        return self.made_young < _STALLED * reads and self.held.old < _ROOM * self.held.old_seconds * reads
+        return self.made_young is not None and self.made_young < _STALLED * reads and self.may_stall
+
+    @property
+    def may_stall(self) -> bool:
+        """Whether pages leave the old sublist so soon that it takes the pages made young to tell whether any are."""
+        reads = math.fsum(table.reads for table in self.tables.values())
+        return self.held.old < _ROOM * self.held.old_seconds * reads
 
     def off(self, explanation: Explanation) -> float:
         """How far the points of the filling are off, as the root of the mean square of logarithms."""
@@ -283,6 +289,10 @@ def explanations(
         return _at_rest(measured)
     if measured.stalled:
         return _stalled(measured, check_time)
+    if measured.made_young is None and measured.may_stall:  # either may be: both have to be explained
+        stalled = _stalled(replace(measured, made_young=0.0), check_time)
+        others = list(_kinds(measured, check_time)) or list(_kinds(measured, check_time, _ROUGHLY))
+        return [*stalled, *others] if stalled and others else []
     found = list(_kinds(measured, check_time)) or list(_kinds(measured, check_time, _ROUGHLY))
     off = [each.unlike for each in found]
     unexplained = not measured.hurried and (not off or min(map(abs, off)) > UNLIKE)
@@ -362,7 +372,7 @@ def _skews(kind: str, shape: float, measured: Measured) -> Iterator[Explanation]
         unlike = _unlike(state.made_young, measured)
         return Explanation(kind, shape, groups, state, unlike, once=1.0, first=True)
 
-    if measured.made_young > _NONE:
+    if measured.made_young is not None and measured.made_young > _NONE:
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -518,6 +528,8 @@ def _mean(one: State, other: State) -> State:
 
 
 def _unlike(made_young: float, measured: Measured) -> float:
+    if measured.made_young is None:
+        return 0.0  # nothing speaks against it
     return math.log(max(made_young, _NONE) / max(measured.made_young, _NONE))
 
 

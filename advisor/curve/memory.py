@@ -165,8 +165,7 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         sizes = tuple(
             Reads(found, each.with_first.expected, each.with_first.high)
             for each in (curve.sizes if curve else ())
-            if (found := each.bytes + max(_BESIDE * each.bytes, _LEAST_BESIDE)) < size
-            and math.isfinite(each.with_first.high)
+            if (found := with_room(each.bytes)) < size and math.isfinite(each.with_first.high)
         )
     if not sizes:
         return None
@@ -320,6 +319,11 @@ def _unfilled(latest: Snapshot, freed: float) -> float | None:
     if pools is None or page_bytes is None:
         return None
     return min(freed, page_bytes * total(each.free_pages for each in pools))
+
+
+def with_room(size: float) -> float:
+    """Bytes of a pool that has room for others beside what the curve says."""
+    return size + max(_BESIDE * size, _LEAST_BESIDE)
 
 
 def settings_digest(snapshot: Snapshot) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from functools import cached_property
 from typing import Any, get_type_hints
 
 from advisor.contract.settings import SETTINGS, SettingValue
@@ -32,6 +33,7 @@ from advisor.observe.window import Window
 __all__ = [
     "GROUPS",
     "LISTS",
+    "LIST_SECTIONS",
     "Fact",
     "Facts",
     "ScanFacts",
@@ -43,7 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """All facts of a window; ``setting`` by name, the lists by the name that ``for_each`` takes."""
 
@@ -59,6 +61,14 @@ class Facts:
     spare: SpareFacts
     lists: dict[str, Sequence[Any]] = field(default_factory=dict)
 
+    @cached_property
+    def values(self) -> Mapping[str, float | str | bool | None]:
+        """All but the lists, by their names in expressions: the same for every rule and item."""
+        found: dict[str, float | str | bool | None] = {f"setting.{name}": each for name, each in self.setting.items()}
+        for group in GROUPS:
+            found |= values_by_name(group, getattr(self, group))
+        return found
+
 
 GROUPS: dict[str, type] = {
     name: shape for name, shape in get_type_hints(Facts).items() if isinstance(shape, type) and is_dataclass(shape)
@@ -73,6 +83,17 @@ LISTS: dict[str, tuple[str, type]] = {
     "harms": ("harm", HarmFacts),
 }
 """What ``for_each`` may name: the name of one item in expressions, and its class."""
+
+
+LIST_SECTIONS: dict[str, tuple[str, ...]] = {
+    "scans": ("index_sizes", "table_scans", "count_statements"),
+    "counted": ("count_statements",),
+    "parallel_reads": ("variables", "index_sizes", "table_scans", "count_statements"),
+    "statistics": (),
+    "blind_spots": (),
+    "harms": (),
+}
+"""The sections that tell what is in a list: without one of them items may be missing from it."""
 
 
 def setting_vocabulary() -> dict[str, type]:

@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType, NoneType
 from typing import Any, get_args, get_type_hints
 
-from advisor.observe.window import Window, total
+from advisor.observe.window import Window, known_total
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
@@ -81,11 +81,11 @@ def ratio(dividend: float | None, divisor: float | None) -> float | None:
 
 
 def over_pools(counter: str) -> Callable[[Snapshot], float | None]:
-    """A cumulative count over all buffer pool instances."""
+    """A count of pages over all buffer pool instances, cumulative or as it is."""
 
     def summed(snapshot: Snapshot) -> float | None:
         pools = snapshot[POOLS]
-        return None if pools is None else total(getattr(pool, counter) for pool in pools)
+        return None if pools is None else known_total(getattr(pool, counter) for pool in pools)
 
     return summed
 

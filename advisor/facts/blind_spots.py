@@ -29,10 +29,8 @@ class BlindSpotFacts:
         bool, Meaning("Whether the cure is a statement, and not a line of the option file or of the configuration.")
     ]
     undo: Annotated[str, Meaning("Statement that takes the cure back; empty where the cure is not a statement.")]
-    rules: Annotated[
-        str, Meaning("Rules that are blind without the sources, with commas; empty where no rule needs them.")
-    ]
-    rule_count: Annotated[float, Meaning("Number of rules that are blind without the sources.", unit="rules")]
+    rules: Annotated[str, Meaning("Rules that need the sources, with commas; empty where none does.")]
+    rule_count: Annotated[float, Meaning("Number of rules that need the sources.", unit="rules")]
 
     @property
     def subject(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from advisor.facts.base import Meaning, metric, ratio
 from advisor.facts.machine import machine
 from advisor.facts.write_reads import NON_UNIQUE, write_reads
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
-from advisor.observe.window import Window, total
+from advisor.observe.window import Window, known_total, total
 from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.indexes import INDEXES
@@ -237,9 +237,9 @@ def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
 def _expected(window: Window, found: ChangeBufferFacts, buffer: Buffer | None) -> ChangeBufferFacts:
     """Add the prediction of the model."""
     indexes = _indexes(window, _reads(window) or {})
-    per_second = found.write_reads_per_second
-    if window.latest.setting("innodb_change_buffering") != "none":
-        per_second = ratio(found.merged_operations, window.seconds)
+    buffering = window.latest.setting("innodb_change_buffering")
+    buffered = ratio(found.merged_operations, window.seconds)
+    per_second = None if buffering is None else found.write_reads_per_second if buffering == "none" else buffered
     if window.latest.server.mariadb or buffer is None or per_second is None:
         return found
     if indexes is None or indexes.entry_bytes is None:
@@ -316,7 +316,7 @@ def _reads(window: Window) -> dict[Table, float] | None:
 
 def _wrote(window: Window, index: Index) -> bool:
     """Whether rows were written over the window, or may have been."""
-    grown = window.growth(lambda s: s[TABLE_IO], index, lambda io: float(io.inserted + io.updated + io.deleted))
+    grown = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written)
     return grown is None or grown > 0.0
 
 
@@ -331,7 +331,9 @@ def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | 
         for index, size in all_sizes.sizes.items()
         if indexes.get(index) == NON_UNIQUE and (reads is None or Table(index.schema, index.table) in reads)
     }
-    leaf_pages = total(size.leaf_pages for size in sizes.values())
+    leaf_pages = known_total(size.leaf_pages for size in sizes.values())
+    if leaf_pages is None:
+        return None
     resident = None
     if cached is not None:
         resident = min(1.0, total(cached.pages.get(each, 0) for each in sizes) / max(leaf_pages, 1.0))

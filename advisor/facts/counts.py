@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from advisor.contract.recommendation import identifier
@@ -10,9 +11,10 @@ from advisor.facts.base import Meaning, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
-from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
+from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY, IndexSize
+from exporter.digest_text import CUT
 from exporter.rows import number
-from exporter.snapshot import Index, Table
+from exporter.snapshot import Table
 
 _COLUMN_BYTES = 8.0
 
@@ -29,6 +31,7 @@ class CountFacts:
     rows: Annotated[float | None, Meaning("Rows of the table, as last estimated.", unit="rows")] = None
     pages: Annotated[float | None, Meaning("Size of its clustered index.", unit="pages")] = None
     bytes: Annotated[float | None, Meaning("Size of its clustered index.", unit="bytes")] = None
+    has_secondary: Annotated[bool | None, Meaning("Whether it has a secondary index.")] = None
     secondary: Annotated[str | None, Meaning("Name of its smallest secondary index; empty without one.")] = None
     secondary_pages: Annotated[
         float | None, Meaning("Size of its smallest secondary index; 0 without one.", unit="pages")
@@ -58,29 +61,34 @@ class CountFacts:
 
 
 def counts(window: Window) -> list[CountFacts]:
-    """Each table of known size that was counted in the window, by counted pages in falling order."""
-    sizes = window.latest[INDEX_SIZES]
+    """Each table of known size that was counted in the window, by counted pages in falling order.
+
+    Where no size is known, each table that was counted, without what takes its size: that may settle a rule.
+    """
+    sizes, counted = window.latest[INDEX_SIZES], window.latest[COUNT_STATEMENTS] or {}
     if sizes is None:
-        return []
+        found = [_counted(window, table, _executions(window, table)) for table in counted]
+        return sorted((each for each in found if each.counts != 0.0), key=lambda each: (each.schema, each.table))
     found = []
     for index, size in sizes.sizes.items():
         table = Table(index.schema, index.table)
-        counted = window.latest[COUNT_STATEMENTS] or {}
         if index.clustered and hidden(counted, table):
-            found.append(_counted(window, index, size, None))
+            found.append(_sized(window, _counted(window, table, None), size))
         elif index.clustered and table in counted:
-            counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
+            counts = _executions(window, table)
             if counts != 0.0:
-                found.append(_counted(window, index, size, counts))
+                found.append(_sized(window, _counted(window, table, counts), size))
     return sorted(found, key=lambda each: (-(each.counts or 0.0) * (each.pages or 0.0), each.schema, each.table))
 
 
-def _counted(window: Window, index: Index, size: IndexSize, counts: float | None) -> CountFacts:
-    table = Table(index.schema, index.table)
-    page = number(window.latest.setting("innodb_page_size"))
-    rows = None if size.rows is None else float(size.rows)
-    columns = size.columns or ()
-    smallest = _smallest_secondary(window, table)
+def _executions(window: Window, table: Table) -> float | None:
+    return window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
+
+
+def _counted(window: Window, table: Table, counts: float | None) -> CountFacts:
+    """What takes no size. Counts of tables whose names were cut are those of nobody knows how many tables."""
+    if table.table == CUT and counts:
+        counts = None
     seconds = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds)
     return CountFacts(
         schema=table.schema,
@@ -88,24 +96,42 @@ def _counted(window: Window, index: Index, size: IndexSize, counts: float | None
         counts=counts,
         counts_per_hour=ratio(None if counts is None else counts * 3600.0, window.seconds),
         seconds=ratio(seconds, counts),
-        rows=rows,
-        pages=float(size.pages),
-        bytes=None if page is None else size.pages * float(size.page_bytes or page),
-        secondary="" if smallest is None else smallest[0].index,
-        secondary_pages=0.0 if smallest is None else float(smallest[1].pages),
-        key=", ".join(map(identifier, columns)),
-        key_index_pages=(
-            None if rows is None or page is None else index_pages(rows, _COLUMN_BYTES * max(1, len(columns)), page)
-        ),
         clustered_by_bug=window.latest.server.has("count_star_takes_clustered_index"),
     )
 
 
-def _smallest_secondary(window: Window, table: Table) -> tuple[Index, IndexSize] | None:
+def _sized(window: Window, counted: CountFacts, size: IndexSize) -> CountFacts:
+    page = number(window.latest.setting("innodb_page_size"))
+    rows = None if size.rows is None else float(size.rows)
+    columns = size.columns or ()
+    secondary = _secondary(window, Table(counted.schema, counted.table))
+    smallest = min(secondary, key=lambda each: (secondary[each].pages, each), default=None)
+    return replace(
+        counted,
+        rows=rows,
+        pages=float(size.pages),
+        bytes=None if page is None else size.pages * float(size.page_bytes or page),
+        has_secondary=bool(secondary),
+        secondary=None if smallest == SECONDARY else smallest or "",
+        secondary_pages=_pages(secondary, smallest),
+        key=", ".join(map(identifier, columns)),
+        key_index_pages=(
+            None if rows is None or page is None else index_pages(rows, _COLUMN_BYTES * max(1, len(columns)), page)
+        ),
+    )
+
+
+def _pages(secondary: Mapping[str, IndexSize], name: str | None) -> float | None:
+    if name == SECONDARY:
+        return None
+    return 0.0 if name is None else float(secondary[name].pages)
+
+
+def _secondary(window: Window, table: Table) -> dict[str, IndexSize]:
+    """A table's secondary indexes, by name."""
     sizes = window.latest[INDEX_SIZES]
-    own = [
-        (index, size)
+    return {
+        index.index: size
         for index, size in (sizes.sizes if sizes else {}).items()
         if (index.schema, index.table) == (table.schema, table.table) and not index.clustered
-    ]
-    return min(own, key=lambda each: (each[1].pages, each[0].index), default=None)
+    }

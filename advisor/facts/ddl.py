@@ -108,11 +108,14 @@ def _seen(window: Window, builds: float | None) -> bool | None:
 def _work(window: Window) -> DdlFacts:
     """The work of building the largest index, as far as its inputs are known."""
     found = _largest(window)
+    latest = window.latest[INDEX_SIZES]
+    if latest is not None and any(size.leaf_pages is None for size in latest.sizes.values()):
+        found, latest = None, None  # which index is the largest is not known
     buffer, threads, page = (
         number(window.latest.setting(name))
         for name in ("innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_page_size")
     )
-    if found is None and window.latest[INDEX_SIZES] is not None:
+    if found is None and latest is not None:
         return DdlFacts(reader_threads=threads, index_bytes=0.0, merge_passes=0.0, written_bytes=0.0)
     if found is None or buffer is None or threads is None or page is None:
         return DdlFacts(reader_threads=threads)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
-from exporter.collectors.innodb_status import INNODB_STATUS
+from exporter.collectors.innodb_status import checkpoint_age, checkpoint_age_limit
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
 from exporter.rows import number
@@ -86,7 +86,11 @@ def io(window: Window) -> IoFacts:
     evicted = None
     if latest.server.has("read_ahead_evictions_counted"):
         evicted = window.delta(over_pools("read_ahead_evicted"))
-    dirty, age, limit = _mean(window, over_pools("modified_pages")), _mean(window, checkpoint_age), _age_limit(latest)
+    dirty, age, limit = (
+        _mean(window, over_pools("modified_pages")),
+        _mean(window, checkpoint_age),
+        checkpoint_age_limit(latest),
+    )
     return IoFacts(
         through_page_cache=through_page_cache(latest),
         page_cache_setting=_page_cache_setting(latest),
@@ -139,36 +143,6 @@ def _random_read_ahead(snapshot: Snapshot) -> float | None:
 def _mean(window: Window, value: Callable[[Snapshot], float | None]) -> float | None:
     known = [number for snapshot in window.snapshots if (number := value(snapshot)) is not None]
     return sum(known) / len(known) if known else None
-
-
-def checkpoint_age(snapshot: Snapshot) -> float | None:
-    """Bytes of redo log written since the last checkpoint.
-
-    From the status where it has them, as they are asked for at each collection.
-    """
-    status = snapshot[STATUS] or {}
-    current, checkpoint = (status.get(f"innodb_redo_log_{lsn}_lsn") for lsn in ("current", "checkpoint"))
-    if current is not None and checkpoint is not None:
-        return current - checkpoint
-    if "innodb_checkpoint_age" in status:  # MariaDB
-        return status["innodb_checkpoint_age"]
-    text = snapshot[INNODB_STATUS]
-    return None if text is None or text.checkpoint_age_bytes is None else float(text.checkpoint_age_bytes)
-
-
-def _age_limit(snapshot: Snapshot) -> float | None:
-    """MariaDB says it; MySQL's are where the age stayed under a load that waited for it, at several sizes of the log.
-
-    0.83 of innodb_redo_log_capacity on 9.7.4, and 0.77 of all log files on 5.6.24.
-    """
-    status = snapshot[STATUS] or {}
-    if "innodb_checkpoint_max_age" in status:
-        return status["innodb_checkpoint_max_age"]
-    capacity = status.get("innodb_redo_log_capacity_resized")
-    if capacity:
-        return 0.83 * capacity
-    size, files = (number(snapshot.setting(f"innodb_log_{name}")) for name in ("file_size", "files_in_group"))
-    return None if size is None or files is None else 0.77 * size * files
 
 
 def _dump_share(snapshot: Snapshot) -> float | None:

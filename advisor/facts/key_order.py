@@ -7,13 +7,14 @@ a large part of all rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from advisor.facts.base import over_pools
+from advisor.facts.base import over_pools, status
 from advisor.observe.window import Window, total
-from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY
 from exporter.collectors.table_files import TABLE_FILES
-from exporter.collectors.table_io import TABLE_IO
+from exporter.collectors.table_io import NO_INDEX, TABLE_IO
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.collectors.table_statements import TABLE_STATEMENTS
 from exporter.snapshot import Index, Table
@@ -21,6 +22,8 @@ from exporter.snapshot import Index, Table
 _AHEAD = 0.5
 """Share of the pages read that read-ahead brings, at least, where an index is read in order. Seen: 0.69 to 0.97 by
 ORDER BY, ranges and batches on MySQL and MariaDB, and 0 by lookups and by ranges of 100 rows."""
+_READ = 0.75
+"""Share of an index that scans read at least, where a rule finds fault with them: half of it, one and a half times."""
 _LARGE = 0.1
 """Share of an index's rows: a statement that fetches more reads the index, and does not look up rows."""
 
@@ -63,6 +66,40 @@ def read_in_order(window: Window) -> frozenset[Index]:
             found.add(each.index)
             left -= each.read
     return frozenset(found)
+
+
+def may_be_in_order(window: Window, rows: Mapping[Table, int | None]) -> dict[Table, Index]:
+    """Of each table the largest index that may have been read in the order of its key, where nobody tells whether.
+
+    A finding about such scans takes three quarters of the index read from the table's file, and all its rows fetched.
+
+    Args:
+        window: What has been watched.
+        rows: Of each table, as last estimated.
+    """
+    sizes, found = window.latest[INDEX_SIZES], dict[Table, Index]()
+    for index, size in sorted((sizes.sizes if sizes else {}).items(), key=lambda each: each[1].pages):
+        table = Table(index.schema, index.table)
+        read = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
+        least = 0.0 if index.index == SECONDARY else _READ * size.pages
+        fetched = _most_in_order(window, index)
+        if (read is None or read > least) and (fetched is None or fetched >= max(rows.get(table) or 0, 1)):
+            found[table] = index
+    return found
+
+
+def _most_in_order(window: Window, index: Index) -> float | None:
+    """The most rows that were fetched in the order of an index; 0 where it is known what was, None where nothing is."""
+    latest, io = window.latest, window.latest[TABLE_IO]
+    if io is None or latest[TABLE_STATEMENTS] is None:
+        # A recording from before they were read does not say that they cannot be: its scans had no order then.
+        shut = any((of := latest.outcomes.get(each.name)) and of.failure for each in (TABLE_IO, TABLE_STATEMENTS))
+        return status(window, "innodb_rows_read") if shut else 0.0
+    if index.index != SECONDARY:
+        return 0.0
+    named = [each for each in io if (each.schema, each.table) == (index.schema, index.table)]
+    most = [rows_in_order(window, each) for each in named if not each.clustered and each.index != NO_INDEX]
+    return None if None in most else max((each for each in most if each is not None), default=0.0)
 
 
 def _candidates(window: Window) -> list[_Candidate]:

@@ -10,7 +10,7 @@ from advisor.facts.base import Meaning, ratio
 from advisor.facts.io import read_ahead_pages, through_page_cache
 from advisor.observe.window import Window
 from exporter.collectors.data_files import DATA_FILES
-from exporter.collectors.machine import MACHINE, Machine
+from exporter.collectors.machine import CONFIGURATION, MACHINE, Machine
 from exporter.rows import number
 
 _ENOUGH_READS = 200.0
@@ -131,14 +131,12 @@ def _storage(
         # An SSD is so slow in the mean only if many requests wait for it.
         if seconds >= _HDD_SECONDS and seen.rotational is not False:
             return "hdd", measured
-    if seen.rotational is False:
-        return "ssd", f"{seen.device} is not rotational: {seen.device_source}"
-    if seen.storage_configured is not None:
-        return seen.storage_configured, "configuration"
-    # Virtual disks of virtio and Xen claim to rotate by default, whatever they are (seen on an SSD's vda).
-    if seen.rotational and not (seen.device or "").startswith(("vd", "xvd")):
-        return "hdd", f"{seen.device} is rotational: {seen.device_source}"
-    return None, None
+    if seen.storage is None:
+        return None, None
+    if seen.storage_source == CONFIGURATION:
+        return seen.storage, CONFIGURATION
+    claim = "is rotational" if seen.rotational else "is not rotational"
+    return seen.storage, f"{seen.device} {claim}: {seen.device_source}"
 
 
 def _reads_ahead(window: Window) -> bool:

@@ -29,11 +29,11 @@ def parallel(window: Window) -> ParallelFacts:
     """From performance_schema.threads."""
     latest = window.latest[PARALLEL_READERS]
     return ParallelFacts(
-        threads_seen=None if latest is None else float(latest.threads),
+        threads_seen=None if latest is None or latest.threads is None else float(latest.threads),
         thread_seconds=window.delta(
             lambda s: None if (readers := s[PARALLEL_READERS]) is None else readers.thread_seconds
         ),
         reads_observed=window.delta(
-            lambda s: None if (readers := s[PARALLEL_READERS]) is None else float(readers.reads_observed)
+            lambda s: None if (readers := s[PARALLEL_READERS]) is None else readers.reads_observed
         ),
     )

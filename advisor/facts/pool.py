@@ -86,14 +86,14 @@ def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
     return PoolFacts(
         pages=total(each.size_pages for each in pools),
         list_pages=total(each.database_pages for each in pools),
-        old_pages=total(each.old_pages for each in pools),
+        old_pages=over_pools("old_pages")(latest),
         old_target_pages=(None if pct is None else total(old_target(each.database_pages, int(pct)) for each in pools)),
         old_most_pages=total(old_target(each.database_pages, LARGEST_PCT) for each in pools),
         free_pages=free,
         instances=float(len(pools)),
         page_bytes=page_bytes,
         pages_read=pages_read,
-        pages_read_since_start=total(each.pages_read for each in pools),
+        pages_read_since_start=over_pools("pages_read")(latest),
         made_young=window.delta(over_pools("made_young")),
         gets=window.delta(over_pools("gets")),
         pages_read_per_second=ratio(pages_read, window.seconds),
@@ -108,6 +108,8 @@ def _by_scans(window: Window, scans: Sequence[ScanFacts], pages_read: float | No
     if pages_read is None or window.latest[INDEX_SIZES] is None or window.latest[TABLE_FILES] is None:
         return None
     if any(scan.parallel_passes and scan.pages_read is None for scan in scans):
+        return None
+    if any(scan.in_doubt for scan in scans):
         return None
     scanned = total(min(scan.pages_read or 0.0, (scan.pages or 0.0) * (scan.passes or 0.0)) for scan in scans)
     return min(1.0, scanned / max(pages_read, 1.0))

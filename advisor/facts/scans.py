@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from advisor.facts.base import Meaning, over_pools, ratio
-from advisor.facts.key_order import read_in_order, rows_in_order
-from advisor.observe.window import Window
+from advisor.facts.base import NO_FACT, Meaning, over_pools, ratio
+from advisor.facts.key_order import may_be_in_order, read_in_order, rows_in_order
+from advisor.observe.window import Window, known_total
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.collectors.table_files import TABLE_FILES
@@ -21,6 +21,8 @@ _AS_OFTEN = 0.5
 all, and nobody tells whose pages were read from it."""
 _ALONE = 0.75
 """Share of a table: a scan that reads no less of it reads for itself."""
+_OWN_READS = 1.5
+"""Reads of a table's file for a page that its scans go through: more are of something else, to the rules too."""
 _MOST_SHARED = 10.0
 """Scans that share a reading at most. Fewer reads are of a table that the pool holds but for a few pages."""
 
@@ -104,6 +106,9 @@ class ScanFacts:
             unit="pages",
         ),
     ] = None
+
+    in_doubt: bool = field(default=False, metadata=NO_FACT)
+    """Whether it is here only because nobody tells which indexes were read in the order of their keys."""
 
     @property
     def subject(self) -> dict[str, str]:
@@ -190,6 +195,10 @@ def scans(window: Window) -> list[ScanFacts]:
             scanned = _Scanned(index, size, rows.get(_table(index)), index in in_order)
             indexes.setdefault(_table(index), []).append(scanned)
     found = {table: scan for table, known in indexes.items() if (scan := _scan(window, known)) is not None}
+    for table, index in may_be_in_order(window, rows).items():
+        if table not in found or not _is_explained(found[table]):
+            doubtful = _Scanned(index, sizes.sizes[index], rows.get(table), in_order=True)
+            found[table] = replace(_not_known(_Together((doubtful,))), in_doubt=True)
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
         for table in window.latest[TABLE_SCANS] or {}:
             if table not in rows and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
@@ -218,6 +227,13 @@ def _scan(window: Window, indexes: Sequence[_Scanned]) -> ScanFacts | None:
     )
 
 
+def _is_explained(scan: ScanFacts) -> bool:
+    """Whether its passes explain what was read of the table: rules find no fault with scans that read less."""
+    if scan.pages_read is None or not scan.passes or not scan.pages:
+        return False
+    return scan.pages_read <= _OWN_READS * scan.passes * scan.pages
+
+
 def _not_known(scanned: _Together) -> ScanFacts:
     return ScanFacts(scanned.table.schema, scanned.table.table, scanned.what, pages=scanned.pages)
 
@@ -237,7 +253,7 @@ def _known(window: Window, scanned: _Together) -> ScanFacts:
         table=table.table,
         what=scanned.what,
         pages=scanned.pages,
-        leaf_pages=float(sum(each.size.leaf_pages for each in scanned.parts)),
+        leaf_pages=known_total(each.size.leaf_pages for each in scanned.parts),
         bytes=_bytes(window, scanned),
         passes=passes.all,
         serial_passes=passes.all - parallel,
@@ -301,21 +317,22 @@ def _passes(window: Window, scanned: _Scanned) -> _Passes | None:
     fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
     counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
-    if fetched is None or counts is None or examined is None:
+    by_counts = _counts_clustered(window, table) if counts else False
+    # Its optimiser treats COUNT(*) as a table scan, so that table I/O counts it, too (seen on 11.8, not on 10.11).
+    in_table_io = window.latest.server.has("count_star_in_table_io")
+    if fetched is None or counts is None or by_counts is None or (in_table_io and examined is None):
         return None
     if hidden(window.latest[COUNT_STATEMENTS] or {}, table):
         return None
     if not scanned.rows:
         return _Passes()
-    server = window.latest.server
-    if server.has("count_star_in_table_io"):
-        # Its optimiser treats COUNT(*) as a table scan, so that table I/O counts it, too (seen on 11.8, not on 10.11).
-        fetched = max(0.0, fetched - examined)
-    return _Passes(fetched / scanned.rows, in_order, counts if _counts_clustered(window, table) else 0.0)
+    if in_table_io:
+        fetched = max(0.0, fetched - (examined or 0.0))
+    return _Passes(fetched / scanned.rows, in_order, counts if by_counts else 0.0)
 
 
-def _counts_clustered(window: Window, table: Table) -> bool:
-    """Whether COUNT(*) of the table reads the clustered index.
+def _counts_clustered(window: Window, table: Table) -> bool | None:
+    """Whether COUNT(*) of the table reads the clustered index; None where that is not known.
 
     With a secondary index the optimiser counts by that one, unless told otherwise, or where it cannot.
     """
@@ -325,6 +342,8 @@ def _counts_clustered(window: Window, table: Table) -> bool:
     if not _has_secondary(sizes, table) or server.has("count_star_takes_clustered_index"):
         return True
     statement = (window.latest[COUNT_STATEMENTS] or {}).get(table)
+    if statement is not None and statement.forced_primary is None:
+        return None
     return statement is not None and statement.forced_primary == statement.executions
 
 
@@ -350,7 +369,7 @@ def _count_seconds(window: Window, table: Table) -> float | None:
 def _bytes(window: Window, scanned: _Together) -> float | None:
     """Bytes of indexes on disk, by the size of their pages."""
     files = (window.latest[TABLE_FILES] or {}).get(scanned.table)
-    page_bytes = files.bytes / files.reads if files and files.reads else None
+    page_bytes = None if files is None else ratio(files.bytes, files.reads)
     page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
     found = [each.size.pages * (each.size.page_bytes or page_bytes or 0.0) for each in scanned.parts]
     return sum(found) if all(found) else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from advisor.facts.base import Meaning, ratio
+from advisor.facts.base import Meaning, over_pools, ratio
 from advisor.observe.window import Window
 from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.file_sizes import FILE_SIZES
@@ -14,7 +14,7 @@ from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_statements import TABLE_STATEMENTS
 from exporter.rows import number
-from exporter.snapshot import Table
+from exporter.snapshot import SectionKey, Snapshot, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,11 @@ class StatisticsFacts:
     table: Annotated[str, Meaning("Name of the table.")]
     pages: Annotated[float, Meaning("Pages of all its indexes by the persistent statistics.", unit="pages")]
     least_pages: Annotated[
-        float,
+        float | None,
         Meaning(
             "Pages that it is seen to have: those in the buffer pool (from MySQL 8.0 on), or those that a statement "
-            "reads, but no more than its file has.",
+            "reads, but no more than its file has. Not known of any table where nothing tells either: then the largest "
+            "table stands for all.",
             unit="pages",
         ),
     ]
@@ -40,8 +41,19 @@ class StatisticsFacts:
         return {"schema": self.schema, "table": self.table}
 
 
+_SEEN = ((CACHED_INDEXES,), (TABLE_FILES, TABLE_STATEMENTS, FILE_SIZES))
+"""The sections that show pages of tables: in the buffer pool, or as reads of a statement."""
+
+
+_SLACK = 1.5
+"""Reads of files and of the pool are counted a moment apart."""
+
+
 def statistics(window: Window) -> list[StatisticsFacts]:
-    """Each table that is seen to be larger than its statistics say, by name."""
+    """Each table that is seen to be larger than its statistics say, by name.
+
+    Where nothing tells tables, the reads of all stand for one of them: that may settle a rule.
+    """
     return sorted(_larger(window), key=lambda each: (each.schema, each.table))
 
 
@@ -57,6 +69,15 @@ def _larger(window: Window) -> Iterator[StatisticsFacts]:
     for index, held in (cached.pages if cached else {}).items():
         table = Table(index.schema, index.table)
         resident[table] = resident.get(table, 0) + held
+    if sizes is None:
+        read = window.delta(over_pools("pages_read")) if _is_shut(latest, CACHED_INDEXES) else None
+        # A table has one page at least, and no statement reads more of it than is read at all.
+        yield StatisticsFacts("", "", 1.0, None if read is None else _SLACK * read, "")
+        return
+    if pages and all(any(_is_shut(latest, each) for each in sections) for sections in _SEEN):
+        largest, known = max(pages.items(), key=lambda each: (each[1], each[0].schema, each[0].table))
+        yield StatisticsFacts(largest.schema, largest.table, float(known), None, "")
+        return
     for table, known in pages.items():
         of_file = ratio(files.get(table), page_bytes) or 0.0  # a file of compressed pages has more of them
         seen = (
@@ -66,6 +87,11 @@ def _larger(window: Window) -> Iterator[StatisticsFacts]:
         least, where = max(seen)
         if least > known:
             yield StatisticsFacts(table.schema, table.table, float(known), least, where)
+
+
+def _is_shut(snapshot: Snapshot, section: SectionKey[Any]) -> bool:
+    outcome = snapshot.outcomes.get(section.name)
+    return snapshot[section] is None and outcome is not None and outcome.failure is not None
 
 
 def _pages_read_per_statement(window: Window, table: Table) -> float:

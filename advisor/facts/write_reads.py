@@ -117,7 +117,7 @@ def _pages_per_row(window: Window, index: Index) -> float:
     }
     clustered = of_table.get("PRIMARY", of_table.get("GEN_CLUST_INDEX"))
     size = clustered if index.index == NO_INDEX else of_table.get(index.index)
-    if size is None or clustered is None or not clustered.rows:
+    if size is None or clustered is None or size.leaf_pages is None or not clustered.rows:
         return 1.0
     return min(1.0, size.leaf_pages / clustered.rows)
 
@@ -138,4 +138,4 @@ def _grown(window: Window, table: Table) -> dict[Index, dict[str, float]] | None
 
 
 def _growth(window: Window, index: Index, name: str) -> float | None:
-    return window.growth(lambda snapshot: snapshot[TABLE_IO], index, lambda io: float(getattr(io, name)))
+    return window.growth(lambda snapshot: snapshot[TABLE_IO], index, lambda io: getattr(io, name))

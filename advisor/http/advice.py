@@ -14,13 +14,14 @@ from pydantic import BaseModel, Field
 from advisor.advice.service import Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
+from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
-from advisor.http.negotiation import negotiated
+from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
 from advisor.render import history_markdown, markdown, resolution
 
-JSON, PLAIN, MARKDOWN, HTML = "application/json", "text/plain", "text/markdown", "text/html"
+PLAIN, MARKDOWN = "text/plain", "text/markdown"
 _FORMS = (JSON, PLAIN, MARKDOWN)
 Shown = TypeVar("Shown", bound=BaseModel)
 _FORM = "JSON, markdown or plain text, as the Accept header asks"
@@ -71,16 +72,14 @@ class Filter(LookBack):
     f"what the rules could not see; and what is set aside, with the reason. {_FORM}; a browser gets the page.",
     response_model=Advice,
     response_description="What the rules say of the window.",
-    responses={
-        200: {"content": examples.advice()},
-        **documented(
-            {
-                406: f"there are {', '.join((*_FORMS, HTML))}",
-                422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
-                503: "cannot connect to 127.0.0.1:3306: Connection refused",
-            }
-        ),
-    },
+    responses=documented(
+        {
+            406: f"there are {', '.join((*_FORMS, HTML))}",
+            422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
+            503: "cannot connect to 127.0.0.1:3306: Connection refused",
+        },
+        content=examples.advice(),
+    ),
 )
 async def advise(request: Request, wanted: Annotated[Filter, Query()], service: TheService) -> Response:
     """The advice, or the part of it that is wanted."""
@@ -127,7 +126,7 @@ async def finding(
     """The finding of this fingerprint."""
     form = negotiated(request, (*_FORMS, HTML))
     if form == HTML:  # relative: a proxy may have put a path before it
-        return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, {"Vary": "Accept"})
+        return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, NEGOTIATED)
     ledger = service.books.ledger
     before = ledger.found.get(fingerprint)
     try:
@@ -177,10 +176,9 @@ def _answer(
 ) -> Response:
     match form:
         case "text/plain":
-            written = as_plain(content)
+            text = as_plain(content)
         case "text/markdown":
-            written = as_markdown(content)
+            text = as_markdown(content)
         case _:
-            written = content.model_dump_json(by_alias=True)
-    # Names in a recording need not be valid text.
-    return Response(written.encode("utf-8", "replace"), media_type=form, headers={"Vary": "Accept"})
+            text = content.model_dump_json(by_alias=True)
+    return written(text, form)

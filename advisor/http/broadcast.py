@@ -14,6 +14,7 @@ from advisor.advice.difference import says_the_same
 from advisor.advice.service import Service, Unseen
 from advisor.advice.state import State
 from advisor.contract.recommendation import Advice
+from advisor.http.answers import encoded
 from advisor.timeline.series import QUANTITIES, series, split
 
 log = logging.getLogger(__name__)
@@ -249,5 +250,4 @@ class Broadcast:
 
 
 def _message(event: str, mark: Mark, data: str) -> bytes:
-    # Names in a recording need not be valid text.
-    return f"event: {event}\nid: {mark}\ndata: {data}\n\n".encode("utf-8", "replace")
+    return encoded(f"event: {event}\nid: {mark}\ndata: {data}\n\n")

@@ -10,13 +10,14 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from advisor.curve.answer import MissCurve
 from advisor.http import examples
+from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import TheLookBack, TheService
-from advisor.http.negotiation import negotiated
+from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
 from advisor.render import curve_svg
 from advisor.whatif.errors import Unanswerable
 
-JSON, SVG, PLAIN, HTML = "application/json", "image/svg+xml", "text/plain", "text/html"
+SVG, PLAIN = "image/svg+xml", "text/plain"
 _FORMS = (JSON, SVG, PLAIN)
 _STYLE = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE}'; frame-ancestors 'none'; sandbox"
@@ -33,16 +34,14 @@ router = APIRouter(tags=["advice"])
     " plain text, as the Accept header asks; the picture to a browser.",
     response_model=MissCurve,
     response_description="The miss curve.",
-    responses={
-        200: {"content": examples.curve()},
-        **documented(
-            {
-                406: f"there are {', '.join(_FORMS)}",
-                422: "window must be greater than 0",
-                503: "there is no miss curve: the accesses to tables are not known: performance_schema is OFF",
-            }
-        ),
-    },
+    responses=documented(
+        {
+            406: f"there are {', '.join(_FORMS)}",
+            422: "window must be greater than 0",
+            503: "there is no miss curve: the accesses to tables are not known: performance_schema is OFF",
+        },
+        content=examples.curve(),
+    ),
 )
 async def curve(request: Request, wanted: TheLookBack, service: TheService) -> Response:
     """The curve."""
@@ -52,9 +51,8 @@ async def curve(request: Request, wanted: TheLookBack, service: TheService) -> R
         found = await service.curve(wanted.window)
     except Unanswerable as error:
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"there is no miss curve: {error}") from error
-    headers = {"Vary": "Accept"} | ({"Content-Security-Policy": _POLICY} if form == SVG else {})
-    # Names in a recording need not be valid text.
-    return Response(_written(found, form).encode("utf-8", "replace"), media_type=form, headers=headers)
+    policy = {"Content-Security-Policy": _POLICY} if form == SVG else {}
+    return written(_written(found, form), form, {**NEGOTIATED, **policy})
 
 
 def _written(found: MissCurve, form: str) -> str:

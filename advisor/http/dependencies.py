@@ -1,4 +1,4 @@
-"""What endpoints share: the service, and parameters of the query."""
+"""What endpoints share: the service, the rules, and parameters of the query."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import LONGEST_WINDOW, Service
+from advisor.rules.rulebook import Rulebook
 
 
 class LookBack(BaseModel):
@@ -30,11 +31,17 @@ async def _service(request: Request) -> Service:
     return found
 
 
+async def _book(request: Request) -> Rulebook:
+    found: Rulebook = request.app.state.book
+    return found
+
+
 async def _exposition(request: Request) -> Exposition:
     found: Exposition = request.app.state.exposition
     return found
 
 
+TheBook = Annotated[Rulebook, Depends(_book)]
 TheService = Annotated[Service, Depends(_service)]
 TheExposition = Annotated[Exposition, Depends(_exposition)]
 TheLookBack = Annotated[LookBack, Query()]

@@ -14,13 +14,14 @@ from http import HTTPStatus
 from time import monotonic
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from advisor.http import problems
 from advisor.http.authentication import Passwords
 from advisor.http.connections import CROWDED, SECURITY_HEADERS
+from advisor.http.costs import SIDECAR, Costs
 from advisor.http.rate_limits import Bucket, Limit, Rate, retry_after
 from advisor.http.web_configuration import RateLimit, WebConfig
 from advisor.http.web_settings import WebSettings
@@ -42,6 +43,7 @@ class Guard:
         web: Logins, headers and a rate limit; None for none of them.
         local: Only this machine can connect. Then plain HTTP without users accepts a Host header only with an address
             or localhost: a page elsewhere can let a name of its own resolve to this machine (DNS rebinding).
+        costs: How often costly requests may be made.
         clock: Seconds, monotonic.
     """
 
@@ -51,6 +53,7 @@ class Guard:
         web: WebSettings | None = None,
         *,
         local: bool = False,
+        costs: Costs = SIDECAR,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._app = app
@@ -61,18 +64,8 @@ class Guard:
         self._limit: tuple[RateLimit | None, Bucket | None] = (None, None)
         self._answering = 0
         self._logins = Limit(Rate(10, 1), Rate(30, 3), clock)
-        self._costly = {
-            "/whatif": Limit(Rate(20, 1), Rate(40, 2), clock),
-            "/whatif/sweep": Limit(Rate(40, 2), Rate(80, 4), clock),
-            "/curve": Limit(Rate(20, 1), Rate(40, 2), clock),
-            "/advise": Limit(Rate(20, 1), Rate(40, 2), clock),
-            "/history": Limit(Rate(20, 1), Rate(40, 2), clock),
-            "/overview": Limit(Rate(20, 1), Rate(40, 2), clock),
-            "/statements": Limit(Rate(20, 1), Rate(40, 2), clock),
-            "/series": Limit(Rate(40, 2), Rate(80, 4), clock),
-            "/live": Limit(Rate(40, 2), Rate(80, 4), clock),
-            "/-/reload": Limit(Rate(10, 0.2), Rate(20, 0.4), clock),
-        }
+        self._kind = costs.kind
+        self._costly = {kind: Limit(each, overall, clock) for kind, (each, overall) in costs.rates.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
@@ -153,7 +146,7 @@ class Guard:
 
     async def _sparingly(self, address: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Limit the rate of costly requests; a request that is refused costs nothing, and is not counted."""
-        limit = self._costly.get(_costs(scope))
+        limit = self._costly.get(self._kind(scope))
         if limit is None:
             await self._app(scope, receive, send)
             return
@@ -167,23 +160,6 @@ class Guard:
             await send(message)
 
         await self._app(scope, receive, sent)
-
-
-def _costs(scope: Scope) -> str:
-    """The key of a request's limit; empty for /metrics, the probes, and what is remembered."""
-    method, path = scope["method"], scope["path"]
-    if method == "POST":
-        return str(path)
-    if path in ("/curve", "/live", "/series", "/statements"):
-        return str(path)
-    if path == "/whatif/settings":
-        return "/whatif/sweep"
-    if path == "/history":
-        return path if "limit" in QueryParams(scope["query_string"]) else ""
-    if path == "/overview":
-        return path if "window" in QueryParams(scope["query_string"]) else ""
-    window = (path == "/advise" or path.startswith("/advise/")) and "window" in QueryParams(scope["query_string"])
-    return "/advise" if window else ""
 
 
 def _credentials(sent: list[str]) -> tuple[str, bytes]:
@@ -212,7 +188,7 @@ def _require_local_name(host: str) -> None:
     except ValueError:
         raise HTTPException(
             HTTPStatus.MISDIRECTED_REQUEST,
-            "this sidecar listens on the loopback address: ask for it by that address or as localhost, "
+            "this service listens on the loopback address: ask for it by that address or as localhost, "
             "or give it users (--web-config)",
         ) from None
 

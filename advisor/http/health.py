@@ -14,16 +14,17 @@ from advisor.http.problems import UNSEEN, documented
 
 _DIED = "what runs in the background has failed: the log says why"
 
-router = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
-_OK: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"example": "ok\n"}}}}
+liveness = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
+readiness = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
+OK: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"example": "ok\n"}}}}
 
 
-@router.get(
+@liveness.get(
     "/healthz",
     summary="Whether the sidecar lives",
     description="For a liveness probe: it does not depend on the server.",
     response_description="It does.",
-    responses={**_OK, **documented({503: _DIED})},
+    responses={**OK, **documented({503: _DIED})},
 )
 async def healthz(request: Request) -> str:
     """The process answers, and what runs in its background has not failed."""
@@ -33,12 +34,12 @@ async def healthz(request: Request) -> str:
     return "ok\n"
 
 
-@router.get(
+@readiness.get(
     "/readyz",
     summary="Whether it sees the server",
     description="For a readiness probe: ready once a collection reached the server, until one does not.",
     response_description="It does.",
-    responses={**_OK, **documented({503: UNSEEN})},
+    responses={**OK, **documented({503: UNSEEN})},
 )
 async def readyz(service: TheService) -> str:
     """The server can be reached."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from advisor.advice.service import Service
 from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
+from advisor.http.answers import written
 from advisor.http.dependencies import TheService
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
@@ -76,15 +77,13 @@ class HistoryFilter(BaseModel):
     "or plain text, as the Accept header asks; a browser gets a page.",
     response_model=History,
     response_description="Outcomes and findings.",
-    responses={
-        200: {"content": examples.history()},
-        **documented(
-            {
-                406: f"there are {', '.join(_FORMS)}",
-                422: "no setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?",
-            }
-        ),
-    },
+    responses=documented(
+        {
+            406: f"there are {', '.join(_FORMS)}",
+            422: "no setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?",
+        },
+        content=examples.history(),
+    ),
 )
 def history(  # in a thread: a thousand outcomes take a while to write
     request: Request, wanted: Annotated[HistoryFilter, Query()], service: TheService
@@ -95,8 +94,7 @@ def history(  # in a thread: a thousand outcomes take a while to write
     found = service.history(wanted.wanted)
     if form == "text/html":
         return pages.read("History", html.from_markdown(history_markdown.history(found)))
-    # Names in a recording need not be valid text.
-    return Response(_written(found, form).encode("utf-8", "replace"), media_type=form, headers={"Vary": "Accept"})
+    return written(_written(found, form), form)
 
 
 def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:

@@ -57,10 +57,7 @@ async def _broadcast(request: Request) -> Broadcast:
     "`overview`, `series` (one time each) and `event`. A stream begins with everything as it is now. With the `id` of "
     "the last event in Last-Event-ID it goes on from there: with the events and points of series that were missed.",
     response_description="The stream; it does not end.",
-    responses={
-        200: {"content": examples.live()},
-        **documented({503: _CROWDED}),
-    },
+    responses=documented({503: _CROWDED}, content=examples.live()),
 )
 async def live(
     broadcast: Annotated[Broadcast, Depends(_broadcast)],

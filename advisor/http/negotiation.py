@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import HTTPException, Request
 from starlette import status
 
+NEGOTIATED: Mapping[str, str] = types.MappingProxyType({"Vary": "Accept"})
+"""Headers of an answer whose form the header Accept chose: caches keep each form apart."""
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - RFC 9110's word, no secret
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _ELEMENT = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+')
@@ -74,9 +77,7 @@ def negotiated(request: Request, offers: Sequence[str]) -> str:
     """
     found = best(accept(request), offers)
     if found is None:
-        raise HTTPException(
-            status.HTTP_406_NOT_ACCEPTABLE, f"there are {', '.join(offers)}", headers={"Vary": "Accept"}
-        )
+        raise HTTPException(status.HTTP_406_NOT_ACCEPTABLE, f"there are {', '.join(offers)}", headers=NEGOTIATED)
     return found
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.advice.service import LONGEST_WINDOW
 from advisor.http import examples
+from advisor.http.answers import as_json
 from advisor.http.dependencies import TheService
 from advisor.http.problems import documented
 from advisor.observe.limits import RECENT_SECONDS
@@ -35,13 +36,10 @@ class Span(BaseModel):
     " costs the server nothing, and while the server is away it is the last one.",
     response_model=Overview,
     response_description="Null where a source is not known; lacks says why.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.OVERVIEW}}},
-        **documented({422: "window must be greater than 0", 503: "nothing has been collected yet"}),
-    },
+    responses=documented(
+        {422: "window must be greater than 0", 503: "nothing has been collected yet"}, answer=examples.OVERVIEW
+    ),
 )
 async def overview(wanted: Annotated[Span, Query()], service: TheService) -> Response:
     """The overview."""
-    found = await service.overview(wanted.window)
-    # Names in a recording need not be valid text.
-    return Response(found.model_dump_json(by_alias=True).encode("utf-8", "replace"), media_type="application/json")
+    return as_json(await service.overview(wanted.window))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 
-from fastapi import APIRouter, HTTPException
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi import APIRouter, HTTPException, Response
+from fastapi.responses import FileResponse
 
+from advisor.http.answers import HTML, written
+from advisor.http.negotiation import NEGOTIATED
 from advisor.render import html
 
 _OWN = Path(__file__).parent / "page"
-_SWAGGER = Path(str(files("fastapi_offline"))) / "static"  # only Swagger UI's files are used, not the package's code
+_SWAGGER = (
+    Path(str(resources.files("fastapi_offline"))) / "static"
+)  # only Swagger UI's files are used, not the package's code
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FILES = {
     **{each.relative_to(_OWN).as_posix(): each for each in sorted(_OWN.rglob("*")) if each.suffix in _TYPES},
@@ -24,11 +29,12 @@ OPENAPI = Path(__file__).with_name("openapi.json")
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _SWAGGER_POLICY = f"{POLICY}; img-src 'self' data:"  # its style sheet contains its icons
 
-router = APIRouter(include_in_schema=False)
+index = APIRouter(include_in_schema=False)
+files = APIRouter(include_in_schema=False)
 
 
-@router.get("/")
-async def index() -> FileResponse:
+@index.get("/")
+async def root() -> FileResponse:
     """The page that shows the advice."""
     return opened()
 
@@ -36,36 +42,36 @@ async def index() -> FileResponse:
 def opened() -> FileResponse:
     """The page that shows the advice; at some paths programs get data instead."""
     page = _file(_OWN / "index.html", "text/html", POLICY)
-    page.headers["Vary"] = "Accept"
+    page.headers.update(NEGOTIATED)
     return page
 
 
-def read(title: str, content: str, depth: int = 0) -> HTMLResponse:
+def read(title: str, content: str, depth: int = 0, links: Mapping[str, str] = html.LINKS) -> Response:
     """A page for people, at a path where programs get data instead.
 
     Args:
         title: As text.
         content: HTML.
-        depth: Folders between the sidecar's root and the page.
+        depth: Folders between the service's root and the page.
+        links: Names of other pages by path.
     """
-    # Names in a recording need not be valid text.
-    written = html.page(title, content, depth).encode("utf-8", "replace")
-    return HTMLResponse(written, headers={"Content-Security-Policy": POLICY, "Vary": "Accept"})
+    headers = {"Content-Security-Policy": POLICY, **NEGOTIATED}
+    return written(html.page(title, content, depth, links), HTML, headers)
 
 
-@router.get("/docs")
+@files.get("/docs")
 async def docs() -> FileResponse:
     """Swagger UI."""
     return _file(_OWN / "docs.html", "text/html", _SWAGGER_POLICY)
 
 
-@router.get("/openapi.json")
+@index.get("/openapi.json")
 async def openapi() -> FileResponse:
     """The description for programs."""
     return FileResponse(OPENAPI, media_type="application/json")
 
 
-@router.get("/page/{name:path}")
+@files.get("/page/{name:path}")
 async def page(name: str) -> FileResponse:
     """A file that one of the pages loads."""
     if name not in FILES:

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 UNSEEN = "cannot connect to 127.0.0.1:3306: Connection refused"
 """An example of the detail while the server is away."""
-_UNEXPECTED = "an unexpected error; the sidecar's log has the details"
+_UNEXPECTED = "an unexpected error; the log has the details"
 _WORDS = {
     "extra_forbidden": "is not known here",
     "missing": "is missing",
@@ -46,13 +46,26 @@ class Problem(BaseModel):
     detail: str = Field(description="What is wrong, and where it can be said, what to do.")
 
 
-def documented(examples: Mapping[int, str] = types.MappingProxyType({})) -> dict[int | str, dict[str, Any]]:
-    """The problems of an endpoint for OpenAPI, by status, from an example of each detail."""
+def documented(
+    examples: Mapping[int, str] = types.MappingProxyType({}),
+    *,
+    answer: Any = None,
+    content: Mapping[str, Any] | None = None,
+) -> dict[int | str, dict[str, Any]]:
+    """The answers of an endpoint for OpenAPI, by status.
+
+    Args:
+        examples: Of its problems, the detail of each.
+        answer: An example of its JSON; None to show none.
+        content: The same of its other media types, as OpenAPI has them.
+    """
 
     def shown(status: int, detail: str) -> dict[str, Any]:
         return {MEDIA_TYPE: {"schema": Problem.model_json_schema(), "example": _body(status, detail)}}
 
-    found: dict[int | str, dict[str, Any]] = {
+    forms = {**({} if answer is None else {"application/json": {"example": answer}}), **(content or {})}
+    found: dict[int | str, dict[str, Any]] = {200: {"content": forms}} if forms else {}
+    found |= {
         status: {"description": HTTPStatus(status).phrase, "content": shown(status, detail)}
         for status, detail in examples.items()
     }

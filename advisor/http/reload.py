@@ -30,10 +30,7 @@ class Reloaded(Frozen):
     "and the answer says where: file, line and column. SIGHUP does the same, and so, within ten seconds, does a "
     "change of the files.",
     response_description="They are in force.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.RELOADED}}},
-        **documented({400: "rules/my-rule.yaml:7:3: whn: there is no such key"}),
-    },
+    responses=documented({400: "rules/my-rule.yaml:7:3: whn: there is no such key"}, answer=examples.RELOADED),
 )
 async def reload(service: TheService) -> Reloaded:
     """Load the rules again."""

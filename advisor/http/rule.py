@@ -17,7 +17,8 @@ from advisor.casetest.cases import Case
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
-from advisor.http.dependencies import TheService
+from advisor.http.answers import written
+from advisor.http.dependencies import TheBook
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
 from advisor.render import html
@@ -54,10 +55,10 @@ def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
 def rule(  # in a thread: it reads the file again
     request: Request,
     rule_id: Annotated[str, Path(description="Its id.", examples=["scan-exceeds-old-sublist"])],
-    service: TheService,
+    book: TheBook,
 ) -> Response:
     """The rule in the form that is accepted best."""
-    rule_set = service.book.rule_set
+    rule_set = book.rule_set
     found = rule_set.rule(rule_id)
     if found is None:
         known = near(rule_id, rule_set.origins)
@@ -65,14 +66,14 @@ def rule(  # in a thread: it reads the file again
     form = negotiated(request, _FORMS)
     match form:
         case "application/json":
-            written = found.file.model_dump_json(by_alias=True, exclude_unset=True)
+            text = found.file.model_dump_json(by_alias=True, exclude_unset=True)
         case "text/markdown":
-            written = as_markdown(found, rule_set.origins[rule_id])
+            text = as_markdown(found, rule_set.origins[rule_id])
         case "text/html":
-            return pages.read(found.file.title, as_page(found, rule_set.origins[rule_id]), depth=1)
+            return pages.read(found.file.title, as_page(found, rule_set.origins[rule_id]), 1, request.app.state.links)
         case _:
-            written = as_yaml(found)
-    return Response(written, media_type=form, headers={"Vary": "Accept"})
+            text = as_yaml(found)
+    return written(text, form)
 
 
 def as_markdown(rule: Rule, origin: Origin) -> str:

@@ -10,7 +10,7 @@ from advisor.advice.trace import RuleState, StateName
 from advisor.contract.recommendation import Frozen, Severity
 from advisor.http import examples, pages
 from advisor.http.dependencies import TheService
-from advisor.http.negotiation import wants_page
+from advisor.http.negotiation import NEGOTIATED, wants_page
 from advisor.http.problems import documented
 from advisor.render import html
 from advisor.render.phrases import moment
@@ -53,10 +53,7 @@ class Rules(Frozen):
     "A browser gets a page.",
     response_model=Rules,
     response_description="The rules, by id.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.RULES}, "text/html": examples.PAGE}},
-        **documented(),
-    },
+    responses=documented(answer=examples.RULES, content={"text/html": examples.PAGE}),
 )
 async def rules(request: Request, response: Response, service: TheService) -> Rules | Response:
     """The rules by id, or a page of them."""
@@ -78,7 +75,7 @@ async def rules(request: Request, response: Response, service: TheService) -> Ru
     )
     if wants_page(request):
         return pages.read("Rules", _shown(found))
-    response.headers["Vary"] = "Accept"
+    response.headers.update(NEGOTIATED)
     return found
 
 

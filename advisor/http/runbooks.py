@@ -9,6 +9,7 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from advisor.alerting.runbooks import runbooks
 from advisor.http import examples, pages
+from advisor.http.answers import written
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
 from advisor.render import html
@@ -25,12 +26,10 @@ router = APIRouter(tags=["advice"])
     description="What an alert of Prometheus' rules means, and what to do: where the alert's runbook_url leads. As "
     "markdown, or as a page, as the Accept header asks.",
     response_description="The runbook.",
-    responses={
-        200: {"content": examples.runbook()},
-        **documented(
-            {404: "no alert InnoDBDowm; did you mean InnoDBDown?", 406: f"there are {', '.join(_FORMS)}"},
-        ),
-    },
+    responses=documented(
+        {404: "no alert InnoDBDowm; did you mean InnoDBDown?", 406: f"there are {', '.join(_FORMS)}"},
+        content=examples.runbook(),
+    ),
 )
 def runbook(  # in a thread: it reads a file
     request: Request, alert: Annotated[str, Path(description="Its name.", examples=["InnoDBDown"])]
@@ -40,5 +39,5 @@ def runbook(  # in a thread: it reads a file
     if alert not in known:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"no alert {alert}; {near(alert, known)}")
     if form == "text/html":
-        return pages.read(alert, html.from_markdown(known[alert]), depth=1)
-    return Response(known[alert], media_type=form, headers={"Vary": "Accept"})
+        return pages.read(alert, html.from_markdown(known[alert]), 1, request.app.state.links)
+    return written(known[alert], form)

@@ -14,6 +14,7 @@ from advisor.advice.service import LONGEST_WINDOW, Service
 from advisor.advice.state import State
 from advisor.contract.recommendation import Frozen
 from advisor.http import examples
+from advisor.http.answers import as_json
 from advisor.http.dependencies import TheService
 from advisor.http.problems import documented, near
 from advisor.timeline import series as numbers
@@ -55,11 +56,11 @@ class Events(Frozen):
     "findings. The answer comes from memory: it costs the server nothing, and is there while the server is away.",
     response_model=State,
     response_description="The state now.",
-    responses={200: {"content": {"application/json": {"example": examples.STATE}}}, **documented()},
+    responses=documented(answer=examples.STATE),
 )
 async def state(service: TheService) -> Response:
     """The state."""
-    return _json(states.state(service))
+    return as_json(states.state(service))
 
 
 @router.get(
@@ -69,14 +70,11 @@ async def state(service: TheService) -> Response:
     "hour; oldest first. The answer comes from memory.",
     response_model=Events,
     response_description="The events.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.EVENTS}}},
-        **documented({422: "window must be greater than 0"}),
-    },
+    responses=documented({422: "window must be greater than 0"}, answer=examples.EVENTS),
 )
 async def events(wanted: Annotated[Lately, Query()], service: TheService) -> Response:
     """The events of the window."""
-    return _json(Events(events=tuple(service.timeline.events(_now(service) - wanted.window))))
+    return as_json(Events(events=tuple(service.timeline.events(_now(service) - wanted.window))))
 
 
 @router.get(
@@ -86,10 +84,7 @@ async def events(wanted: Annotated[Lately, Query()], service: TheService) -> Res
     "answer comes from memory.",
     response_model=SeriesAnswer,
     response_description="Series over the same times.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.SERIES}}},
-        **documented({422: "no series made_yung; did you mean made_young?"}),
-    },
+    responses=documented({422: "no series made_yung; did you mean made_young?"}, answer=examples.SERIES),
 )
 async def series(wanted: Annotated[WantedSeries, Query()], service: TheService) -> Response:
     """The series that are wanted."""
@@ -98,15 +93,10 @@ async def series(wanted: Annotated[WantedSeries, Query()], service: TheService) 
         if name not in QUANTITIES:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no series {name}; {near(name, QUANTITIES)}")
     history, since = tuple(service.source.history), _now(service) - wanted.window
-    return _json(await asyncio.to_thread(numbers.series, history, names, since, wanted.points))
+    return as_json(await asyncio.to_thread(numbers.series, history, names, since, wanted.points))
 
 
 def _now(service: Service) -> float:
     """The time that a window ends: now, or at the end of a recording."""
     recorded = service.source.interval is None and service.source.history
     return service.source.history[-1].at if recorded else service.now()
-
-
-def _json(found: BaseModel) -> Response:
-    # Names in a recording need not be valid text.
-    return Response(found.model_dump_json(by_alias=True).encode("utf-8", "replace"), media_type="application/json")

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.http import examples
+from advisor.http.answers import as_json
 from advisor.http.dependencies import TheService
 from advisor.http.problems import documented
 from advisor.overview.statements import TableStatements
@@ -32,13 +33,8 @@ class Wanted(BaseModel):
     " first, then the ones that take the most time. The server is asked, at most once in ten seconds for a table.",
     response_model=TableStatements,
     response_description="Empty where no statement is known; lacks says why.",
-    responses={
-        200: {"content": examples.statements()},
-        **documented({422: "table is missing"}),
-    },
+    responses=documented({422: "table is missing"}, content=examples.statements()),
 )
 async def statements(wanted: Annotated[Wanted, Query()], service: TheService) -> Response:
     """The statements."""
-    found = await service.statements(Table(wanted.schema_, wanted.table))
-    # A client's statement need not be valid text.
-    return Response(found.model_dump_json(by_alias=True).encode("utf-8", "replace"), media_type="application/json")
+    return as_json(await service.statements(Table(wanted.schema_, wanted.table)))

@@ -77,16 +77,14 @@ class SweepQuestion(BaseModel):
     summary="What a change of settings would do",
     description="Asks the model of the LRU list, fitted to what was watched. Nothing is changed.",
     response_description="For every scanned table the pages read now and then, and what the hot set would lose.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.WHAT_IF}}},
-        **documented(
-            {
-                400: "There was an error parsing the body",
-                422: "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95",
-                503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
-            }
-        ),
-    },
+    responses=documented(
+        {
+            400: "There was an error parsing the body",
+            422: "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95",
+            503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
+        },
+        answer=examples.WHAT_IF,
+    ),
 )
 async def whatif(question: Question, wanted: TheLookBack, service: TheService) -> WhatIf:
     """The model's answer."""
@@ -100,16 +98,14 @@ async def whatif(question: Question, wanted: TheLookBack, service: TheService) -
     description="Asks the model for values that spread over the setting's range, coarse at first. Predictions are kept "
     "while the fit holds, so the same question again costs next to nothing. Nothing is changed.",
     response_description="For every scanned table, and for everything else, a number for each of the values.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.SWEEP}}},
-        **documented(
-            {
-                400: "There was an error parsing the body",
-                422: "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?",
-                503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
-            }
-        ),
-    },
+    responses=documented(
+        {
+            400: "There was an error parsing the body",
+            422: "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?",
+            503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
+        },
+        answer=examples.SWEEP,
+    ),
 )
 async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheService) -> Sweep:
     """The model's answers."""
@@ -134,10 +130,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
     summary="The settings that the model answers for",
     description="Each with its value now, and the range of a sweep. The model itself is not asked.",
     response_description="The settings that this server has.",
-    responses={
-        200: {"content": {"application/json": {"example": examples.SETTINGS}}},
-        **documented({422: "window must be greater than 0", 503: UNSEEN}),
-    },
+    responses=documented({422: "window must be greater than 0", 503: UNSEEN}, answer=examples.SETTINGS),
 )
 async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
     """Their ranges."""

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
 from advisor.facts.base import over_pools, ratio, status
-from advisor.facts.io import checkpoint_age
 from advisor.facts.scans import scans
 from advisor.observe.window import Window, total
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.data_files import DATA_FILES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.innodb_status import checkpoint_age
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_io import NO_INDEX, TABLE_IO, IndexIo

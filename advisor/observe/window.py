@@ -68,12 +68,13 @@ class Window:
         return _growth(known) if len(known) > 1 else None
 
     def growth(
-        self, table: Callable[[Snapshot], Mapping[Key, Item] | None], key: Key, value: Callable[[Item], float]
+        self, table: Callable[[Snapshot], Mapping[Key, Item] | None], key: Key, value: Callable[[Item], float | None]
     ) -> float | None:
         """Growth of an entry in a table of cumulative values. A new entry began at 0.
 
-        None when fewer than two snapshots have the table, and when the entry fell or went away. None when it is new
-        in a full table of the TOP largest entries: its earlier value is unknown.
+        None when fewer than two snapshots have the table, when the value is not known in one that has the entry, and
+        when the entry fell or went away. None when it is new in a full table of the TOP largest entries: its earlier
+        value is unknown.
         """
         known = [entries for snapshot in self.snapshots if (entries := table(snapshot)) is not None]
         if len(known) < 2:
@@ -82,7 +83,10 @@ class Window:
             return 0.0
         if key not in known[-1] or (key not in known[0] and len(known[0]) >= TOP):
             return None
-        values = [value(entries[key]) for entries in known if key in entries]
+        found = [value(entries[key]) for entries in known if key in entries]
+        values = [each for each in found if each is not None]
+        if len(values) < len(found):
+            return None
         return _growth(values if key in known[0] else [0.0, *values])
 
     def recent(self, seconds: float) -> Window:
@@ -106,12 +110,18 @@ def _growth(values: Sequence[float]) -> float | None:
     return None if fell else float(values[-1] - values[0])
 
 
-def restarted(before: Snapshot, after: Snapshot) -> bool:
-    """Whether the server was started anew between two snapshots; False where one of them has no status."""
+def restarted(before: Snapshot, after: Snapshot, slack: float = _CLOCK_SLACK) -> bool:
+    """Whether the server was started anew between two snapshots; False where one of them has no status.
+
+    Args:
+        before: The earlier one.
+        after: The later one.
+        slack: Seconds by which the server's start may seem to move without a restart.
+    """
     if before[STATUS] is None or after[STATUS] is None:
         return False
     started = [snapshot.at - (snapshot[STATUS] or {})["uptime"] for snapshot in (before, after)]
-    return abs(started[1] - started[0]) > _CLOCK_SLACK
+    return abs(started[1] - started[0]) > slack
 
 
 def changed_settings(before: Snapshot, after: Snapshot) -> list[str]:
@@ -125,3 +135,9 @@ def changed_settings(before: Snapshot, after: Snapshot) -> list[str]:
 def total(values: Iterable[float]) -> float:
     """The sum, as a float."""
     return float(sum(values))
+
+
+def known_total(values: Iterable[float | None]) -> float | None:
+    """The sum, as a float; None where one of the values is not known."""
+    known = tuple(values)
+    return None if None in known else total(each for each in known if each is not None)

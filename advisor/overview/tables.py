@@ -16,7 +16,7 @@ from advisor.overview.lacks import why
 from advisor.overview.residents import Residents
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES
-from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_files import TABLE_FILES, reads_since
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS
@@ -82,10 +82,10 @@ def tables(window: Window, scans: Sequence[ScanFacts], residents: Residents) -> 
     size, scan = _sizes(window), {Table(each.schema, each.table): each for each in scans}
     resident, grown = _resident(residents), _grown(window)
 
-    def rank(table: Table) -> tuple[float, bool, int, str, str]:
+    def rank(table: Table) -> tuple[int, bool, int, str, str]:
         # Nearly all are equal in the first two: the names make the order a fixed one.
         pages = size.get(table, _Size()).pages
-        return -grown.get(table, 0.0), table not in scan, -pages, table.schema, table.table
+        return -grown.get(table, 0), table not in scan, -pages, table.schema, table.table
 
     known = {each for each in (*size, *scan) if each.schema not in SYSTEM_SCHEMAS}
     known |= {table for table, reads in grown.items() if reads}
@@ -105,16 +105,10 @@ def _sizes(window: Window) -> dict[Table, _Size]:
     return found
 
 
-def _grown(window: Window) -> dict[Table, float]:
-    """Pages read from each table's file since the first snapshot that tells, roughly: only to rank them by."""
-    known = [files for snapshot in (window.snapshots[0], window.latest) if (files := snapshot[TABLE_FILES]) is not None]
-    if len(known) < 2:
-        return {}
-    first, last = known
-    return {
-        table: float(max(0, files.reads - first[table].reads if table in first else files.reads))
-        for table, files in last.items()
-    }
+def _grown(window: Window) -> dict[Table, int]:
+    """Reads of each table's file over the window, roughly; empty where not known."""
+    first, last = window.snapshots[0][TABLE_FILES], window.latest[TABLE_FILES]
+    return {} if first is None or last is None else reads_since(first, last)
 
 
 def _resident(residents: Residents) -> dict[Table, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -33,7 +33,14 @@ _SHORT = 10
 """A text in a table with so many characters stays on one line."""
 _WIDE = '<div class="read-wide" tabindex="0"><table>'
 """A table that scrolls where it is too wide, also by the keyboard."""
-_LINKS = {"/rules": "rules", "/history": "history", "/curve": "miss curve", "/snapshot": "snapshot", "/docs": "API"}
+LINKS: Mapping[str, str] = {
+    "/rules": "rules",
+    "/history": "history",
+    "/curve": "miss curve",
+    "/snapshot": "snapshot",
+    "/docs": "API",
+}
+"""The pages of the sidecar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,17 @@ Content = str | Markup
 """A text, or HTML."""
 
 
-def page(title: str, content: str, depth: int = 0) -> str:
+def page(title: str, content: str, depth: int = 0, links: Mapping[str, str] = LINKS) -> str:
     """A whole page.
 
     Args:
         title: As text.
         content: HTML. Its links are paths from the sidecar's root.
         depth: Folders between the root and the page: 1 for /rules/{rule_id}.
+        links: Names of other pages by path.
     """
-    links = " ".join(link(path, name).html for path, name in _LINKS.items())
-    written = _PAGE.format(title=escape(title), links=links, content=content)
+    shown = " ".join(link(path, name).html for path, name in links.items())
+    written = _PAGE.format(title=escape(title), links=shown, content=content)
     # A proxy may have put a path before the root. No text has this: its quotation marks are escaped.
     return written.replace('href="/', f'href="{"../" * depth or "./"}')
 

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from advisor.contract.recommendation import Advice, Recommendation, SetAside
 from advisor.render import phrases
 
+_MARKUP = re.compile(r"[\\`*\[\]<|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+"""Marks of CommonMark and GFM, entities, and underscores that do not lie within a word."""
+
 
 def markdown(advice: Advice) -> str:
     """The recommendations, then findings set aside, failed rules and blind spots."""
@@ -66,4 +69,4 @@ def row(cells: Sequence[str]) -> str:
 
 def inline(text: str) -> str:
     """Text with its markup escaped: names come from the server."""
-    return re.sub(r"([\\`*\[\]<|])", r"\\\1", " ".join(text.split()))
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
 from advisor.contract.changes import BY_SQL
 from advisor.contract.recommendation import (
+    Action,
     Advice,
     Alternative,
     Change,
@@ -33,7 +35,16 @@ _WHOLE = 10
 BYTES = "bytes"
 
 
-def instructions(found: Recommendation) -> Iterator[tuple[str, str]]:
+class Advised(Protocol):
+    """What a finding says to do."""
+
+    @property
+    def changes(self) -> Sequence[Change]: ...  # noqa: D102 - as Recommendation has them
+    @property
+    def actions(self) -> Sequence[Action]: ...  # noqa: D102
+
+
+def instructions(found: Advised) -> Iterator[tuple[str, str]]:
     """What to do: label and text of each line."""
     for change in found.changes:
         yield from _change(change)

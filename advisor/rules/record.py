@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from advisor.rules.rulebook import builtin_directory
-
-
-def path() -> Path:
-    """The page of all proofs: inside the wheel, or beside the sources."""
-    installed = builtin_directory() / "proofs.md"
-    return installed if installed.is_file() else Path(__file__).parents[2] / "docs" / "proofs.md"
+from advisor.files.installed import installed
 
 
 def record(rule_id: str) -> str | None:
     """The section of a rule, in markdown, without its heading; None where no server here can provoke it."""
     try:
-        page = path().read_text(encoding="utf-8")
+        page = installed("builtin_rules/proofs.md", "docs/proofs.md").read_text(encoding="utf-8")
     except OSError:
         return None
     found = re.search(rf"^## {re.escape(rule_id)}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from advisor import memory
+from advisor.files.installed import installed
 from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
@@ -26,9 +27,8 @@ Origin = Literal["built-in", "your own", "your own, over the built-in one"]
 
 
 def builtin_directory() -> Path:
-    """The rules that came with this installation: inside the wheel, or beside the sources."""
-    installed = Path(__file__).parent.parent / "builtin_rules"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "rules"
+    """The rules that came with this installation."""
+    return installed("builtin_rules", "rules")
 
 
 def builtin_ids() -> frozenset[str]:

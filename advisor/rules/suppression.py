@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Self
+from typing import Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from advisor.contract.recommendation import Recommendation
+
+class Finding(Protocol):
+    """A finding on a server, or on one of a fleet."""
+
+    @property
+    def rule(self) -> str:
+        """The id of its rule."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its rule and subject."""
 
 
 class Suppression(BaseModel):
@@ -30,7 +40,7 @@ class Suppression(BaseModel):
             raise ValueError("name either a rule or a fingerprint")
         return self
 
-    def covers(self, found: Recommendation, today: date) -> bool:
+    def covers(self, found: Finding, today: date) -> bool:
         """Whether it suppresses this finding today."""
         if self.until is not None and today > self.until:
             return False

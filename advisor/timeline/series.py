@@ -18,7 +18,7 @@ from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.pools import POOLS, BufferPool
 from exporter.collectors.status import STATUS
-from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_files import TABLE_FILES, reads_since
 from exporter.midpoint import old_target
 from exporter.snapshot import Snapshot, Table
 
@@ -255,10 +255,7 @@ def _most_read(history: Sequence[Snapshot], since: float) -> list[Table]:
     last = next((files for each in reversed(history) if (files := each[TABLE_FILES]) is not None), None)
     if first is None or last is None:
         return []
-    grown = {
-        table: files.reads - first[table].reads if table in first and files.reads >= first[table].reads else files.reads
-        for table, files in last.items()
-    }
+    grown = reads_since(first, last)
     ranked = heapq.nsmallest(TABLES, grown, key=lambda table: (-grown[table], table.schema, table.table))
     return [each for each in ranked if grown[each]]
 

@@ -215,7 +215,7 @@ def _undo_pages(window: Window) -> int:
     read = window.delta(over_pools("pages_read")) or 0.0
     pages = sum(each.size_pages for each in window.latest[POOLS] or ())
     written = min(1.0, pages / max(read, 1.0)) * sum(
-        window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted) or 0.0
+        window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written) or 0.0
         for index in window.latest[TABLE_IO] or ()
     )
     segments = number(window.latest.setting("innodb_rollback_segments")) or _ROLLBACK_SEGMENTS
@@ -274,7 +274,7 @@ def _grown(window: Window, pages: Mapping[Table, int]) -> dict[Table, int]:
     written = {
         Table(index.schema, index.table)
         for index in window.latest[TABLE_IO] or ()
-        if window.growth(lambda s: s[TABLE_IO], index, lambda io: io.inserted + io.updated + io.deleted)
+        if window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written)
     }
     return {
         table: max(pages[table], min(round(files[table] / page_bytes), _SPLIT * pages[table]))
@@ -300,7 +300,7 @@ def _asked_pages(window: Window) -> int | None:
     asked = set()
     for index in io:
         read = window.growth(lambda s: s[TABLE_IO], index, lambda i: i.fetched)
-        written = window.growth(lambda s: s[TABLE_IO], index, lambda i: i.inserted + i.updated + i.deleted)
+        written = window.growth(lambda s: s[TABLE_IO], index, lambda i: i.written)
         if read is None or written is None:
             return None
         if written or (read and index.index != NO_INDEX):

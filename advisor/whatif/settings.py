@@ -83,9 +83,13 @@ def size_as_set(window: Window, size: float, *, up: bool = True) -> float:
         up: False for the largest possible size that is at most ``size``.
     """
     latest = window.latest
-    chunk = float(latest.setting("innodb_buffer_pool_chunk_size") or 0)
-    if not chunk:
-        return float(size // _MIB * _MIB)
     pools = latest[POOLS]
-    step = chunk * (len(pools) if pools else 1)
+    chunk = float(latest.setting("innodb_buffer_pool_chunk_size") or 0)
+    return in_chunks(size, chunk * (len(pools) if pools else 1), up=up)
+
+
+def in_chunks(size: float, step: float, *, up: bool = True) -> float:
+    """The pool size that a server sets, by the bytes of a chunk in all instances; 0 where it has no chunks."""
+    if not step:
+        return float(size // _MIB * _MIB)
     return (math.ceil if up else math.floor)(size / step) * step

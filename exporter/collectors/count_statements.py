@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import Row, each_row
@@ -21,7 +21,7 @@ from exporter.digest_text import CUT, LONGEST, NAME, unquoted
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
 from exporter.server import Server
-from exporter.snapshot import Snapshot, Table
+from exporter.snapshot import Snapshot, Table, ToldCount, ToldSeconds
 from exporter.table_names import SYSTEM_SCHEMAS
 
 # Only a sample of the statement names such a table. One with a literal text is not read.
@@ -53,12 +53,12 @@ _FROM = re.compile(rf"\bFROM\s+(?:(?P<schema>{_PLAIN_NAME})\s*\.\s*)?(?P<table>{
 class CountStatement:
     """SELECT COUNT(*) of a whole table, since the digest table was last emptied."""
 
-    executions: int
-    seconds: float
+    executions: ToldCount
+    seconds: ToldSeconds
     """Time spent in all executions."""
-    rows_examined: int
+    rows_examined: ToldCount
     """The rows that serial reads examined. The server counts 0 for parallel reads."""
-    forced_primary: int
+    forced_primary: ToldCount
     """Executions that named the clustered index in an index hint."""
 
 
@@ -117,10 +117,15 @@ def _counted(row: Row) -> tuple[Table | None, bool]:
     return table, (match["index"] or "").strip("`").upper() == "PRIMARY"
 
 
-def _executions(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    counted = (snapshot[COUNT_STATEMENTS] or {}).items()
-    for table, statement in heapq.nlargest(TOP, counted, key=lambda item: item[1].executions):
-        yield (table.schema, table.table), statement.executions
+def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    """A field of the tables that are counted most often: the same tables for every field."""
+
+    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
+        counted = (snapshot[COUNT_STATEMENTS] or {}).items()
+        for table, statement in heapq.nlargest(TOP, counted, key=lambda item: item[1].executions):
+            yield (table.schema, table.table), getattr(statement, name)
+
+    return values
 
 
 def _anonymous(pseudonyms: Pseudonyms, row: Row) -> Row | None:
@@ -147,7 +152,30 @@ COUNT_STATEMENTS = Collector(
             "counter",
             "Executions of SELECT COUNT(*) of a whole table.",
             ("schema", "table"),
-            values=_executions,
+            values=_field("executions"),
+        ),
+        SnapshotMetric(
+            "innodb_count_star_seconds_total",
+            "counter",
+            "Time spent in SELECT COUNT(*) of a whole table.",
+            ("schema", "table"),
+            "seconds",
+            values=_field("seconds"),
+        ),
+        SnapshotMetric(
+            "innodb_count_star_rows_examined_total",
+            "counter",
+            "Rows that serial SELECT COUNT(*) of a whole table examined. The server counts 0 for a parallel one, so "
+            "that growth tells the two apart.",
+            ("schema", "table"),
+            values=_field("rows_examined"),
+        ),
+        SnapshotMetric(
+            "innodb_count_star_forced_primary_total",
+            "counter",
+            "Executions of SELECT COUNT(*) of a whole table that named the clustered index in an index hint.",
+            ("schema", "table"),
+            values=_field("forced_primary"),
         ),
     ),
 )

@@ -9,7 +9,7 @@ from operator import attrgetter
 from exporter.anonymisation import numbers
 from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, optional, with_performance_schema
 from exporter.rows import Rows, count, seconds
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Snapshot, ToldCount, ToldSeconds
 
 INSTRUMENT = "wait/io/file/innodb/innodb_data_file"
 SQL = (
@@ -23,8 +23,8 @@ class FileReads:
     """Reads since the server's start."""
 
     reads: int
-    bytes: int
-    seconds: float
+    bytes: ToldCount
+    seconds: ToldSeconds
     """Time waited in all reads."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns, kept
@@ -106,12 +106,8 @@ def _stages(rows: Rows) -> tuple[Stage, ...]:
     return tuple(Stage(name, *units) for name, units in sorted(work.items()))
 
 
-def _threads(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    return optional(None if (ddl := snapshot[DDL]) is None else ddl.threads)
-
-
-def _memory(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    return optional(None if (ddl := snapshot[DDL]) is None else ddl.memory_bytes)
+def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    return lambda snapshot: optional(None if (ddl := snapshot[DDL]) is None else getattr(ddl, name))
 
 
 def _stage_work(snapshot: Snapshot) -> Iterator[LabelledValue]:
@@ -128,7 +124,7 @@ DDL = Collector(
     privilege="SELECT ON performance_schema.*",
     anonymise=columns(enabled=kept, event_name=kept),
     metrics=(
-        SnapshotMetric("innodb_ddl_threads_active", "gauge", "Threads building indexes.", values=_threads),
+        SnapshotMetric("innodb_ddl_threads_active", "gauge", "Threads building indexes.", values=_field("threads")),
         SnapshotMetric(
             "innodb_ddl_stage_work",
             "gauge",
@@ -141,7 +137,20 @@ DDL = Collector(
             "gauge",
             "Memory of index builds, outside the buffer pool.",
             unit="bytes",
-            values=_memory,
+            values=_field("memory_bytes"),
+        ),
+        SnapshotMetric(
+            "innodb_ddl_builds_total",
+            "counter",
+            "ALTER TABLE and CREATE INDEX statements without an error, whether they built an index or not.",
+            values=_field("builds"),
+        ),
+        SnapshotMetric(
+            "innodb_ddl_build_seconds_total",
+            "counter",
+            "Time spent in ALTER TABLE and CREATE INDEX statements, failed ones included.",
+            unit="seconds",
+            values=_field("build_seconds"),
         ),
     ),
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector
-from exporter.collectors.index_sizes import dictionary_fits
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, index_labels
+from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
-from exporter.snapshot import Index
+from exporter.snapshot import Index, Snapshot
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 
 # Clustered indexes are left out, and with them the tables of a full-text index: there may be many.
@@ -19,6 +20,10 @@ SQL = (
     " FROM information_schema.{prefix}INDEXES i STRAIGHT_JOIN {tables} t ON t.TABLE_ID = i.TABLE_ID"
     " WHERE i.TYPE & 1 = 0"
 )
+
+TYPES = {"full-text": 32, "spatial": 64, "unique": 2, "virtual": 128, "non-unique": 0}
+"""The bits of TYPE for each kind of secondary index; an index is of the first kind all of whose bits it has."""
+_QUOTED_COLUMN = re.compile(r"`((?:[^`]|``)*)`|([^,]+)")
 
 
 def named_tables(prefix: str) -> str:
@@ -50,6 +55,35 @@ def parse(results: Sequence[Rows]) -> Mapping[Index, int]:
     return found
 
 
+def kind(index: Index, types: Mapping[Index, int] | None) -> str:
+    """``clustered``, ``unique``, ``non-unique``, ``full-text``, ``spatial`` or ``virtual``; empty if not known.
+
+    Args:
+        index: The index.
+        types: The section INDEXES; None if it is not known.
+    """
+    if index.clustered:
+        return "clustered"
+    found = (types or {}).get(index)
+    return "" if found is None else next(name for name, bits in TYPES.items() if found & bits == bits)
+
+
+def columns_text(names: Sequence[str]) -> str:
+    """Columns as a label has them: with commas, and quoted as in SQL where a name holds a comma or a backtick."""
+    return ",".join("`" + name.replace("`", "``") + "`" if re.search("[,`]", name) else name for name in names)
+
+
+def columns_of_text(label: str) -> tuple[str, ...]:
+    """The columns of a label that ``columns_text`` made."""
+    return tuple(plain or quoted.replace("``", "`") for quoted, plain in _QUOTED_COLUMN.findall(label))
+
+
+def _info(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    types = snapshot[INDEXES]
+    for index, size in largest_indexes(snapshot):
+        yield (*index_labels(index), kind(index, types), columns_text(size.columns or ())), 1.0
+
+
 INDEXES = Collector(
     "indexes",
     queries,
@@ -58,4 +92,15 @@ INDEXES = Collector(
     every=60.0,
     allowed=dictionary_fits,
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
+    metrics=(
+        SnapshotMetric(
+            "innodb_index_info",
+            "info",
+            "An index of innodb_index_pages. kind is clustered, unique, non-unique, full-text, spatial, or virtual for "
+            "one on a virtual column; columns are its own, without those of the primary key that InnoDB adds. Either "
+            "is empty where it is not known.",
+            ("schema", "table", "index", "kind", "columns"),
+            values=_info,
+        ),
+    ),
 )

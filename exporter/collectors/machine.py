@@ -18,6 +18,7 @@ from exporter.linux import disks, files, limits
 from exporter.rows import Rows, Value, count, number, text
 from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
+CONFIGURATION = "configuration"
 _MYSQL_COUNT = "INNODB_METRICS cpu_n"
 _SERVER_COUNTS = _MYSQL_COUNT, "thread_pool_size"  # the second in recordings of MariaDB by earlier versions
 ABSENT = Unavailable(
@@ -62,6 +63,21 @@ class Machine:
     disk_queue_seconds: float | None = None
     """Time of all requests, summed over the disks: its growth a second is the number of requests under way."""
 
+    @property
+    def storage(self) -> Storage | None:
+        """The kind of the storage by its disks, or else by the configuration."""
+        if self.rotational is False:
+            return "ssd"
+        if self.storage_configured is not None:
+            return self.storage_configured
+        # Virtual disks of virtio and Xen claim to rotate by default, whatever they are (seen on an SSD's vda).
+        return "hdd" if self.rotational and not (self.device or "").startswith(("vd", "xvd")) else None
+
+    @property
+    def storage_source(self) -> str | None:
+        """Where ``storage`` comes from: ``configuration``, or how the disks were found or why not."""
+        return CONFIGURATION if self.storage_configured and self.rotational is not False else self.device_source
+
 
 def read(host: HostContext) -> Rows | Unavailable:
     """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
@@ -88,9 +104,9 @@ def _configured(configured: ConfiguredMachine, seen: Callable[[str], Value]) -> 
     """
     found: dict[str, Any] = {}
     if configured.cores is not None and (seen("cores") is None or seen("cores_source") in _SERVER_COUNTS):
-        found |= {"cores": configured.cores, "cores_source": "configuration"}
+        found |= {"cores": configured.cores, "cores_source": CONFIGURATION}
     if configured.memory_bytes is not None and seen("memory_bytes") is None:
-        found |= {"memory_bytes": configured.memory_bytes, "memory_source": "configuration"}
+        found |= {"memory_bytes": configured.memory_bytes, "memory_source": CONFIGURATION}
     if configured.storage is not None:
         found["storage_configured"] = configured.storage
     return found
@@ -136,6 +152,7 @@ def _from_server(host: HostContext) -> dict[str, Value]:
     return {}
 
 
+_ROTATIONAL = {None: "", True: "true", False: "false"}
 _STORAGE: Mapping[str | None, Storage | None] = {None: None, "ssd": "ssd", "hdd": "hdd"}
 
 
@@ -175,6 +192,17 @@ def _cores(snapshot: Snapshot) -> Iterator[LabelledValue]:
 def _memory(snapshot: Snapshot) -> Iterator[LabelledValue]:
     if (machine := snapshot[MACHINE]) is not None:
         yield from optional(machine.memory_bytes, machine.memory_source or "")
+
+
+def _storage(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    seen = snapshot[MACHINE]
+    labels = () if seen is None else (seen.storage, seen.filesystem, seen.device, _ROTATIONAL[seen.rotational])
+    if seen is not None and any(labels):
+        yield (*(label or "" for label in labels), seen.storage_source or ""), 1.0
+
+
+def _counter(field: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    return lambda snapshot: optional(None if (seen := snapshot[MACHINE]) is None else getattr(seen, field))
 
 
 def _memory_available(snapshot: Snapshot) -> Iterator[LabelledValue]:
@@ -230,6 +258,35 @@ MACHINE = Collector(
             "Memory of the server's container or machine that is still available.",
             unit="bytes",
             values=_memory_available,
+        ),
+        SnapshotMetric(
+            "innodb_server_storage_info",
+            "info",
+            "What holds the data folder. storage is ssd or hdd, or empty where neither disks nor configuration tell; "
+            "rotational is what the disks claim, which virtual ones often do wrongly.",
+            ("storage", "filesystem", "device", "rotational", "source"),
+            values=_storage,
+        ),
+        SnapshotMetric(
+            "innodb_server_cpu_seconds_total",
+            "counter",
+            "CPU time that all processes spent on the cores of innodb_server_cores, the server's and others.",
+            unit="seconds",
+            values=_counter("cpu_seconds"),
+        ),
+        SnapshotMetric(
+            "innodb_server_disk_busy_seconds_total",
+            "counter",
+            "Time with a request under way on the disks under the data folder, mean of the disks.",
+            unit="seconds",
+            values=_counter("disk_busy_seconds"),
+        ),
+        SnapshotMetric(
+            "innodb_server_disk_queue_seconds_total",
+            "counter",
+            "Time of all requests on the disks under the data folder: its growth a second is the number under way.",
+            unit="seconds",
+            values=_counter("disk_queue_seconds"),
         ),
     ),
 )

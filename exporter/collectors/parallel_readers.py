@@ -18,7 +18,7 @@ from exporter.collectors.base import (
 )
 from exporter.rows import Rows, count
 from exporter.server import Server
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Snapshot, ToldCount, ToldSeconds
 
 SQL = "SELECT COUNT(*) AS threads FROM performance_schema.threads WHERE NAME = 'thread/innodb/parallel_read_thread'"
 LONGEST_GAP = 10.0
@@ -29,11 +29,11 @@ LONGEST_GAP = 10.0
 class ParallelReaders:
     """Parallel reader threads, integrated over samples."""
 
-    threads: int
+    threads: ToldCount
     """Alive at the last sample."""
-    thread_seconds: float
+    thread_seconds: ToldSeconds
     """Integral of ``threads`` over time since the sidecar's start."""
-    reads_observed: int
+    reads_observed: ToldCount
     """Samples with threads after a sample without. Reads shorter than the sampling period are missed, so this is a
     lower bound."""
 

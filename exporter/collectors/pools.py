@@ -13,7 +13,7 @@ from exporter.anonymisation import numbers
 from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, amount, fixed, optional
 from exporter.midpoint import old_target
 from exporter.rows import Rows, count
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Snapshot, ToldCount
 
 SQL = (
     "SELECT POOL_ID, POOL_SIZE, FREE_BUFFERS, DATABASE_PAGES, OLD_DATABASE_PAGES, MODIFIED_DATABASE_PAGES,"
@@ -33,17 +33,17 @@ class BufferPool:
     free_pages: int
     database_pages: int
     """In the LRU list."""
-    old_pages: int
-    modified_pages: int
+    old_pages: ToldCount
+    modified_pages: ToldCount
     # Cumulative counts since the server's start:
-    made_young: int
-    not_made_young: int
-    pages_read: int
-    pages_created: int
-    pages_written: int
-    gets: int
-    read_ahead: int
-    read_ahead_evicted: int
+    made_young: ToldCount
+    not_made_young: ToldCount
+    pages_read: ToldCount
+    pages_created: ToldCount
+    pages_written: ToldCount
+    gets: ToldCount
+    read_ahead: ToldCount
+    read_ahead_evicted: ToldCount
 
 
 def parse(results: Sequence[Rows]) -> tuple[BufferPool, ...]:
@@ -116,6 +116,14 @@ POOLS = Collector(
     metrics=(
         _size("innodb_buffer_pool_size", "innodb_buffer_pool_size."),
         _size("innodb_page_size", "innodb_page_size."),
+        SnapshotMetric(
+            "innodb_buffer_pool_size_pages",
+            "gauge",
+            "Pages that a buffer pool instance has room for. Its control blocks take the rest of its memory.",
+            ("pool",),
+            "pages",
+            values=_of_each(attrgetter("size_pages")),
+        ),
         SnapshotMetric(
             "innodb_buffer_pool_pages",
             "gauge",

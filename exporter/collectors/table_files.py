@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from exporter.anonymisation import Row, each_row
@@ -53,9 +53,26 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
     return found
 
 
-def _bytes(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    for table, reads in heapq.nlargest(TOP, (snapshot[TABLE_FILES] or {}).items(), key=lambda item: item[1].bytes):
-        yield (table.schema, table.table), reads.bytes
+def reads_since(first: Mapping[Table, FileReads], last: Mapping[Table, FileReads]) -> dict[Table, int]:
+    """Reads of each file between two snapshots, roughly, to rank tables by.
+
+    A count that is new, or fell at a restart or with the table, began at 0.
+    """
+    found: dict[Table, int] = {}
+    for table, files in last.items():
+        before = first[table].reads if table in first else 0
+        found[table] = files.reads - (before if before <= files.reads else 0)
+    return found
+
+
+def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
+    """A field of the tables of which most bytes are read: the same tables for every field."""
+
+    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
+        for table, reads in heapq.nlargest(TOP, (snapshot[TABLE_FILES] or {}).items(), key=lambda item: item[1].bytes):
+            yield (table.schema, table.table), getattr(reads, name)
+
+    return values
 
 
 def _anonymous(pseudonyms: Pseudonyms, row: Row) -> Row | None:
@@ -81,7 +98,23 @@ TABLE_FILES = Collector(
             "Bytes read from a table's own data file, for the most read files.",
             ("schema", "table"),
             "bytes",
-            values=_bytes,
+            values=_field("bytes"),
+        ),
+        SnapshotMetric(
+            "innodb_table_file_reads_total",
+            "counter",
+            "Reads of a table's own data file, for the most read files.",
+            ("schema", "table"),
+            values=_field("reads"),
+        ),
+        SnapshotMetric(
+            "innodb_table_file_read_seconds_total",
+            "counter",
+            "Time waited in reads of a table's own data file, for the most read files. Of read-ahead it holds only "
+            "the time of handing the reads to the kernel.",
+            ("schema", "table"),
+            "seconds",
+            values=_field("seconds"),
         ),
     ),
 )

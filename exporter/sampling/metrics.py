@@ -18,8 +18,10 @@ _FIRST = (
     "pools",
     "cached_indexes",
     "index_sizes",
+    "indexes",
     "lru_pages",
     "innodb_metrics",
+    "innodb_status",
     "parallel_readers",
     "ddl",
     "table_scans",
@@ -33,7 +35,9 @@ _ABOUT_THE_EXPORTER = "innodb_exporter_"
 
 def _server_info(snapshot: Snapshot) -> Iterator[LabelledValue]:
     server = snapshot.server
-    yield (server.flavour, ".".join(map(str, server.version)), server.version_text, server.comment), 1.0
+    version = ".".join(map(str, server.version))
+    member, windows = ("true" if each else "" for each in (server.group_replication, server.windows))
+    yield (server.flavour, version, server.version_text, server.comment, server.managed or "", member, windows), 1.0
 
 
 def _success(snapshot: Snapshot) -> Iterator[LabelledValue]:
@@ -48,6 +52,12 @@ def _duration(snapshot: Snapshot) -> Iterator[LabelledValue]:
             yield (name,), outcome.seconds
 
 
+def _failure(snapshot: Snapshot) -> Iterator[LabelledValue]:
+    for name, outcome in snapshot.outcomes.items():
+        if outcome.failure is not None:
+            yield (name, outcome.failure), 1.0
+
+
 def _age(snapshot: Snapshot) -> Iterator[LabelledValue]:
     # The clock may have been set back since.
     return (((name,), max(0.0, snapshot.at - read)) for name, read in snapshot.read_at.items())
@@ -59,8 +69,9 @@ _OWN = (
     SnapshotMetric(
         "innodb_server_info",
         "info",
-        "Flavour and version of the server.",
-        ("flavour", "version", "version_text", "version_comment"),
+        "Flavour and version of the server. managed is the cloud service that runs it: aurora, rds, azure or cloudsql; "
+        "group_replication and windows are true or empty. They decide which SQL the server accepts.",
+        ("flavour", "version", "version_text", "version_comment", "managed", "group_replication", "windows"),
         values=_server_info,
     ),
     SnapshotMetric(
@@ -69,6 +80,14 @@ _OWN = (
         "Whether a collector's last run succeeded. Collectors of sources that this server lacks are left out.",
         ("collector",),
         values=_success,
+    ),
+    SnapshotMetric(
+        "innodb_exporter_collector_failure_info",
+        "info",
+        "Why a collector's last run gave nothing: absent (this server has no such source), disabled, privilege, "
+        "deadline, failed or unreadable. /snapshot says it in words, with the cure.",
+        ("collector", "failure"),
+        values=_failure,
     ),
     SnapshotMetric(
         "innodb_exporter_collector_duration_seconds",

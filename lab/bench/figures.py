@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import BaseModel
@@ -23,11 +23,13 @@ class Bound:
     Attributes:
         least, most: The limits; None for none.
         of: Whether they limit the ratio to the reference, or the median itself.
+        busy: Whether they hold on a busy machine too. The short form has no others: other work lengthens wall time.
     """
 
     least: float | None = None
     most: float | None = None
     of: Literal["ratio", "value"] = "ratio"
+    busy: bool = True
 
     def holds(self, value: float) -> bool:
         """Whether a value is within the limits."""
@@ -143,6 +145,14 @@ class Figure:
     lines: Mapping[str, Line]
     measure: Callable[[Effort, Say], Measurement]
     seconds: tuple[float, float]
+
+    def shortened(self) -> Figure:
+        """The figure in its short form: without the bounds that take a quiet machine."""
+        lines = {
+            key: line if line.bound is None or line.bound.busy else replace(line, bound=None)
+            for key, line in self.lines.items()
+        }
+        return replace(self, lines=lines)
 
     def broken(self, found: Measurement) -> list[str]:
         """The lines whose bound is broken or that lack a value."""

@@ -1,11 +1,12 @@
 """All figures, in the table's order."""
 
-from lab.bench import advice, catalogue, curve, load, memory, model, peer, pool_size, sharing, whatif
+from lab.bench import advice, catalogue, curve, fleet, load, memory, model, peer, pool_size, sharing, whatif
 from lab.bench.figures import Figure
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
     for figure in (
-        module.FIGURE for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, curve, model)
+        module.FIGURE
+        for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, curve, model, fleet)
     )
 }

@@ -117,6 +117,11 @@ def workload(part: str) -> str:
     return part.partition(", ")[2]
 
 
+def recording(server: str, name: str, share: float) -> Path:
+    """The recording of a workload in a watched pool, once this code has measured it."""
+    return measure.recording(_recordings(_folder(server, short=False), name), share)
+
+
 def _predicted(result: PartResult, folder: Path, say: Callable[[str], None]) -> PartResult:
     name = workload(result.part.name)
     say(f"{result.part.name} is predicted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -73,15 +73,7 @@ class Lookups:
                     continue
                 if self._scans and self._done >= self._next_scan:
                     self._begin_scan()
-                by_table: dict[str, list[int]] = {}
-                for table, page in self._load.choose(self._chooser, self._done, _BATCH):
-                    by_table.setdefault(table, []).append(max(1, page * ROWS_PER_PAGE))
-                for table, ids in by_table.items():
-                    listed = ",".join(map(str, ids))
-                    cursor.execute(
-                        f"SELECT COUNT(filler) FROM {SCHEMA}.{table} WHERE id IN ({listed}) AND filler <> ''"
-                    )
-                    cursor.fetchall()
+                look_up(cursor, self._load.choose(self._chooser, self._done, _BATCH))
                 self._done += _BATCH
 
     def done(self) -> float:
@@ -102,6 +94,17 @@ class Lookups:
     def _scan(self) -> None:
         with self._server.connect() as connection:
             scan(connection, SCANNED)
+
+
+def look_up(cursor: Any, pages: Iterable[tuple[str, int]]) -> None:
+    """Read a row of each of these pages by its primary key: a statement for each table."""
+    by_table: dict[str, list[int]] = {}
+    for table, page in pages:
+        by_table.setdefault(table, []).append(max(1, page * ROWS_PER_PAGE))
+    for table, ids in by_table.items():
+        listed = ",".join(map(str, ids))
+        cursor.execute(f"SELECT COUNT(filler) FROM {SCHEMA}.{table} WHERE id IN ({listed}) AND filler <> ''")
+        cursor.fetchall()
 
 
 class SysbenchTransactions:

@@ -37,7 +37,7 @@ def merges(counters: Counters) -> float:
 
 
 NOT_RATES = {
-    "blind rules",
+    "rules without a source that they need",
     "memory for the buffer pool",
     "pages that a slow shutdown reads to empty the change buffer",
     "pages of the change buffer after a slow shutdown",

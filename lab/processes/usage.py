@@ -14,8 +14,13 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
-def memory_mib(pid: int, field: Literal["VmRSS", "VmHWM"] = "VmRSS") -> float | None:
-    """Resident memory of a process, now or at its peak (proc_pid_status(5)); None if it has ended."""
+def memory_mib(pid: int, field: Literal["VmRSS", "VmHWM", "RssAnon"] = "VmRSS") -> float | None:
+    """Resident memory of a process (proc_pid_status(5)); None if it has ended.
+
+    Args:
+        pid: The process.
+        field: All of it now or at its peak, or now without the pages of files.
+    """
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -14,6 +14,14 @@ from lab.servers import Server
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
 FLAGS = ("--collect.engine_innodb_status", "--collect.info_schema.innodb_metrics")
+ALL_FLAGS = (
+    "--collect.info_schema.tables",
+    "--collect.perf_schema.indexiowaits",
+    "--collect.perf_schema.eventsstatements",
+    "--collect.perf_schema.file_instances",
+    "--collect.perf_schema.file_events",
+)
+"""What else the fleet's rules can use."""
 GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
 """The privileges that its README asks for."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from lab.packages import debian
-from lab.processes.service import LISTENING, PLAIN, NotServing, run_service
+from lab.processes.service import LISTENING, PLAIN, NotServing, run_service, version_of
 from lab.programs import promtool
 
 PROGRAM = "usr/bin/prometheus"
@@ -147,6 +147,15 @@ def job(name: str, *addresses: str, **more: Any) -> dict[str, Any]:
     return {"job_name": name, "static_configs": [{"targets": list(addresses)}], **more}
 
 
+def version(suite: str = OLDEST) -> str:
+    """The version of a suite's Prometheus, such as `2.42.0+ds`.
+
+    Raises:
+        Unavailable: Prometheus is unavailable here.
+    """
+    return version_of(debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM))
+
+
 @contextlib.contextmanager
 def running(
     folder: Path,
@@ -158,8 +167,11 @@ def running(
     evaluation: float = 1.0,
     suite: str = OLDEST,
     labels: Mapping[str, str] | None = None,
+    data: Path | None = None,
+    flags: Sequence[str] = (),
+    port: int = 0,
 ) -> Iterator[Prometheus]:
-    """Start Prometheus, wait until it is ready, and stop it at the end. Its data is removed.
+    """Start Prometheus, wait until it is ready, and stop it at the end.
 
     The first scrape comes about five seconds later: Prometheus waits that long for more targets.
 
@@ -172,6 +184,9 @@ def running(
         evaluation: Seconds between two evaluations of the rules, for groups without an interval.
         suite: The Debian suite of the package: `OLDEST` (2.42) or `NEWEST` (3.5).
         labels: External labels, which Prometheus adds to its alerts.
+        data: The folder of its data, which stays; None for one that is removed at the end.
+        flags: Further ones, such as `--query.max-samples=1000`.
+        port: Its port; 0 for any free one.
 
     Raises:
         Unavailable: Prometheus is unavailable here; the text says why.
@@ -191,15 +206,16 @@ def running(
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": list(alertmanagers)}]}] * bool(alertmanagers)},
     }
     configuration.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
-    with tempfile.TemporaryDirectory(prefix="prometheus-") as data:
-        flags = (
+    with tempfile.TemporaryDirectory(prefix="prometheus-") as own:
+        all_flags = (
             f"--config.file={configuration}",
-            f"--storage.tsdb.path={data}",
-            "--web.listen-address=127.0.0.1:0",
+            f"--storage.tsdb.path={data or own}",
+            f"--web.listen-address=127.0.0.1:{port}",
             "--web.enable-lifecycle",
+            *flags,
         )
         log = folder / "prometheus.log"
-        with run_service("Prometheus", [*command, *flags], {}, log, LISTENING) as process:
+        with run_service("Prometheus", [*command, *all_flags], {}, log, LISTENING) as process:
             started = Prometheus(f"http://127.0.0.1:{process.port}", process.pid, configuration)
             _wait(started, log)
             yield started

@@ -9,6 +9,8 @@ PACKAGE, PROGRAM = "prometheus", "usr/bin/promtool"
 OLDEST, NEWEST = "bookworm", "sid"
 """The suites with the oldest (2.42) and the newest (3.5) Prometheus that the rules are tested on."""
 CHECK_SECONDS = 60
+LONGEST_BLOCK = "960h"
+"""Of a block that is written: one for some weeks is read sooner than one for each two hours."""
 
 
 def command(suite: str = OLDEST) -> list[str]:
@@ -48,6 +50,19 @@ def run_tests(path: Path, suite: str = OLDEST) -> str:
     """
     done = _run(command(suite), "test", "rules", str(path))
     return done.stdout if done.returncode else ""
+
+
+def create_blocks(path: Path, data: Path, suite: str = OLDEST) -> None:
+    """Write the samples of a text in OpenMetrics, which have times, into a Prometheus' data folder.
+
+    Raises:
+        Unavailable: promtool is unavailable here.
+        ValueError: It refuses the text; its complaint.
+    """
+    kind = ("tsdb", "create-blocks-from", f"--max-block-duration={LONGEST_BLOCK}", "openmetrics")
+    done = _run(command(suite), *kind, str(path), str(data))
+    if done.returncode:
+        raise ValueError(done.stdout)
 
 
 def _run(command: list[str], *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:

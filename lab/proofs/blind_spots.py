@@ -9,7 +9,7 @@ import pymysql
 
 from advisor.advice import evaluation
 from advisor.observe.window import Window
-from lab.campaign.part import Data
+from lab.campaign.part import Data, NotShown
 from lab.measurement import reads
 from lab.observation import observed_window, rules
 from lab.proofs.base import CounterProof, Proof
@@ -37,9 +37,21 @@ def _window(server: Server, user: str) -> Window:
     return observed_window(server, lambda: None, 1, user)
 
 
-def _blind(window: Window, sources: frozenset[str]) -> int:
-    """The number of rules that cannot judge because one of these sources is missing."""
-    return len({blind.rule for blind in evaluation.advise(rules(), window).blind if blind.lacks in sources})
+def _lacking(window: Window, sources: frozenset[str]) -> int:
+    """The number of rules for this server that need one of these sources, which cannot be read.
+
+    The rules that are blind now are fewer: some are settled by what is known.
+    """
+    shut = sources & _shut(window)
+    lacking = {rule.id for rule in rules() if window.latest.server in rule.file.applies and shut & {*rule.file.needs}}
+    blind = {each.rule for each in evaluation.advise(rules(), window).blind if each.lacks in sources}
+    if not blind <= lacking:
+        raise NotShown(f"without a need for what cannot be read these are blind: {', '.join(sorted(blind - lacking))}")
+    return len(lacking)
+
+
+def _shut(window: Window) -> frozenset[str]:
+    return frozenset(name for name, outcome in window.latest.outcomes.items() if outcome.failure)
 
 
 def _refused(server: Server, user: str) -> int:
@@ -69,12 +81,12 @@ def _lookups(server: Server, times: int = 2_000) -> float:
 
 
 class _Opened:
-    """The findings of blind-spot, followed one after the other, and the rules that were blind."""
+    """The findings of blind-spot, followed one after the other, and the rules that need their sources."""
 
     def __init__(self, trial: Trial, user: str) -> None:
         self._trial, self._user = trial, user
         self._effects: list[tuple[MeasuredEffect, frozenset[str]]] = []
-        self.blind: set[str] = set()
+        self.needing: set[str] = set()
 
     def follow_all(self, **by_hand: str) -> int:
         """Follow all current findings of the rule; return their number."""
@@ -84,22 +96,21 @@ class _Opened:
             found = self._trial.fires(window, cure=cure)
             named = {each.name: str(each.value) for each in found.evidence}
             sources = frozenset(named["sources"].split(", "))
-            self.blind |= {*named["blind_rules"].split(", ")}
-            self._effects.append((self._trial.effect(_blind(window, sources), 0), sources))
+            self.needing |= {*named["rules"].split(", ")}
+            self._effects.append((self._trial.effect(_lacking(window, sources), 0), sources))
             self._trial.follow(**by_hand)
         return len(cures)
 
     def effects(self) -> list[MeasuredEffect]:
-        """Blind rules before and after, one effect per finding."""
+        """Rules without a source before and after, one effect per finding."""
         window = _window(self._trial.server, self._user)
         self._trial.silent(window)
-        return [effect.model_copy(update={"after": _blind(window, sources)}) for effect, sources in self._effects]
+        return [effect.model_copy(update={"after": _lacking(window, sources)}) for effect, sources in self._effects]
 
 
-def _all_blind(window: Window) -> int:
+def _all_lacking(window: Window) -> int:
     """The number of rules with an unreadable source."""
-    shut = frozenset(name for name, outcome in window.latest.outcomes.items() if outcome.failure)
-    return _blind(window, shut)
+    return _lacking(window, _shut(window))
 
 
 def _measures(before: float, after: float) -> list[Comparison]:
@@ -116,20 +127,20 @@ def _privileges(trial: Trial) -> Data:
         f"CREATE USER {_NOBODY}@'%'",
         f"UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = '{_HANDLER}'",
     )
-    before, blind, refused = _reads(server), _all_blind(_window(server, _NOBODY)), _refused(server, _NOBODY)
+    before, lacking, refused = _reads(server), _all_lacking(_window(server, _NOBODY)), _refused(server, _NOBODY)
     grants = opened.follow_all()
-    seen_first = len(opened.blind)
+    seen_first = len(opened.needing)
     instruments = opened.follow_all()  # the account can see them only now
     effects = opened.effects()
     facts = [
         EvidenceCheck(name="grants that it asks for", said=grants, known=refused, within=0),
         EvidenceCheck(name="instruments that it then asks for", said=instruments, known=1, within=0),
-        EvidenceCheck(name="rules that it calls blind", said=seen_first, known=blind, within=0),
+        EvidenceCheck(name="rules that need what it names", said=seen_first, known=lacking, within=0),
     ]
     after, still = _reads(server), _refused(server, _NOBODY)
     facts.append(EvidenceCheck(name="grants that it asks for in the end", said=0, known=still, within=0))
     trial.take_back()
-    again = _all_blind(_window(server, _NOBODY))
+    again = _all_lacking(_window(server, _NOBODY))
     return trial.proved(
         condition=f"The sidecar's account has no privilege, and the instrument {_HANDLER} is off.",
         facts=[
@@ -148,7 +159,7 @@ def _switched_off(trial: Trial) -> Data:
     with server.connect() as connection:
         make_table(connection, "orders", _PAGES)
         make_table(connection, "items", 400)
-    before, blind = _reads(server), _all_blind(_window(server, "root"))
+    before, lacking = _reads(server), _all_lacking(_window(server, "root"))
     _lookups(server)
     quiet = statistics.median(_lookups(server) for _ in range(5))
     found = opened.follow_all(performance_schema="ON")
@@ -161,7 +172,7 @@ def _switched_off(trial: Trial) -> Data:
         condition="The server is started without an option for performance_schema, which is off by default.",
         facts=[
             EvidenceCheck(name="findings", said=found, known=1, within=0),
-            EvidenceCheck(name="rules that it calls blind", said=len(opened.blind), known=blind, within=0),
+            EvidenceCheck(name="rules that need what it names", said=len(opened.needing), known=lacking, within=0),
         ],
         effects=effects,
         measures=_measures(before, after),

@@ -117,19 +117,25 @@ def values(
 class Sidecar:
     """``innodb-advisor serve`` on a port of its own; what it logs goes to a file."""
 
+    SERVES = "serve"
+
     def __init__(self, folder: Path, *arguments: object, env: Mapping[str, str] | None = None) -> None:
         self._log = folder / "sidecar.log"
         with self._log.open("w") as log:
             self.process = subprocess.Popen(  # noqa: S603
-                command("serve", "--listen", "127.0.0.1:0", *arguments),
+                command(self.SERVES, "--listen", "127.0.0.1:0", *arguments),
                 cwd=REPOSITORY,
                 env=environment(env),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
-        found = wait_for(self._serving)
-        assert isinstance(found, re.Match), self.log()
+        try:
+            found = wait_for(self._serving)
+            assert isinstance(found, re.Match), self.log()
+        except BaseException:
+            self.kill()  # nobody else has it yet
+            raise
         self.url = found[1]
 
     def _serving(self) -> object:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import helm
+from lab.packages import go
 
 HERE = Path(__file__).parent
 
@@ -12,4 +12,4 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == HERE and item.path.name.startswith("test_chart"):
-            item.add_marker(pytest.mark.timeout(helm.BUILD_SECONDS + 300))
+            item.add_marker(pytest.mark.timeout(go.BUILD_SECONDS + 300))

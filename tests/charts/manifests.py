@@ -91,6 +91,8 @@ def pods(manifests: list[Manifest]) -> Iterator[Mapping[str, Any]]:
             yield each["spec"]
         elif each["kind"] in KINDS:
             yield each["spec"]["template"]["spec"]
+        elif each["kind"] == "CronJob":
+            yield each["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 
 
 def problems(manifest: Manifest, kubernetes: str) -> str:

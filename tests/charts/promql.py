@@ -8,6 +8,7 @@ from typing import Any
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
 from advisor.curve import metrics as curve_metrics
+from advisor.fleet import metrics as fleet_metrics
 from advisor.ledger import metrics as ledger_metrics
 from exporter.metrics import HistogramSpec, Spec
 from exporter.recording import history_metrics
@@ -32,6 +33,17 @@ EXPOSED: Mapping[str, frozenset[str]] = {
     for name, labels in _series(spec)
 }
 """The labels of each metric that the sidecar exposes."""
+EXPOSED_BY_FLEET: Mapping[str, frozenset[str]] = {
+    name: frozenset(labels) | TARGET for spec in fleet_metrics.SPECS.values() for name, labels in _series(spec)
+}
+"""The same of `fleet --listen`."""
+OF_PEER: Mapping[str, frozenset[str]] = {
+    "mysql_global_status_uptime": TARGET,
+    "mysql_global_status_innodb_pages_read": TARGET,
+    "mysql_global_status_innodb_buffer_pool_read_requests": TARGET,
+    "mysql_global_status_buffer_pool_pages": TARGET | {"state"},
+}
+"""The same of mysqld_exporter, of those that a recording rule reads."""
 
 
 def labels(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> frozenset[str]:

@@ -15,6 +15,7 @@ import pytest
 from advisor.rules import configuration
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY, Unavailable
+from lab.processes.service import PLAIN
 from lab.programs import alertmanager, promtool
 from tests.advisor.sidecar import wait_for
 from tests.charts.pages import anchors
@@ -95,7 +96,7 @@ def test_findings_sent_by_the_sidecar_are_not_sent_again_by_prometheus(suite: st
         assert httpx.post(url, json=posted).status_code == 200
 
         def inhibited() -> list[Any]:
-            return [each["labels"] for each in httpx.get(url).json() if each["status"]["inhibitedBy"]]
+            return [each["labels"] for each in httpx.get(url, **PLAIN).json() if each["status"]["inhibitedBy"]]
 
         wait_for(inhibited, 60)
         time.sleep(0.5)  # for the others, which must not follow

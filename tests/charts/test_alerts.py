@@ -21,11 +21,13 @@ from lab.programs import promtool
 from lab.programs.prometheus import NEWEST, OLDEST, Prometheus, running
 from tests.advisor.building import RULES_FOLDER, advised, captured
 from tests.charts.pages import anchors
-from tests.charts.promql import EXPOSED, TARGET, labels
+from tests.charts.promql import EXPOSED, EXPOSED_BY_FLEET, OF_PEER, TARGET, labels
 from tests.unavailable import give_up, or_give_up
 
 FOLDER = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
 ALERTS, RECORDED = FOLDER / "innodb-advisor.rules.yaml", FOLDER / "recording.rules.yaml"
+OF_FLEET = FOLDER / "fleet.rules.yaml"
+RECORDED_OF_PEER = FOLDER / "mysqld-exporter.rules.yaml"
 CASES = Path(__file__).parent / "rules"
 DOCS = REPOSITORY / "docs" / "alerting.md"
 
@@ -41,6 +43,9 @@ def rules(path: Path) -> list[Any]:
 
 
 each_alert = pytest.mark.parametrize("alert", [pytest.param(rule, id=rule["alert"]) for rule in rules(ALERTS)])
+each_alert_of_all = pytest.mark.parametrize(
+    "alert", [pytest.param(rule, id=rule["alert"]) for rule in (*rules(ALERTS), *rules(OF_FLEET))]
+)
 
 
 def said(check: Any, path: Path, suite: str) -> str:
@@ -119,12 +124,20 @@ def test_each_alert_has_a_case_that_fires_and_one_that_does_not(alert: Any) -> N
     assert [test for test in tests if test["name"].startswith("silent ")]
 
 
-def test_each_record_has_a_case() -> None:
-    asked = {each["expr"] for test in load(CASES / "recording.yaml")["tests"] for each in test["promql_expr_test"]}
-    assert {rule["record"] for rule in rules(RECORDED)} <= asked
+@pytest.mark.parametrize("path", [RECORDED, RECORDED_OF_PEER], ids=lambda path: path.name)
+def test_each_record_has_a_case(path: Path) -> None:
+    cases = load(CASES / path.name.replace(".rules", ""))["tests"]
+    asked = {each["expr"] for test in cases for each in test["promql_expr_test"]}
+    assert {rule["record"] for rule in rules(path)} <= asked
 
 
-@each_alert
+def test_each_alert_of_the_fleet_has_a_case_that_fires_and_one_that_does_not() -> None:
+    tests = load(CASES / "fleet.yaml")["tests"]
+    asked = [(each["alertname"], bool(each.get("exp_alerts"))) for test in tests for each in test["alert_rule_test"]]
+    assert set(asked) == {(rule["alert"], fires) for rule in rules(OF_FLEET) for fires in (True, False)}
+
+
+@each_alert_of_all
 def test_each_alert_has_a_delay_a_description_and_a_runbook(alert: Any) -> None:
     assert alert["for"]
     severity = alert.get("labels", {}).get("severity")
@@ -148,21 +161,22 @@ def test_only_a_server_that_is_down_is_critical() -> None:
     assert critical == ["InnoDBDown"]
 
 
-@each_alert
+@each_alert_of_all
 def test_each_alert_uses_exposed_metrics_and_labels(alert: Any, prometheus: Prometheus) -> None:
-    there = labels(prometheus.parse(alert["expr"]), EXPOSED) | {"alertname", *alert.get("labels", {})}
+    known = {**EXPOSED, **EXPOSED_BY_FLEET}
+    there = labels(prometheus.parse(alert["expr"]), known) | {"alertname", *alert.get("labels", {})}
     assert there >= TARGET
     for text in alert["annotations"].values():
         used = set(re.findall(r"\$labels\.(\w+)", text))
         assert used <= there
         for query in re.findall(r'printf ("(?:[^"\\]|\\.)*")', text):
             asked = json.loads(query).replace("%q", '"x"').replace("%s", 'job="x"')
-            labels(prometheus.parse(f"innodb_up{{{asked}}}" if asked.startswith("cluster=") else asked), EXPOSED)
+            labels(prometheus.parse(f"innodb_up{{{asked}}}" if asked.startswith("cluster=") else asked), known)
 
 
 def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus) -> None:
-    known = dict(EXPOSED)
-    for rule in rules(RECORDED):
+    known = {**EXPOSED, **OF_PEER}
+    for rule in (*rules(RECORDED), *rules(RECORDED_OF_PEER)):
         level, metric, operations = rule["record"].split(":")
         there = labels(prometheus.parse(rule["expr"]), known)
         # instance stands for all labels of the target.
@@ -170,12 +184,13 @@ def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus
         assert there == expected
         assert operations
         for part in metric.split("_per_innodb_" if "_per_innodb_" in metric else "::"):
-            assert ":ratio" in rule["record"] or {part, f"{part}_total"} & set(EXPOSED)
+            assert ":ratio" in rule["record"] or {part, f"{part}_total"} & {*EXPOSED, *OF_PEER}
         known[rule["record"]] = there
 
 
 def test_the_oldest_prometheus_accepts_the_shipped_rules(tmp_path: Path) -> None:
-    with or_give_up(running(tmp_path, [], rules=[ALERTS, RECORDED], suite=OLDEST)) as started:
+    files = [ALERTS, OF_FLEET, RECORDED, RECORDED_OF_PEER]
+    with or_give_up(running(tmp_path, [], rules=files, suite=OLDEST)) as started:
         loaded = {rule["name"]: rule["health"] for rule in started.rules()}
-    assert set(loaded) == {rule.get("alert") or rule["record"] for path in (ALERTS, RECORDED) for rule in rules(path)}
+    assert set(loaded) == {rule.get("alert") or rule["record"] for path in files for rule in rules(path)}
     assert "err" not in loaded.values()

@@ -35,9 +35,9 @@ def notes(**values: Any) -> str:
     return str(of_kind(had(lambda: chart.of_parent(values, template)), "Notes")["said"])
 
 
-def ask(url: str, how: str = "http") -> subprocess.CompletedProcess[str]:
+def ask(url: str, how: str = "http", metric: str = "innodb_up") -> subprocess.CompletedProcess[str]:
     """Run ask.py as the pod of `helm test` does."""
-    command = [sys.executable, "-c", ASK.read_text(encoding="utf-8"), url, how]
+    command = [sys.executable, "-c", ASK.read_text(encoding="utf-8"), url, how, metric]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
 
 

@@ -138,7 +138,7 @@ def test_the_sidecar_reads_the_alertmanager_configuration(everything: list[Any],
 def test_the_schema_has_every_key_of_these_files() -> None:
     keys = json.loads((chart.CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
     assert set(keys["alertmanager"]["properties"]["config"]["properties"]) == set(
-        http_configuration.HttpConfig.model_fields
+        http_configuration.AlertmanagerConfig.model_fields
     )
     # `rules` mounts the user's own rules, and takes precedence.
     assert set(keys["config"]["properties"]) == set(configuration.Configuration.model_fields) - {"rules"}

@@ -161,9 +161,9 @@ def test_the_state_folder_can_be_created_in_the_volume(run: Run) -> None:
 def test_helm_test_reaches_it_over_tls(run: Run) -> None:
     test = of_kind(rendered(VALUES), "Pod")["spec"]["containers"][0]
     assert test["command"] == ["python3", "-c"]
-    script, url, how = test["args"]
-    assert (url, how) == ("https://shop-innodb-advisor:9747", "https")
-    command = [sys.executable, "-c", script, run.url, how]
+    script, url, how, metric = test["args"]
+    assert (url, how, metric) == ("https://shop-innodb-advisor:9747", "https", "innodb_up")
+    command = [sys.executable, "-c", script, run.url, how, metric]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     assert done.stdout == f"{run.url} is healthy and has metrics\n", done.stderr
 

@@ -26,7 +26,7 @@ from exporter.server import Server as Identity
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab import workloads
-from lab.processes.service import Service
+from lab.processes.service import PLAIN, Service
 from lab.programs import mysqld_exporter
 from lab.servers import Server, Unavailable
 from tests.unavailable import give_up, promtool_says
@@ -146,7 +146,7 @@ def series(exposed: str, parse: Callable[[str], Any] = parse_classic) -> Series:
 
 def scraping(peer: Service) -> Callable[[], str]:
     """Ask it for its metrics."""
-    return lambda: httpx.get(f"http://127.0.0.1:{peer.port}/metrics", timeout=60).text
+    return lambda: httpx.get(f"http://127.0.0.1:{peer.port}/metrics", timeout=60, **PLAIN).text
 
 
 @pytest.fixture(scope="module")

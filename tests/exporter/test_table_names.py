@@ -125,8 +125,7 @@ def test_tables_have_their_own_names_in_the_index_sizes(named: Server, fetch: Fe
         sizes = index_sizes.parse([fetch(named, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
         return of_the_schema([Table(index.schema, index.table) for index in sizes])
 
-    wait_for(lambda: len(found()) >= len(NAMES))  # the statistics come in the background
-    assert found() == sorted(NAMES)
+    wait_for(lambda: found() == sorted(NAMES), 60)  # the statistics come in the background
 
 
 def test_tables_have_their_own_names_in_the_scans(named: Server, fetch: Fetch) -> None:

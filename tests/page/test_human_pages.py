@@ -41,7 +41,7 @@ def test_the_addresses_of_advice_open_the_page(live: Watched, visitor: Visitor) 
 def test_a_finding_leads_to_its_rule_with_its_proof(live: Watched, visitor: Visitor) -> None:
     page = visitor.open(live.url)
     ready(page)
-    page.locator(".finding .why").first.get_by_role("link").click()
+    page.locator(".finding .why").get_by_role("link").and_(page.locator(f'a[href="rules/{RULE}"]')).first.click()
     expect(page).to_have_url(re.compile(rf"/rules/{RULE}$"))
     expect(page.locator("body")).to_contain_text(re.compile("proof", re.IGNORECASE))
 

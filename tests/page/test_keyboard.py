@@ -41,7 +41,8 @@ def walk(page: Page) -> tuple[list[int], list[str]]:
         stop = page.evaluate(STOP)
         if stop is None or stop["control"] in stops:
             break
-        stops.append(stop["control"])
+        if stop["control"] >= 0:  # others came after the controls were counted
+            stops.append(stop["control"])
         if not stop["visible"]:
             unseen.append(stop["named"])
     return stops, unseen
@@ -59,7 +60,7 @@ def test_tab_reaches_every_control_in_order_and_shows_where_it_is(live: Watched,
     assert page.evaluate(MISSED, stops) == []
     assert unseen == []
     assert count > 40
-    assert [each for each in stops if each >= 0] == sorted(each for each in stops if each >= 0)
+    assert stops == sorted(stops)
 
 
 def test_keys_unfold_choose_and_slide(live: Watched, visitor: Visitor) -> None:

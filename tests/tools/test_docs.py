@@ -96,7 +96,7 @@ MESSAGES = (
     "may not read everything; as an administrator run",
     "only one collection since the server, its settings or the sidecar changed",
     "performance_schema is OFF",
-    "rules are blind because",
+    ", which cannot be read: ",
     "the model has no answer: ",
     "Nothing to change in this window.",
     "cannot listen on ",
@@ -105,7 +105,7 @@ MESSAGES = (
     "cannot read the password file",
     "not a recording of innodb-advisor",
     "not loaded, the old rules stay in force",
-    "an unexpected error; the sidecar's log has the details",
+    "an unexpected error; the log has the details",
 )
 
 
@@ -148,3 +148,26 @@ def test_a_page_that_no_rule_has_any_more_or_that_was_edited_is_stale(
     page.write_text(page.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
     (tmp_path / "gone.md").write_text("# Gone\n", encoding="utf-8")
     assert sorted(docs.stale()) == sorted([*before, page, tmp_path / "gone.md"])
+
+
+FLEET_MESSAGES = (
+    "no server: there are no series innodb_up or mysql_up",
+    "cannot connect: ",
+    "it does not answer as Prometheus' API does",
+    "redirects are not followed",
+    "not long enough since ",
+    "only downsampled data: ",
+    "no answer within ",
+    "identity is not unique: ",
+    "incomplete answer: ",
+    " series of servers have none of the labels ",
+    "the inventory is incomplete: ",
+    "the clock of this machine is ",
+)
+
+
+@pytest.mark.parametrize("message", FLEET_MESSAGES)
+def test_the_messages_of_the_fleets_page_are_the_programs_own(message: str) -> None:
+    sources = (*(docs.ROOT / "advisor/fleet").glob("*.py"), docs.ROOT / "advisor/render/fleet_phrases.py")
+    assert any(message in path.read_text(encoding="utf-8") for path in sources)
+    assert message.strip() in docs.FLEET.read_text(encoding="utf-8").replace("\n", " ")

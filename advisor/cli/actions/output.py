@@ -17,6 +17,20 @@ def writable(output: Path | None) -> None:
         raise Unusable(f"cannot write {output}: there is no directory {output.parent}")
 
 
+def replace(output: Path, text: str) -> None:
+    """Write the file, which stays as it was until the new one is whole.
+
+    Raises:
+        Unusable: It cannot be written.
+    """
+    new = output.with_name(f".{output.name}.new")
+    write(new, text)
+    try:
+        new.replace(output)
+    except OSError as error:
+        raise Unusable(f"cannot write {output}: {error.strerror}") from error
+
+
 def write(output: Path, text: str) -> None:
     """Write the file.
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import signal
-import socket
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,23 +18,19 @@ from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.cli.actions.ledgers import carried_by
+from advisor.cli.actions.listening import listening, reload_on_hangup
 from advisor.cli.actions.observation import snapshot_source
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
-from advisor.cli.exits import Unusable
 from advisor.cli.link_options import Addresses
 from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.curve.memory_file import MemoryFile
-from advisor.files.yaml_file import FileError
 from advisor.http import app as application
-from advisor.http import server as http
-from advisor.http.guard import Guard
 from advisor.http.web_settings import WebSettings
 from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import SnapshotSource
 from advisor.rules.configuration import ServerMachine
-from advisor.rules.rulebook import Rulebook
 from exporter import mysqld_exporter_names
 from exporter.collectors import COLLECTORS
 from exporter.collectors.base import Collector
@@ -92,10 +85,8 @@ def serve(
             statement_seconds=statement_timeout,
             collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
         )
-        with _listener(*listen) as listener:
-            port = listener.getsockname()[1]
-            scheme = "https" if web and web.listening else "http"
-            links = addresses.links(scheme, port)
+        with listening(listen, web) as listener:
+            links = addresses.links(listener.scheme, listener.port)
             service = Service(
                 source,
                 loaded.book,
@@ -112,14 +103,10 @@ def serve(
             exposed = mysqld_exporter_names.families if compat else metrics.families
             background = [lambda: notifier.run(service)] if notifier else []
             app = application.create(service, Exposition(service, exposed, own), background)
-            _reload_on_hangup(loaded.book)
-            local = http.is_local(listener)
-            if web and web.config.users and not (web.listening or local):
-                log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
-            log.info("serving on %s://%s:%s/", scheme, _shown(listen[0]), port)
+            reload_on_hangup(loaded.book)
             sys.setswitchinterval(_SWITCH_SECONDS)
             memory.release()
-            http.run(Guard(app, web, local=local), listener, web)
+            listener.run(app)
 
 
 def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[Any], ...]:
@@ -186,27 +173,3 @@ def _source(
         keep=state,
         past=state.take_past() if state else (),
     )
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    try:
-        return http.listen(host, port)
-    except OSError as error:
-        reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
-        raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
-
-
-def _shown(host: str) -> str:
-    """The host in a URL that reaches the listener from this machine."""
-    if host in ("", "0.0.0.0"):  # noqa: S104 - a comparison
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
-
-
-def _reload_on_hangup(book: Rulebook) -> None:
-    def reload() -> None:
-        with contextlib.suppress(FileError):  # logged by the rule book
-            book.reload()
-
-    # In its own thread: checking rules takes a moment, during which scrapes go on.
-    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, name="reload").start())

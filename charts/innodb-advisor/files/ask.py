@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a stand-alone script in the image
-"""The check that `helm test` runs on a sidecar: health and metrics. `ask.py URL http|https|tcp`."""
+"""The check that `helm test` runs: health and metrics. `ask.py URL http|https|tcp METRIC`."""
 
 import http.client
 import socket
@@ -11,14 +11,14 @@ SECONDS = 10
 UNAUTHORIZED = 401
 
 
-def ask(url: str, how: str) -> str:
+def ask(url: str, how: str, metric: str) -> str:
     """Return a line on what was found. Exit with an error if the answer is not as expected."""
     where = urlsplit(url)
     assert where.hostname  # noqa: S101 - the chart writes it
     if how == "tcp":
         socket.create_connection((where.hostname, where.port or 80), SECONDS).close()
         return f"{url} accepts connections; its answers need a login"
-    for path, wanted in (("/healthz", b"ok"), ("/metrics", b"innodb_up ")):
+    for path, wanted in (("/healthz", b"ok"), ("/metrics", f"{metric} ".encode())):
         if how == "https":
             # This check does not verify the certificate; those who scrape the sidecar do.
             anyone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -36,4 +36,4 @@ def ask(url: str, how: str) -> str:
 
 
 if __name__ == "__main__":
-    print(ask(sys.argv[1].rstrip("/"), sys.argv[2]))
+    print(ask(sys.argv[1].rstrip("/"), sys.argv[2], sys.argv[3]))

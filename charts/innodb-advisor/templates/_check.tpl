@@ -32,7 +32,34 @@
 {{- if and $values.state.existingClaim (not $values.state.enabled) -}}
 {{- fail "state.existingClaim is used with state.enabled" -}}
 {{- end -}}
-{{- if not $values.deployment.enabled -}}
+{{- $fleet := $values.fleet -}}
+{{- if $fleet.enabled -}}
+{{- if $values.deployment.enabled -}}
+{{- fail "fleet.enabled is for a release of its own: set deployment.enabled to false" -}}
+{{- end -}}
+{{- if not $fleet.prometheus.url -}}
+{{- fail "fleet.prometheus.url is required: such as http://prometheus.monitoring:9090" -}}
+{{- end -}}
+{{- if regexMatch "/api/v1(/|$)" $fleet.prometheus.url -}}
+{{- fail "fleet.prometheus.url: leave out /api/v1, which is added" -}}
+{{- end -}}
+{{- if and $fleet.prometheus.config $fleet.prometheus.existingSecret -}}
+{{- fail "fleet.prometheus.config and fleet.prometheus.existingSecret: give one of the two" -}}
+{{- end -}}
+{{- if or $values.dsn $values.password $values.existingSecret $values.state.enabled -}}
+{{- fail "dsn, password, existingSecret and state are of a sidecar: the fleet connects to no server" -}}
+{{- end -}}
+{{- if $values.podMonitor.enabled -}}
+{{- fail "podMonitor is for sidecars: the fleet has serviceMonitor" -}}
+{{- end -}}
+{{- if eq $fleet.kind "CronJob" -}}
+{{- if or $values.alertmanager.urls $values.webConfig.content $values.webConfig.existingSecret $values.serviceMonitor.enabled -}}
+{{- fail "alertmanager, webConfig and serviceMonitor need fleet.kind: Deployment; a CronJob serves nothing" -}}
+{{- end -}}
+{{- else if $fleet.report.existingClaim -}}
+{{- fail "fleet.report.existingClaim is the CronJob's: fleet.kind: CronJob" -}}
+{{- end -}}
+{{- else if not $values.deployment.enabled -}}
 {{- if $values.state.existingClaim -}}
 {{- fail "state.existingClaim is for the Deployment: sidecars of several pods would share it" -}}
 {{- end -}}

@@ -71,6 +71,17 @@ The container's command line. It never holds secrets; these are in files and env
 {{- if $values.state.enabled }}
 - {name: innodb-advisor-state, mountPath: /var/lib/innodb-advisor}
 {{- end }}
+{{- if $values.fleet.enabled }}
+{{- if or $values.fleet.prometheus.config $values.fleet.prometheus.existingSecret }}
+- {name: innodb-advisor-prometheus, mountPath: /etc/innodb-advisor/prometheus, readOnly: true}
+{{- end }}
+{{- if $values.fleet.prometheus.headersSecret }}
+- {name: innodb-advisor-headers, mountPath: /etc/innodb-advisor/headers, readOnly: true}
+{{- end }}
+{{- if $values.fleet.report.existingClaim }}
+- {name: innodb-advisor-reports, mountPath: /var/lib/innodb-advisor/reports}
+{{- end }}
+{{- end }}
 {{- with $values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -143,6 +154,24 @@ its Secret or ConfigMap.
     sizeLimit: {{ $values.state.sizeLimit | quote }}
   {{- end }}
 {{- end }}
+{{- if $values.fleet.enabled }}
+{{- if or $values.fleet.prometheus.config $values.fleet.prometheus.existingSecret }}
+- name: innodb-advisor-prometheus
+  secret:
+    secretName: {{ $values.fleet.prometheus.existingSecret | default (printf "%s-prometheus" $name) | quote }}
+{{- end }}
+{{- with $values.fleet.prometheus.headersSecret }}
+- name: innodb-advisor-headers
+  secret:
+    secretName: {{ . | quote }}
+    items: [{key: headers, path: headers}]
+{{- end }}
+{{- with $values.fleet.report.existingClaim }}
+- name: innodb-advisor-reports
+  persistentVolumeClaim:
+    claimName: {{ . | quote }}
+{{- end }}
+{{- end }}
 {{- with $values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
@@ -152,13 +181,14 @@ its Secret or ConfigMap.
 {{- define "innodb-advisor.ask" -}}
 {{- $context := index . 0 -}}
 {{- $how := include "innodb-advisor.probe" $context -}}
+{{- $port := ternary 9748 9747 $context.Values.fleet.enabled -}}
 {{- if eq $how "tcp" -}}
 tcpSocket:
-  port: 9747
+  port: {{ $port }}
 {{- else -}}
 httpGet:
   path: {{ index . 1 | quote }}
-  port: 9747
+  port: {{ $port }}
   scheme: {{ upper $how }}
 {{- end -}}
 {{- end -}}
@@ -176,16 +206,7 @@ env:
   {{- with $values.extraEnv }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-startupProbe:
-  {{- include "innodb-advisor.ask" (list . "/healthz") | nindent 2 }}
-  periodSeconds: 2
-  timeoutSeconds: 5
-  failureThreshold: 30
-livenessProbe:
-  {{- include "innodb-advisor.ask" (list . "/healthz") | nindent 2 }}
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 6
+{{ include "innodb-advisor.alive" . }}
 {{- with $values.resources }}
 resources:
   {{- toYaml . | nindent 2 }}
@@ -202,4 +223,58 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
   drop: ["ALL"]
+{{- end -}}
+
+{{/* What the specification of every pod begins with. */}}
+{{- define "innodb-advisor.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with include "innodb-advisor.serviceAccountName" . }}
+serviceAccountName: {{ . | quote }}
+{{- end }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- $own := deepCopy .Values.podSecurityContext }}
+  {{- $own = merge $own (dict "seccompProfile" (dict "type" "RuntimeDefault")) }}
+  {{- toYaml (mergeOverwrite $own (dict "runAsNonRoot" true)) | nindent 2 }}
+{{- end -}}
+
+{{/* Where the scheduler may place a pod. */}}
+{{- define "innodb-advisor.placement" -}}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The probes of a container that serves. */}}
+{{- define "innodb-advisor.alive" -}}
+startupProbe:
+  {{- include "innodb-advisor.ask" (list . "/healthz") | nindent 2 }}
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 30
+livenessProbe:
+  {{- include "innodb-advisor.ask" (list . "/healthz") | nindent 2 }}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
 {{- end -}}

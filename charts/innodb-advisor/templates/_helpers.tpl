@@ -112,3 +112,16 @@ https
 {{- ternary "https" "http" (not (empty (dig "tls_server_config" (dict) $web.content))) -}}
 {{- end -}}
 {{- end -}}
+
+{{/* The ports of URLs, for a NetworkPolicy. Argument: a list of URLs. */}}
+{{- define "innodb-advisor.ports" -}}
+{{- $ports := list }}
+{{- range . }}
+{{- $url := urlParse . }}
+{{- $named := regexFind ":[0-9]+$" $url.host | trimPrefix ":" }}
+{{- $ports = append $ports (int ($named | default (ternary "443" "80" (eq $url.scheme "https")))) }}
+{{- end }}
+{{- range uniq $ports }}
+- {port: {{ . }}, protocol: TCP}
+{{- end }}
+{{- end -}}

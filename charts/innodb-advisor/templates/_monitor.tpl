@@ -31,9 +31,13 @@ metricRelabelings:
 
 {{/*
 The server's name as label instance, because the sidecar's own address changes. The same as with --instance: the
-server's address, or the pod's name if the server is in the same pod.
+server's address, or the pod's name if the server is in the same pod. Of a fleet, the name of the shard's Service.
 */}}
 {{- define "innodb-advisor.instance" -}}
+{{- if .Values.fleet.enabled -}}
+- targetLabel: instance
+  sourceLabels: [__meta_kubernetes_service_name]
+{{- else -}}
 {{- $server := include "innodb-advisor.server" . -}}
 - targetLabel: instance
 {{- if .Values.instance }}
@@ -43,6 +47,7 @@ server's address, or the pod's name if the server is in the same pod.
   replacement: {{ printf "$1:%s" (regexFind "[0-9]+$" $server) | quote }}
 {{- else }}
   replacement: {{ $server | quote }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

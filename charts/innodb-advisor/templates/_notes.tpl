@@ -1,5 +1,37 @@
 {{/* The text of NOTES.txt. A separate template, so that a parent chart can include it. */}}
 {{- define "innodb-advisor.notes" -}}
+{{- if .Values.fleet.enabled }}{{ include "innodb-advisor.fleetNotes" . }}{{ else }}{{ include "innodb-advisor.serverNotes" . }}{{ end }}
+{{- end -}}
+
+{{- define "innodb-advisor.fleetNotes" -}}
+{{- $here := printf "kubectl --namespace %s" .Release.Namespace }}
+{{- $name := include "innodb-advisor.fleetName" (list . 0) -}}
+{{- $parts := ternary "" (printf ", in %d parts" (int .Values.fleet.shards)) (eq (int .Values.fleet.shards) 1) -}}
+innodb-advisor advises the servers that {{ .Values.fleet.prometheus.url }} knows{{ $parts }}.
+{{- if eq .Values.fleet.kind "Deployment" }}
+
+The page, /advise and /metrics, after the first reading:
+
+  {{ $here }} port-forward service/{{ $name }} 9748:{{ int .Values.fleet.service.port }}
+  {{ include "innodb-advisor.scheme" (list . .Values.serviceMonitor) }}://127.0.0.1:9748/fleet
+
+Until it is ready, /readyz and the log say why:
+
+  {{ $here }} logs deployment/{{ $name }}
+{{- if and .Values.alertmanager.urls (not .Values.externalUrl) }}
+
+Links of alerts lead to the pod's name, which no browser finds: set externalUrl.
+{{- end }}
+{{- else }}
+
+A first report, without waiting for {{ .Values.fleet.schedule }}:
+
+  {{ $here }} create job --from=cronjob/{{ $name }} {{ $name }}-now
+  {{ $here }} logs --follow job/{{ $name }}-now
+{{- end }}
+{{- end -}}
+
+{{- define "innodb-advisor.serverNotes" -}}
 {{- $dsn := include "innodb-advisor.dsn" . }}
 {{- $user := regexFind "^[^@]+@" ($dsn | trimPrefix "mysql://" | trimPrefix "mariadb://") | trimSuffix "@" | default "innodb_advisor" }}
 {{- $here := printf "kubectl --namespace %s" .Release.Namespace }}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from advisor.facts.io import checkpoint_age
+from exporter.collectors.innodb_status import checkpoint_age
 from exporter.collectors.pools import POOLS, BufferPool
 from exporter.snapshot import Snapshot
 from lab.captures.checks.base import Numbers, Snapshots, pages_read, require

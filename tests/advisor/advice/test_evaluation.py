@@ -91,7 +91,7 @@ def test_an_hour_of_a_hundred_scanned_tables_is_evaluated_quickly() -> None:
             scanned(
                 10.0 * k,
                 0,
-                0,
+                k * 10,
                 index_sizes=sizes,
                 table_scans=dict.fromkeys(tables, k * 4000),
                 table_files={t: FileReads(k * 500, k * 500 * 16_384, 0.0) for t in tables},

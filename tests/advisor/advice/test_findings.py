@@ -34,6 +34,18 @@ def test_a_rule_that_holds_gives_a_recommendation(make_rule: MakeRule) -> None:
     assert advice.server == "mysql 9.7.4"
 
 
+def test_an_item_of_evidence_that_is_not_known_is_left_out(make_rule: MakeRule) -> None:
+    merges, seconds = (
+        {"name": name, "value": value, "source": "the server"}
+        for name, value in (("merges", "ibuf.merges"), ("seconds", "window.seconds"))
+    )
+    check = make_rule(evidence=[merges, seconds])
+    [found] = advised(TWO, check).recommendations
+    assert [each.name for each in found.evidence] == ["seconds"]
+    effect = {"quantity": "merges", "predicted": "ibuf.merges"}  # what it promises is no evidence
+    assert verdicts(advised(TWO, make_rule(effect=effect))) == ([], [("plain", "ibuf.merges")])
+
+
 def test_a_setting_that_the_server_lacks_cannot_be_advised(make_rule: MakeRule) -> None:
     check = make_rule(change=[{"setting": "innodb_ddl_threads", "value": 4}])
     assert verdicts(advised(TWO, check)) == ([], [("plain", "setting.innodb_ddl_threads")])

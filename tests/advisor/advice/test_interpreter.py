@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from advisor.advice import evaluation
+from advisor.advice.interpreter import evaluate
 from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
+from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Outcome, Table
 from tests.advisor.advice.windows import scanning, verdicts
@@ -40,6 +42,53 @@ def test_a_rule_that_lacks_a_section_is_blind_and_says_why(make_rule: MakeRule, 
     assert blind.reason == ("SELECT denied" if outcome else "not collected yet")
     assert blind.cure == ("GRANT PROCESS ON *.*" if outcome else None)
     assert advice.recommendations == ()
+
+
+@pytest.mark.parametrize("keys", [{"when": ["window.seconds > 50.0"]}, {"unless": ["window.seconds > 5.0"]}])
+def test_a_known_condition_settles_a_rule_that_lacks_a_section(make_rule: MakeRule, keys: dict[str, Any]) -> None:
+    rule = make_rule(needs=["pools"], **keys)
+    assert verdicts(advised(TWO, rule)) == ([], [])
+    [told] = evaluate([rule], TWO)
+    assert [refusal.key for refusal in told.refusals] == [*keys]
+    assert verdicts(advised(Window((snapshot(10),)), rule))[1] == [("plain", "pools"), ("plain", "window")]
+
+
+def test_a_list_that_cannot_be_read_may_hold_anything(make_rule: MakeRule) -> None:
+    def lists(**keys: Any) -> Rule:
+        return make_rule(for_each="counted", needs=["pools", "index_sizes", "count_statements"], **keys)
+
+    unread = [("plain", "count_statements"), ("plain", "index_sizes"), ("plain", "pools")]
+    assert verdicts(advised(TWO, lists(when=["counted.counts >= 3.0"]))) == ([], unread)
+    assert verdicts(advised(TWO, lists(when=["counted.counts >= 3.0", "window.seconds > 50.0"]))) == ([], [])
+    assert verdicts(advised(TWO, lists(when=["counted.counts >= 3.0"], unless=["window.seconds > 5.0"]))) == ([], [])
+
+
+def test_what_is_known_of_items_settles_a_rule_without_their_sizes(make_rule: MakeRule) -> None:
+    rule = make_rule(for_each="counted", needs=["index_sizes", "count_statements"], when=["counted.counts >= 3.0"])
+
+    def counted(*executions: int) -> Window:
+        return Window(
+            tuple(
+                snapshot(at, count_statements={Table("shop", "orders"): CountStatement(number, 0, 0, 0)})
+                for at, number in zip((10, 20), executions, strict=True)
+            )
+        )
+
+    assert verdicts(advised(counted(5, 5), rule)) == ([], [])
+    assert verdicts(advised(counted(5, 7), rule)) == ([], [])
+    assert verdicts(advised(counted(5, 8), rule)) == ([], [("plain", "index_sizes")])
+
+
+def test_the_items_of_a_list_that_is_read_are_settled_one_by_one(make_rule: MakeRule) -> None:
+    def scans(**keys: Any) -> Rule:
+        return make_rule(for_each="scans", needs=["pools", "index_sizes", "table_files"], **keys)
+
+    blind = [("plain", "table_files")]
+    window = scanning(0, 1, 2, table_files=None)
+    assert verdicts(advised(window, scans(when=["scan.passes > 1.0"]))) == ([], blind)
+    assert verdicts(advised(window, scans(when=["scan.passes > 3.0"]))) == ([], [])
+    assert verdicts(advised(window, scans(when=["scan.pages_read > 1.0"]))) == ([], blind)
+    assert verdicts(advised(scanning(1, 1, 1, table_files=None), scans())) == ([], [])
 
 
 def test_a_single_collection_makes_every_rule_blind() -> None:

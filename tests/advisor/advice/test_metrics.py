@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from prometheus_client.registry import Collector
 from advisor.advice import metrics
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.service import Service
+from advisor.alerting import metrics as alerting_metrics
+from advisor.contract.changes import change_at
 from advisor.contract.links import Links
 from advisor.contract.recommendation import (
     Advice,
@@ -23,17 +26,20 @@ from advisor.contract.recommendation import (
     Severity,
     fingerprint,
 )
+from advisor.curve import metrics as curve_metrics
 from advisor.files.yaml_file import FileError
+from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
+from exporter.sampling import metrics as exporter_metrics
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured
 from tests.advisor.ledger.outcomes import outcome
 from tests.advisor.sidecar import values, write_rule
 from tests.unavailable import promtool_says
 
 BOOK = Rulebook(RULES_FOLDER)
-SCAN = "scan-exceeds-old-sublist"
+SCAN, INFO = "scan-exceeds-old-sublist", "recommendation_info"
 LINKS = Links("https://a.example/db1")
 
 
@@ -54,8 +60,17 @@ def exposed(advice: Advice | None, book: Rulebook = BOOK, links: Links | None = 
 def samples(
     advice: Advice | None, name: str, book: Rulebook = BOOK, links: Links | None = None
 ) -> list[tuple[dict[str, str], float]]:
-    found = values(exposed(advice, book, links))
-    return [(dict(labels), value) for (each, labels), value in found.items() if each == f"innodb_advisor_{name}"]
+    return named(exposed(advice, book, links), name)
+
+
+def named(text: str, name: str) -> list[tuple[dict[str, str], float]]:
+    return [(dict(labels), value) for (each, labels), value in values(text).items() if each == f"innodb_advisor_{name}"]
+
+
+def one(text: str, name: str, **labels: str) -> float | None:
+    """The value of the series with these labels; None where there is none."""
+    found = [value for known, value in named(text, name) if known == labels]
+    return found[0] if found else None
 
 
 def change(setting: str, to: int) -> Change:
@@ -100,6 +115,68 @@ def test_a_recommendation_of_two_changes_is_two_series() -> None:
     several = advice(found({}, change("innodb_io_capacity", 2000), change("innodb_flush_neighbors", 0)))
     named = [labels["setting"] for labels, _ in samples(several, "recommendation")]
     assert named == ["innodb_io_capacity", "innodb_flush_neighbors"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mysql-9.7/repeated-scan",
+        "mysql-9.7/read-ahead-wasted",
+        "mysql-9.7/change-buffer-off",
+        "mysql-5.6/repeated-scan",
+        "mariadb-10.5/change-buffer-merges",
+    ],
+)
+def test_the_same_change_with_the_same_sql_is_made_of_the_series_alone(name: str) -> None:
+    window = captured(name)
+    given = advised(window)
+    text = exposed(given)
+    assert any(each.changes for each in given.recommendations)
+    for each in given.recommendations:
+        subject = ".".join(each.subject.values())
+        confidence = one(text, "confidence", rule=each.rule, subject=subject)
+        assert confidence == each.confidence
+        for wanted in each.changes:
+            labels = {"rule": each.rule, "subject": subject, "setting": wanted.setting}
+            [info] = [
+                found
+                for found, _ in named(text, "recommendation_info")
+                if found.items() >= labels.items() and found["fingerprint"] == each.fingerprint
+            ]
+            after = info["value"] or one(text, "recommended_value", **labels)
+            before = info["from"] or one(text, "setting_value", **labels)
+            assert after is not None
+            assert change_at(window.latest, wanted.setting, before, after) == wanted
+
+
+def test_a_recommendation_without_a_change_still_tells_its_fingerprint() -> None:
+    told = found({"cure": "GRANT PROCESS ON *.* TO a"})
+    [(labels, _)] = samples(advice(told), "recommendation_info")
+    assert labels == {
+        "rule": SCAN,
+        "subject": "GRANT PROCESS ON *.* TO a",
+        "setting": "",
+        "from": "",
+        "value": "",
+        "fingerprint": told.fingerprint,
+    }
+    assert samples(advice(told), "recommended_value") == samples(advice(told), "setting_value") == []
+
+
+def test_words_are_labels_and_numbers_are_values() -> None:
+    word = change("innodb_change_buffering", 0).model_copy(update={"from_": None, "to": "all"})
+    told = found({}, word, change("innodb_io_capacity", 2000))
+    info = {labels["setting"]: (labels["from"], labels["value"]) for labels, _ in samples(advice(told), INFO)}
+    assert info == {"innodb_change_buffering": ("", "all"), "innodb_io_capacity": ("", "")}
+    for name, number in (("recommended_value", 2000), ("setting_value", 1)):
+        [(labels, value)] = samples(advice(told), name)
+        assert (labels["setting"], value) == ("innodb_io_capacity", number)
+
+
+def test_a_new_number_makes_no_new_series() -> None:
+    one_fit, next_fit = (values(exposed(advice(found({}, change("innodb_io_capacity", to))))) for to in (2000, 2100))
+    assert one_fit.keys() == next_fit.keys()
+    assert one_fit != next_fit
 
 
 def test_findings_whose_labels_are_the_same_are_one_series() -> None:
@@ -157,7 +234,8 @@ def test_every_rule_says_whether_it_is_blind_or_broken() -> None:
     given = advised(captured("mariadb-11.8/idle"))
     blind = {labels["rule"]: value for labels, value in samples(given, "rule_blind")}
     assert set(blind) == {each.id for each in BOOK.rules}
-    assert (blind[SCAN], blind["change-buffering-without-benefit"]) == (1.0, 0.0)
+    # A pool with free pages settles it, although no scans are known.
+    assert (blind[SCAN], blind["count-has-no-small-index"]) == (0.0, 1.0)
     assert {labels["rule"]: value for labels, value in samples(given, "rule_failed")} == dict.fromkeys(blind, 0.0)
 
 
@@ -191,3 +269,11 @@ async def test_a_scrape_has_the_outcomes_that_the_ledger_told() -> None:
     [sample] = families["innodb_advisor_outcomes"].samples
     assert (sample.labels, sample.value) == ({"rule": kept.rule, "result": "kept"}, 1)
     assert "innodb_advisor_outcome_error_ratio" in families
+
+
+def test_no_two_families_have_the_same_name_in_openmetrics() -> None:
+    modules = (exporter_metrics, metrics, curve_metrics, ledger_metrics, alerting_metrics)
+    specs = [spec for module in modules for spec in module.SPECS.values()]
+    ends = {"info": "_info", "counter": "_total"}  # no part of a family's name there
+    names = Counter(spec.name.removesuffix(ends.get(spec.kind, "")) for spec in specs)
+    assert [name for name, count in names.items() if count > 1] == []

@@ -14,7 +14,7 @@ import httpx
 
 from lab.packages.cache import Unavailable
 from lab.processes.ports import free_port
-from lab.processes.service import Service
+from lab.processes.service import PLAIN, Service
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
@@ -68,7 +68,7 @@ class Manager:
 
     def active(self) -> list[dict[str, Any]]:
         """What it holds of it."""
-        alerts = httpx.get(f"{self.url}/api/v2/alerts", params={"filter": f'rule="{RULE}"'}, timeout=30).json()
+        alerts = httpx.get(f"{self.url}/api/v2/alerts", params={"filter": f'rule="{RULE}"'}, timeout=30, **PLAIN).json()
         return [dict(each) for each in alerts]
 
     def __enter__(self) -> Self:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from advisor.advice.assessment import Assessment
-from advisor.alerting.active_alerts import LIFETIME, LONGEST_MEASUREMENT, RETENTION_SECONDS, ActiveAlerts
+from advisor.alerting.active_alerts import LONGEST_MEASUREMENT, ActiveAlerts
 from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
+from advisor.alerting.timetable import LIFETIME, RETENTION_SECONDS
 from advisor.contract.links import Links
 from advisor.contract.recommendation import (
     Advice,

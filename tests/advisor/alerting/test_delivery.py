@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from advisor.alerting.alert import Alert
-from advisor.alerting.client import ClientSettings, client_settings
+from advisor.alerting.configuration import AlertSettings, alert_settings
 from advisor.alerting.delivery import BATCH, CAPACITY, Alertmanager
 from advisor.files.reloading import Reloader
 from advisor.files.yaml_file import FileError
+from advisor.outgoing.client_settings import ClientSettings
 from lab.programs import alertmanager
 from lab.programs.proxy import Proxy
 from lab.programs.webhook import Webhook
@@ -51,14 +52,14 @@ async def running(*each: Alertmanager) -> AsyncIterator[None]:
 
 def target(
     port: int,
-    settings: Reloader[ClientSettings] | None = None,
+    settings: Reloader[AlertSettings] | None = None,
     scheme: str = "http",
     path: str = "",
     *,
     pause: float = 0.01,
 ) -> Alertmanager:
-    found = settings or client_settings(None, encrypted=False)
-    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.content, first_pause=pause)
+    found = settings or alert_settings(None, encrypted=False)
+    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.content.client, first_pause=pause)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +167,7 @@ async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_giv
 ) -> None:
     http = write(tmp_path / "http.yml", {"timeout": "300ms"})
     with Proxy(("127.0.0.1", port)) as proxy, caplog.at_level(logging.INFO, "advisor"):
-        one = target(proxy.port, client_settings(http, encrypted=False), path="/alerts/eu")
+        one = target(proxy.port, alert_settings(http, encrypted=False), path="/alerts/eu")
         other = target(port, path="/alerts/eu")
         async with running(one, other):
             proxy.refuse()
@@ -200,13 +201,13 @@ async def test_a_queue_that_is_full_drops_the_oldest_and_keeps_the_newest_of_eac
 
 
 async def test_an_error_that_nobody_thought_of_does_not_end_it(port: int, caplog: pytest.LogCaptureFixture) -> None:
-    settings = client_settings(None, encrypted=False)
+    settings = alert_settings(None, encrypted=False)
     broken = [True]
 
     def now() -> ClientSettings:
         if broken.pop() if broken else False:
             raise RuntimeError("who would have thought")
-        return settings.content
+        return settings.content.client
 
     one = Alertmanager(f"http://127.0.0.1:{port}/alerts/eu", now, error_pause=0.01)
     async with running(one):
@@ -228,7 +229,7 @@ async def test_a_login_and_tls_with_a_certificate_of_its_own(
         "basic_auth": {"username": "advisor", "password_file": "password"},
         "tls_config": {**tls, "server_name": "alerts.example"},
     }
-    settings = client_settings(write(tmp_path / "http.yml", config), encrypted=True)
+    settings = alert_settings(write(tmp_path / "http.yml", config), encrypted=True)
     one = target(secured, settings, "https")
     with caplog.at_level(logging.DEBUG):
         async with running(one):
@@ -246,8 +247,8 @@ async def test_a_login_and_tls_with_a_certificate_of_its_own(
     assert "loaded the configuration for Alertmanager anew" in caplog.text
     assert "the old configuration for Alertmanager stays in force" in caplog.text
     assert PASSWORD not in caplog.text + repr(settings.content)
-    assert settings.content.authorization
-    assert settings.content.authorization not in caplog.text
+    assert settings.content.client.authorization
+    assert settings.content.client.authorization not in caplog.text
 
 
 @pytest.mark.parametrize("lacking", ["ca_file", "server_name", "cert_file"])
@@ -260,7 +261,7 @@ async def test_without_tls_as_it_must_be_nothing_is_sent(
     if "cert_file" in tls:
         tls["key_file"] = str(own.key)
     one = target(
-        secured, client_settings(write(tmp_path / "http.yml", {"tls_config": tls}), encrypted=True), "https", pause=60
+        secured, alert_settings(write(tmp_path / "http.yml", {"tls_config": tls}), encrypted=True), "https", pause=60
     )
     async with running(one):
         one.put([alert()])
@@ -277,7 +278,7 @@ async def test_a_server_without_verification_is_spoken_to_where_that_is_asked_fo
     login = {"username": "advisor", "password": PASSWORD}
     one = target(
         secured,
-        client_settings(write(tmp_path / "h.yml", {"tls_config": tls, "basic_auth": login}), encrypted=True),
+        alert_settings(write(tmp_path / "h.yml", {"tls_config": tls, "basic_auth": login}), encrypted=True),
         "https",
     )
     async with running(one):
@@ -321,7 +322,7 @@ def test_what_is_wrong_in_the_file_is_said_with_its_place_and_without_secrets(
     (tmp_path / "no.pem").write_text("nothing")
     path = write(tmp_path / "http.yml", content)
     with pytest.raises(FileError) as caught:
-        client_settings(path, encrypted=False)
+        alert_settings(path, encrypted=False)
     assert str(caught.value).startswith(f"{path}:")
     assert message in str(caught.value)
     assert "s3cret" not in str(caught.value)

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -34,7 +35,7 @@ from tests.advisor.sidecar import PATIENCE, environment, wait_for
 from tests.advisor.sidecar import command as command_line
 
 COMMANDS = (
-    *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru"),
+    *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru", "fleet"),
     *("rules list", "rules show", "rules test"),
 )
 PASSWORD = "correct-horse-9"
@@ -102,7 +103,7 @@ def test_the_examples_of_help_are_commands_that_are_understood(command: str) -> 
     examples = re.findall(r"^ +innodb-advisor (.+)$", here(*names, "--help").stdout, re.MULTILINE)
     assert examples
     for example in examples:
-        arguments = example.partition("||")[0].split()
+        arguments = shlex.split(re.split(r"\|\|| > ", example)[0])
         assert arguments[: len(names)] == names
         named(command).make_context(command, arguments[len(names) :])
 

@@ -47,7 +47,9 @@ def test_they_cost_the_server_one_statement_in_five_minutes(serve: Serve, server
 
 
 def test_they_stand_beside_the_sidecars_own_and_only_where_they_are_asked_for(serve: Serve, replaying: Sidecar) -> None:
-    both, own = names(serve("--recording", capture(RECORDING), *COMPAT)), names(replaying)
+    beside = serve("--recording", capture(RECORDING), *COMPAT)
+    wait_for(lambda: "innodb_advisor_recommendation" in names(beside))  # the rules were asked
+    both, own = names(beside), names(replaying)
     assert not [name for name in own if name.startswith("mysql_")]
     assert {name for name in both if not name.startswith("mysql_")} == own
     assert both >= {"mysql_up", "mysql_global_status_buffer_pool_pages", "mysql_global_variables_innodb_old_blocks_pct"}

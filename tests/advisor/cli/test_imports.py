@@ -41,6 +41,7 @@ def imported(log: str) -> set[str]:
         (["--version"], set()),
         (["--help"], set()),
         (["serve", "--help"], set()),
+        (["fleet", "--help"], set()),
         (["rules", "list", "--json"], {"pydantic", "ruamel", "cel_expr_python"}),
         (["rules", "list"], {"pydantic", "ruamel", "cel_expr_python", "rich"}),
         (["lru", SCENARIO, "--json"], {"pydantic", "ruamel"}),
@@ -61,13 +62,14 @@ def test_a_command_imports_no_more_than_it_needs(run: Run, arguments: list[objec
     assert imported(ended.stderr) <= needed
 
 
-def test_serve_imports_nothing_that_is_for_terminals_or_pictures(serve: Serve) -> None:
+def test_serve_imports_nothing_that_is_for_terminals_pictures_or_fleets(serve: Serve) -> None:
     sidecar = serve("--recording", capture(RECORDING), env=TOLD)
     for path in ("/", "/metrics", "/advise", "/rules", "/openapi.json"):
         assert sidecar.get(path).status_code == 200
     found = imported(sidecar.log())
     assert found >= HTTP
     assert not found & {"rich", "matplotlib"}
+    assert re.findall(r"^import time:.*\| +(advisor\S*fleet\S*)", sidecar.log(), re.MULTILINE) == []
 
 
 def test_the_severities_of_fail_on_are_those_of_advice() -> None:

@@ -141,7 +141,7 @@ def test_the_filling_narrows_the_bounds() -> None:
 def test_reads_that_are_not_repeated_stay_in_every_size() -> None:
     """No access is made young: nothing that is read is asked for again."""
     evidence = evidence_of(LOADS["uniform"], 0.3 * PAGES)
-    measured = replace(evidence.measured, made_young=0.02 * evidence.measured.made_young)
+    measured = replace(evidence.measured, made_young=0.02 * (evidence.measured.made_young or 0.0))
     for again in (0.0, None):
         found = sizes(replace(evidence, measured=measured, read_again=again))[4.0].with_first
         assert found.high > 0.85 * evidence.reads

@@ -7,7 +7,7 @@ import pytest
 from advisor import facts
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import CountStatement
-from exporter.collectors.index_sizes import IndexSize, IndexSizes
+from exporter.collectors.index_sizes import SECONDARY, IndexSize, IndexSizes
 from exporter.snapshot import Index
 from tests.advisor.building import ORDERS, ROWS, scanned
 from tests.advisor.facts.capture_facts import facts_of
@@ -25,6 +25,19 @@ def test_a_counted_table_without_a_secondary_index_has_the_size_of_the_missing_o
 def test_the_smallest_secondary_index_is_named() -> None:
     [counted] = facts_of("mysql-9.7/counted-beside-index").lists["counted"]
     assert (counted.secondary, counted.secondary_pages) == ("k1", 17)
+
+
+def test_of_secondary_indexes_whose_sum_is_known_the_smallest_is_not() -> None:
+    sizes = {CLUSTERED: IndexSize(11_400, None, ROWS), Index("shop", "orders", SECONDARY): IndexSize(900, None, None)}
+    counts = [{ORDERS: CountStatement(runs, 0.0, 0, 0)} for runs in (1, 4)]
+    window = Window(
+        tuple(
+            scanned(at, 0, 0, index_sizes=IndexSizes(sizes, 0), count_statements=each)
+            for at, each in zip((10, 20), counts, strict=True)
+        )
+    )
+    [counted] = facts.facts(window).lists["counted"]
+    assert (counted.has_secondary, counted.secondary, counted.secondary_pages) == (True, None, None)
 
 
 def test_a_key_is_quoted_and_its_columns_each_count() -> None:

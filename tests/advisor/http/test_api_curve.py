@@ -20,8 +20,8 @@ from advisor.curve.curve import TIMES, Curve, Estimate, Size
 from advisor.curve.evidence import OTHERS
 from advisor.http import app as application
 from advisor.http import examples
+from advisor.http.exposition import render
 from advisor.http.guard import Guard
-from advisor.http.metrics import render
 from advisor.observe.source import Replay
 from advisor.render import curve_svg, curve_text
 from advisor.rules.rulebook import Rulebook

@@ -47,7 +47,7 @@ def test_active_rules_have_their_origin_and_state(unlike: Sidecar) -> None:
 
 
 def test_a_blind_rule_names_what_it_lacks(serve: Serve) -> None:
-    sidecar = serve("--recording", capture("mariadb-11.8/idle"))
+    sidecar = serve("--recording", capture("mariadb-10.11/read-ahead-wasted"))
     found = states(sidecar)[SCAN]
     assert (found["applies"], found["state"]) == (True, "blind")
     assert found["lacks"] == ["count_statements", "table_files", "table_scans"]

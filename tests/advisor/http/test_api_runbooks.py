@@ -11,11 +11,13 @@ from advisor.alerting.runbooks import runbooks
 from tests.advisor.building import REPOSITORY
 from tests.advisor.sidecar import Sidecar, problem
 
-RULES = REPOSITORY / "charts" / "innodb-advisor" / "alerts" / "innodb-advisor.rules.yaml"
+FOLDER = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
 ALERTS = [
     rule["alert"]
-    for group in YAML(typ="safe", pure=True).load(RULES.read_text(encoding="utf-8"))["groups"]
+    for path in FOLDER.glob("*.yaml")
+    for group in YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))["groups"]
     for rule in group["rules"]
+    if "alert" in rule
 ]
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from advisor.http.metrics import render
+from advisor.http.exposition import render
 from advisor.http.negotiation import accepts_gzip, best
 
 JSON, PLAIN, MARKDOWN = OFFERS = ("application/json", "text/plain", "text/markdown")

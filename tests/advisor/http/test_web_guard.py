@@ -109,7 +109,7 @@ def test_on_the_loopback_address_no_other_name_is_answered_to(replaying: Sidecar
     response = replaying.get("/snapshot", headers={"Host": host})
     assert response.status_code == status
     if status == 421:
-        assert problem(response)[1].startswith("this sidecar listens on the loopback address: ask for it by that")
+        assert problem(response)[1].startswith("this service listens on the loopback address: ask for it by that")
 
 
 def test_a_sidecar_for_others_goes_by_any_name(serve: Serve) -> None:
@@ -244,7 +244,7 @@ async def test_an_error_in_the_code_is_in_the_log_and_not_in_the_answer(
 ) -> None:
     async with asking(Guard(breaking)) as client:
         response = await client.get("/breaks")
-        assert problem(response) == (500, "an unexpected error; the sidecar's log has the details")
+        assert problem(response) == (500, "an unexpected error; the log has the details")
         assert secure(response)
         assert caplog.text.count("RuntimeError: a-secret-of-the-code") == 1
 
@@ -274,7 +274,7 @@ async def test_an_error_that_no_endpoint_made_is_a_problem_too(caplog: pytest.Lo
 
     async with asking(Guard(broken)) as client:
         response = await client.get("/")
-        assert problem(response) == (500, "an unexpected error; the sidecar's log has the details")
+        assert problem(response) == (500, "an unexpected error; the log has the details")
         assert secure(response)
     assert "a-secret-of-the-code" in caplog.text
 

@@ -69,7 +69,9 @@ def test_it_is_resolved_before_the_ledger_took_it(idle: Assessment) -> None:
 
 
 def test_a_blind_rule_resolves_nothing() -> None:
-    last = assessed(captured("mariadb-11.8/idle"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml")))
+    last = assessed(
+        captured("mariadb-10.11/read-ahead-wasted"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
+    )
     answer = said(told(resolved_at=None, last_seen=1e12), last)
     assert answer.resolved_at is None
     assert "its rule is blind now: table_scans: performance_schema is OFF" in answer.because

@@ -74,7 +74,7 @@ def test_silence_is_said() -> None:
 
 
 def test_what_rules_could_not_see_comes_with_its_cure() -> None:
-    shown = printed(scanned("mariadb-11.8/idle"))
+    shown = printed(scanned("mariadb-10.11/read-ahead-wasted"))
     assert "Blind rules: data they need is missing:" in shown
     assert "performance_schema is OFF" in shown
     assert "add performance_schema = ON" in shown
@@ -186,7 +186,7 @@ def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
 
 
 def test_markdown_says_silence_and_blindness() -> None:
-    shown = markdown.markdown(scanned("mariadb-11.8/idle"))
+    shown = markdown.markdown(scanned("mariadb-10.11/read-ahead-wasted"))
     assert phrases.NOTHING in shown
     [row] = [line for line in shown.split("\n") if "performance_schema is OFF" in line]  # once, whatever it blinds
     assert re.match(r"\| \S.*table_scans \| .*scan-exceeds-old-sublist \| performance_schema is OFF \| add perf", row)

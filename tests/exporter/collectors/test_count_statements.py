@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors import count_statements
+from exporter.collectors.base import TOP
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
 from exporter.digest_text import CUT
 from exporter.pseudonyms import Pseudonyms
@@ -180,3 +181,13 @@ def test_executions_are_exposed() -> None:
     counted = {Table("shop", "orders"): CountStatement(executions=7, seconds=1.0, rows_examined=0, forced_primary=0)}
     metrics = exposed(known.with_section(COUNT_STATEMENTS, counted))
     assert metrics["innodb_count_star_total"] == {("shop", "orders"): 7}
+
+
+def test_of_many_tables_those_counted_most_have_series() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4", "performance_schema": "ON"}), "a@b")
+    counted = {Table("shop", f"t{n}"): CountStatement(n, 2000.0 - n, 5000 - n, 0) for n in range(2000)}
+    metrics = exposed(known.with_section(COUNT_STATEMENTS, counted))
+    most = {("shop", f"t{n}") for n in range(2000 - TOP, 2000)}
+    for name in ("", "_seconds", "_rows_examined", "_forced_primary"):
+        assert set(metrics[f"innodb_count_star{name}_total"]) == most
+    assert metrics["innodb_count_star_seconds_total"]["shop", "t1999"] == 1.0

@@ -9,7 +9,8 @@ from exporter.collectors.base import TOP
 from exporter.collectors.index_sizes import IndexSizes
 from exporter.rows import Rows, Value
 from exporter.sampling.sampler import Sampler
-from exporter.snapshot import Index
+from exporter.server import identify
+from exporter.snapshot import Index, Snapshot
 from lab import workloads
 from lab.servers import Server
 from tests.exporter.exposition import exposed
@@ -40,6 +41,10 @@ def parsed(*rows: tuple[Value, ...]) -> IndexSizes:
     tables = len({row[:2] for row in rows})
     whole = Rows.of(["pages", "tables"], [[pages or None, tables]])
     return index_sizes.parse([Rows.of(COLUMNS, [(*row, None) for row in rows]), whole])
+
+
+def of(sizes: IndexSizes) -> Snapshot:
+    return Snapshot(1.0, identify({"version": "9.7.4"}), "a@b").with_section(index_sizes.INDEX_SIZES, sizes)
 
 
 SAMPLING = 0.06
@@ -218,6 +223,27 @@ def test_the_smallest_of_many_are_summed() -> None:
     assert tables == {f"t{n}" for n in range(TOP)}
     assert Index("s", "t0", "tiny") in found.sizes  # with the table's own large index
     assert found.other_pages == sum(1000 - n for n in range(TOP, TOP + 20))
+
+
+def test_leaf_pages_and_rows_that_are_not_known_have_no_series() -> None:
+    metrics = exposed(
+        of(parsed(("s", "no_leaves", "PRIMARY", 7, None, 100, 5), ("s", "no_keys", "PRIMARY", 7, 6, None, None)))
+    )
+    assert metrics["innodb_index_leaf_pages"] == {("s", "no_keys", "PRIMARY"): 6}
+    assert "innodb_table_rows" not in metrics
+
+
+def test_of_many_tables_the_largest_have_series() -> None:
+    """Two thousand tables with two indexes each."""
+    large = parsed(
+        *(("s", f"t{n}", "PRIMARY", 9000 - n, 8000 - n, 9000, 1) for n in range(2000)),
+        *(("s", f"t{n}", "k", 5000 - n, 4000 - n, None, None) for n in range(2000)),
+    )
+    metrics = exposed(of(large))
+    indexes = {labels for labels in metrics["innodb_index_pages"] if labels[0]}
+    assert len(indexes) == TOP
+    assert set(metrics["innodb_index_leaf_pages"]) == {labels[:3] for labels in metrics["innodb_index_info"]} == indexes
+    assert set(metrics["innodb_table_rows"]) == {("s", f"t{n}") for n in range(TOP)}
 
 
 def test_an_empty_result_has_no_indexes() -> None:

@@ -9,6 +9,7 @@ from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
 from lab.servers import Server
+from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Fetch = Callable[[Server, str], Rows]
@@ -116,6 +117,46 @@ def test_the_columns_of_a_real_servers_indexes_are_known(kinds: Server, fetch: F
         ("parts", "a"): ("a",),
         ("parts", "u"): ("id", "a"),
     }
+
+
+def test_each_index_is_exposed_with_its_kind_and_columns(kinds: Server, fetch: Fetch) -> None:
+    [sql] = indexes.queries(identify({"version": kinds.version}))
+    sizes = index_sizes.parse([fetch(kinds, each) for each in SIZES])
+    types = indexes.parse([fetch(kinds, sql)])
+    sections = {"index_sizes": sizes, "indexes": types}
+    told = exposed(Snapshot(0.0, identify({"version": kinds.version}), "", sections=sections))["innodb_index_info"]
+    found = {labels[1:3]: labels[3:] for labels in told if labels[0] == SCHEMA}
+    assert found["wide", "PRIMARY"] == ("clustered", "b,a")
+    assert found["wide", "ca"] == ("non-unique", "c,a")
+    assert found["plain", "u"] == ("unique", "b,a")
+    assert found["bare", "GEN_CLUST_INDEX"] == ("clustered", "")
+    assert found["parts", "a"] == ("" if kinds.name == "mysql-9.7" else "non-unique", "a")
+    without = exposed(Snapshot(0.0, identify({"version": kinds.version}), "", sections={"index_sizes": sizes}))
+    assert {labels[3] for labels in without["innodb_index_info"]} == {"clustered", ""}
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(0, "non-unique"), (2, "unique"), (32, "full-text"), (64, "spatial"), (128, "virtual"), (130, "unique")],
+)
+def test_a_type_has_a_name(number: int, name: str) -> None:
+    index = Index("s", "t", "k")
+    assert indexes.kind(index, {index: number}) == name
+
+
+@pytest.mark.parametrize(
+    ("names", "label"),
+    [
+        ((), ""),
+        (("id",), "id"),
+        (("a", "b c", "日"), "a,b c,日"),
+        (("a,b", "c"), "`a,b`,c"),
+        (("a`,`b", "`"), "`a``,``b`,````"),
+    ],
+)
+def test_columns_are_read_back_from_their_label(names: tuple[str, ...], label: str) -> None:
+    assert indexes.columns_text(names) == label
+    assert indexes.columns_of_text(label) == names
 
 
 def test_columns_that_statistics_do_not_name_are_not_known() -> None:

@@ -29,6 +29,8 @@ StartServer = Callable[..., Server]
 GIB = 1 << 30
 NOTHING = ConfiguredMachine()
 SAID = ConfiguredMachine(cores=3.0, memory_bytes=7 * GIB, storage="hdd")
+FOUND = "block device of the data folder"
+DISK = Machine(filesystem="ext4", device="nvme0n1", device_source=FOUND, rotational=False)
 
 
 def here(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> HostContext:
@@ -160,6 +162,35 @@ def test_the_servers_machine_is_exposed_with_how_it_is_known() -> None:
     bare = exposed(known.with_section(MACHINE, Machine(device="sda", memory_available_bytes=0)))
     assert bare["innodb_server_memory_available_bytes"] == {(): 0}
     assert not {"innodb_server_cores", "innodb_server_memory_bytes"} & set(bare)
+
+
+@pytest.mark.parametrize(
+    ("section", "labels"),
+    [
+        (DISK, ("ssd", "ext4", "nvme0n1", "false", FOUND)),
+        (replace(DISK, storage_configured="hdd"), ("ssd", "ext4", "nvme0n1", "false", FOUND)),
+        (replace(DISK, rotational=True), ("hdd", "ext4", "nvme0n1", "true", FOUND)),
+        (replace(DISK, rotational=True, device="vda"), ("", "ext4", "vda", "true", FOUND)),
+        (
+            replace(DISK, rotational=True, device="vda", storage_configured="ssd"),
+            ("ssd", "ext4", "vda", "true", "configuration"),
+        ),
+        (Machine(storage_configured="hdd"), ("hdd", "", "", "", "configuration")),
+        (Machine(cores=1.0), None),
+    ],
+)
+def test_what_holds_the_data_folder_is_exposed(section: Machine, labels: tuple[str, ...] | None) -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b").with_section(MACHINE, section)
+    assert exposed(known).get("innodb_server_storage_info") == (None if labels is None else {labels: 1})
+
+
+def test_counters_of_the_machine_are_exposed() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
+    section = Machine(cpu_seconds=3.5, disk_busy_seconds=2.5, disk_queue_seconds=0.0)
+    metrics = exposed(known.with_section(MACHINE, section))
+    assert metrics["innodb_server_cpu_seconds_total"] == {(): 3.5}
+    assert metrics["innodb_server_disk_busy_seconds_total"] == {(): 2.5}
+    assert metrics["innodb_server_disk_queue_seconds_total"] == {(): 0.0}
 
 
 # Real servers

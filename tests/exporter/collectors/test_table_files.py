@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from exporter.collectors import table_files
+from exporter.collectors.base import TOP
 from exporter.collectors.data_files import FileReads
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
-from exporter.snapshot import Table
+from exporter.server import identify
+from exporter.snapshot import Snapshot, Table
 from lab import workloads
 from lab.servers import Server
 from tests.exporter.exposition import exposed
@@ -77,6 +79,16 @@ def test_a_new_table_without_reads_has_zero_reads(watched: Server, ask: Ask, fet
     tables = table_files.parse([fetch(watched, table_files.SQL)])
     ask(watched, "DROP TABLE shop.fresh")
     assert tables[Table("shop", "fresh")].reads == 0
+
+
+def test_of_many_tables_those_read_most_have_series() -> None:
+    known = Snapshot(1.0, identify({"version": "9.7.4", "performance_schema": "ON"}), "a@b")
+    read = {Table("shop", f"t{n}"): FileReads(2000 - n, n, 1.0) for n in range(2000)}
+    metrics = exposed(known.with_section(table_files.TABLE_FILES, read))
+    most = {("shop", f"t{n}") for n in range(2000 - TOP, 2000)}
+    for name in ("reads", "read_bytes", "read_seconds"):
+        assert set(metrics[f"innodb_table_file_{name}_total"]) == most
+    assert metrics["innodb_table_file_reads_total"]["shop", "t1999"] == 1
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-10.11"])

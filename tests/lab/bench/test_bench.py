@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,15 @@ def test_a_bound_on_a_ratio_is_broken_without_a_ratio() -> None:
     assert judged.broken(Measurement({})) == ["line"]
 
 
+def test_the_short_form_has_no_bound_that_takes_a_quiet_machine() -> None:
+    lines = {"wall": Line("wall", "s", "", Bound(most=1.0, of="value", busy=False)), "cpu": Line("cpu", "s")}
+    judged = replace(figure(5.0)[0], lines=lines)
+    slow = Measurement({"wall": Values(ours=(2.0,))})
+    assert judged.broken(slow) == ["wall"]
+    assert judged.shortened().broken(slow) == []
+    assert {name for name, each in FIGURES.items() if each.shortened() != each} == {"fleet"}
+
+
 def test_a_kept_bound_is_measured_once() -> None:
     judged, efforts = figure(5.0, 9.0)
     found, times = measure(judged, Effort(short=True), quiet)
@@ -104,7 +114,7 @@ def test_growth_compares_the_last_tenth_with_the_middle() -> None:
 
 
 def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
-    assert " ".join(FIGURES) == "peer advice pool catalogue sharing load memory whatif curve model"
+    assert " ".join(FIGURES) == "peer advice pool catalogue sharing load memory whatif curve model fleet"
     for name, each in FIGURES.items():
         assert each.name == name
         assert any(line.bound for line in each.lines.values()), name
@@ -140,6 +150,14 @@ def test_the_bounds_equal_the_promised_ones() -> None:
         ("model", "cpu"): (None, 1.0, "value"),
         ("model", "memory"): (None, 50.0, "value"),
         ("model", "off"): (None, 3.0, "value"),
+        ("fleet", "wall"): (None, 60.0, "value"),
+        ("fleet", "rss"): (None, 512.0, "value"),
+        ("fleet", "prometheus"): (None, 600.0, "value"),
+        ("fleet", "more"): (None, 12.0, "value"),
+        ("fleet", "beside"): (None, 4.0, "ratio"),
+        ("fleet", "flat"): (None, 1.5, "ratio"),
+        ("fleet", "service"): (None, 512.0, "value"),
+        ("fleet", "kept"): (None, 1.25, "ratio"),
     }
 
 

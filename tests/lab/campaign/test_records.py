@@ -21,6 +21,7 @@ from lab.proofs import report as proofs
 from lab.proofs.gaps import UNPROVED
 from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect
 from lab.reports import pictures
+from lab.warm_ups import campaign as warm_ups
 
 PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
 OFF = 0.002  # relative, for numbers in a picture: another machine may round differently
@@ -44,6 +45,7 @@ def test_part_names_are_unique() -> None:
 
 def all_parts() -> Iterator[Part]:
     yield from parts()
+    yield from warm_ups.parts()
     for each in EXPERIMENTS.values():
         yield from each.parts
 
@@ -64,6 +66,8 @@ def test_there_are_no_other_records() -> None:
         "steady",
         "outcomes",
         "changes",
+        "fleet",
+        "warm-ups-recorded",
         *(f"bench-{name}" for name in FIGURES),
         *(f"gauntlet/{server}" for server in SERVERS),
     }

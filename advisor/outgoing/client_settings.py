@@ -1,76 +1,66 @@
-"""Login, TLS and timeout of requests to Alertmanagers, from the configuration file and the files that it names."""
+"""Login, TLS and timeout of requests, from a configuration file and the files that it names."""
 
 from __future__ import annotations
 
 import base64
 import re
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
-from advisor.alerting import configuration
-from advisor.alerting.configuration import TIMEOUT_SECONDS, ClientTls, HttpConfig
-from advisor.files.reloading import Reloader, Watch
 from advisor.files.tls_files import Encrypted, load_chain
 from advisor.files.yaml_file import Document, FileError
+from advisor.outgoing.configuration import TIMEOUT_SECONDS, ClientTls, HttpConfig
+
+Config = TypeVar("Config", bound=HttpConfig)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """How requests to Alertmanagers are made, with all files read.
+    """How requests are made, with all files read.
 
     Attributes:
         authorization: The header's value; None to send none. repr() does not show it.
         tls: For https; a context that trusts nobody where no URL is https.
         server_name: The name that the certificate must have, where it is not the URL's host.
         timeout: Limit for a request, seconds.
-        labels: Added to every alert.
     """
 
     authorization: str | None
     tls: ssl.SSLContext
     server_name: str | None
     timeout: float
-    labels: Mapping[str, str]
+
+    def lasting(self, seconds: float) -> ClientSettings:
+        """The same with another limit for a request."""
+        return replace(self, timeout=seconds)
 
     def __repr__(self) -> str:
         """Without secrets."""
         return f"ClientSettings(timeout={self.timeout:g})"
 
 
-def client_settings(path: Path | None, *, encrypted: bool) -> Reloader[ClientSettings]:
-    """The settings of a configuration file, which follow its changes and those of the files that it names.
+def client_settings(document: Document[Config] | None, *, encrypted: bool) -> ClientSettings:
+    """The settings of a configuration.
 
     Args:
-        path: The file; None for the defaults.
-        encrypted: Whether any Alertmanager has an https URL.
+        document: The configuration; None for the defaults.
+        encrypted: Whether any URL is https.
 
     Raises:
-        FileError: Anything in the file, or in a file that it names, is wrong; the text shows no secret.
+        FileError: Anything in a file that it names is wrong; the text shows no secret.
     """
-
-    def load(watch: Watch) -> ClientSettings:
-        if path is None:
-            return ClientSettings(None, _context(ClientTls(), encrypted=encrypted), None, TIMEOUT_SECONDS, {})
-        watch.add(lambda: (path,))
-        document = configuration.load(path)
-        named = _named_files(document)
-        watch.add(lambda: named)
-        config = document.content
-        context = _context(config.tls_config, encrypted=encrypted)
-        _load_files(document, context)
-        authorization = _authorization(document)
-        return ClientSettings(authorization, context, config.tls_config.server_name, config.timeout, config.labels)
-
-    return Reloader(
-        load,
-        refused="the old configuration for Alertmanager stays in force",
-        loaded="loaded the configuration for Alertmanager anew",
-    )
+    if document is None:
+        return ClientSettings(None, _context(ClientTls(), encrypted=encrypted), None, TIMEOUT_SECONDS)
+    config = document.content
+    context = _context(config.tls_config, encrypted=encrypted)
+    _load_files(document, context)
+    return ClientSettings(_authorization(document), context, config.tls_config.server_name, config.timeout)
 
 
-def _named_files(document: Document[HttpConfig]) -> tuple[Path, ...]:
+def named_files(document: Document[Config]) -> tuple[Path, ...]:
+    """The files that a configuration names."""
     config, tls = document.content, document.content.tls_config
     named = [tls.ca_file, tls.cert_file, tls.key_file]
     named += [config.basic_auth.password_file] if config.basic_auth else []
@@ -78,7 +68,7 @@ def _named_files(document: Document[HttpConfig]) -> tuple[Path, ...]:
     return tuple(document.path.parent / each for each in named if each)
 
 
-def _authorization(document: Document[HttpConfig]) -> str | None:
+def _authorization(document: Document[Config]) -> str | None:
     config = document.content
     if config.basic_auth:
         password = _secret(document, "basic_auth", "password", config.basic_auth.password)
@@ -93,7 +83,7 @@ def _authorization(document: Document[HttpConfig]) -> str | None:
     return None
 
 
-def _secret(document: Document[HttpConfig], part: str, name: str, inline: str | None) -> str:
+def _secret(document: Document[Config], part: str, name: str, inline: str | None) -> str:
     """A secret; without the surrounding white space where it is read from a file."""
     if inline is not None:
         return inline
@@ -118,7 +108,7 @@ def _context(tls: ClientTls, *, encrypted: bool) -> ssl.SSLContext:
     return made
 
 
-def _load_files(document: Document[HttpConfig], into: ssl.SSLContext) -> None:
+def _load_files(document: Document[Config], into: ssl.SSLContext) -> None:
     tls, folder = document.content.tls_config, document.path.parent
 
     def wrong(name: str, message: str) -> FileError:

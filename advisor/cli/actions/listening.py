@@ -1,0 +1,95 @@
+"""What both services do with their port: listen, say where, and serve an application behind the guard."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from advisor.cli.exits import Unusable
+from advisor.files.yaml_file import FileError
+from advisor.http import server as http
+from advisor.http.costs import SIDECAR, Costs
+from advisor.http.foundation import Application
+from advisor.http.guard import Guard
+from advisor.http.web_settings import WebSettings
+from advisor.rules.rulebook import Rulebook
+
+log = logging.getLogger("innodb-advisor")
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A port that is taken.
+
+    Attributes:
+        host: As it was asked for; empty for every address.
+        socket: Listens.
+        web: TLS and logins; None for neither.
+    """
+
+    host: str
+    socket: socket.socket
+    web: WebSettings | None
+
+    @property
+    def port(self) -> int:
+        """Its number."""
+        return int(self.socket.getsockname()[1])
+
+    @property
+    def scheme(self) -> str:
+        """Of its URLs."""
+        return "https" if self.web and self.web.listening else "http"
+
+    def run(self, app: Application, costs: Costs = SIDECAR) -> None:
+        """Serve until SIGINT or SIGTERM.
+
+        Args:
+            app: The application.
+            costs: How often costly requests may be made.
+        """
+        local = http.is_local(self.socket)
+        if self.web and self.web.config.users and not (self.web.listening or local):
+            log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
+        log.info("serving on %s://%s:%s/", self.scheme, _shown(self.host), self.port)
+        http.run(Guard(app, self.web, local=local, costs=costs), self.socket, self.web)
+
+
+@contextlib.contextmanager
+def listening(address: tuple[str, int], web: WebSettings | None) -> Iterator[Listening]:
+    """Take a port.
+
+    Raises:
+        Unusable: The address cannot be used.
+    """
+    host, port = address
+    try:
+        listener = http.listen(host, port)
+    except OSError as error:
+        reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
+        raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
+    with listener:
+        yield Listening(host, listener, web)
+
+
+def reload_on_hangup(book: Rulebook) -> None:
+    """Read the rules again at SIGHUP."""
+
+    def reload() -> None:
+        with contextlib.suppress(FileError):  # logged by the rule book
+            book.reload()
+
+    # In its own thread: checking rules takes a moment, during which scrapes go on.
+    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, name="reload").start())
+
+
+def _shown(host: str) -> str:
+    """The host in a URL that reaches the listener from this machine."""
+    if host in ("", "0.0.0.0"):  # noqa: S104 - a comparison
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host

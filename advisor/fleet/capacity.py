@@ -1,0 +1,300 @@
+"""Memory of buffer pools that could go, from what series of days say: by server, and in sum.
+
+A server's reads with a smaller pool come from its own warm-ups (advisor.fleet.warm_ups), or from its sidecar's miss
+curve. They never come from free pages, which tell how long a server runs, nor from the hit rate.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from advisor.contract.changes import change_on, refuses
+from advisor.contract.fleet import Capacity, CapacityEstimate
+from advisor.curve.memory import with_room
+from advisor.fleet import days, shards
+from advisor.fleet.client import Prometheus
+from advisor.fleet.days import Days
+from advisor.fleet.downsampling import ONLY_DOWNSAMPLED_DAYS
+from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.series import Grid
+from advisor.fleet.warm_ups import WarmUp, warm_ups
+from advisor.whatif.settings import in_chunks
+from exporter.server import Server
+
+SETTING = "innodb_buffer_pool_size"
+WARM_UPS, MODEL = "warm-ups", "model"
+ERRORS = {WARM_UPS: 0.27, MODEL: 0.27}
+"""Error of the predicted reads that a tenth of the measured cases exceeds: of warm-ups as a share of the measured reads
+(docs/proofs.md), of the miss curve at half the pool as a share of today's (docs/miss-curve.md)."""
+SHARD = 50
+"""Servers in a query: a pool that never fills has a day of points from each start."""
+_DAY = 86_400.0
+_KNOWN = 0.9
+"""Share of the days that must be known, and of a usual day's points that make it one."""
+_UNLIKE = 0.5
+"""Share of today's reads: where the warm-ups do not explain more than so much, their load was another one."""
+_FREE = 0.02
+"""Share of a full pool that is kept free, beside innodb_lru_scan_depth pages in each instance."""
+_MIB = 2.0**20
+_SCRAPE_SECONDS, _RAW_SERIES = 15.0, 2
+YOUNG = f"known for less than {days.COUNT} days"
+RESIZED = "its pool was resized in these days"
+UNKNOWN = "its version, or a setting of its pool, is not known"
+REFUSED = "its pool cannot be resized"
+NO_CURVE = "no warm-up and no miss curve in these days"
+HIDDEN = "innodb_adaptive_hash_index hides page gets, so its warm-ups do not tell its misses"
+ANOTHER_LOAD = "it reads more than its warm-ups explain"
+NOTHING = "no smaller pool reads so little"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to look for.
+
+    Attributes:
+        identity: Labels that make a server.
+        selector: The user's matchers, without braces; may be empty.
+        end: Unix seconds.
+        may_read: Pages a second that a server may read more (--may-read).
+        seconds: The days to look at. No server that is known for less gets advice.
+    """
+
+    identity: Identity
+    selector: str
+    end: float
+    may_read: float
+    seconds: float = days.SECONDS
+
+
+async def capacity(client: Prometheus, keys: Mapping[ServerKey, Server | None], options: Wanted) -> Capacity:
+    """How much memory of their buffer pools servers could give back.
+
+    Args:
+        client: Of the Prometheus.
+        keys: The servers, each with its flavour and version; None where no series says them.
+        options: What to look for.
+    """
+    daily = Grid(options.end, options.seconds / days.COUNT, days.COUNT)
+
+    async def ask(shard: tuple[ServerKey, ...]) -> dict[ServerKey, Days]:
+        matchers = ",".join(filter(None, (options.selector, options.identity.selector(shard))))
+        return await days.ask(client, options.identity, shard, matchers, daily)
+
+    seen, not_asked = await shards.over(keys, ask, size=SHARD)
+    estimates, left_out = [], Counter[str]()
+    unrecorded = 0
+    for key, each in seen.items():
+        if not each.known and not each.downsampled:
+            unrecorded += 1
+            continue
+        found = estimate(key.name, each, keys[key], options.may_read)
+        if isinstance(found, str):
+            left_out[found] += 1
+        else:
+            estimates.append(found)
+    if unrecorded:
+        left_out[raw_days(unrecorded, options.seconds)] = unrecorded
+    for some in not_asked:
+        left_out[f"not asked: {some.reason}"] += len(some.servers)
+    estimates.sort(key=lambda each: (-each.may_go_bytes, each.server))
+    return Capacity(
+        may_read=options.may_read,
+        servers=tuple(estimates),
+        may_go_bytes=sum(each.may_go_bytes for each in estimates),
+        left_out=dict(left_out),
+    )
+
+
+def raw_days(servers: int, seconds: float) -> str:
+    """Why servers without recorded series are left out."""
+    samples = servers * _RAW_SERIES * seconds / _SCRAPE_SECONDS
+    return (
+        f"no series of recording.rules.yaml or mysqld-exporter.rules.yaml: {seconds / _DAY:.0f} raw days would be"
+        f" {samples / 1e6:,.0f} million samples, and are not asked for"
+    )
+
+
+def estimate(name: str, seen: Days, server: Server | None, may_read: float) -> CapacityEstimate | str:
+    """The memory of a server that could go, or why none is known.
+
+    Args:
+        name: The server's.
+        seen: What series of days say.
+        server: Its flavour and version; None where these are not known.
+        may_read: Pages a second that it may read more.
+    """
+    known_days = _days(seen.known)
+    if known_days is None:
+        return ONLY_DOWNSAMPLED_DAYS if seen.downsampled else YOUNG
+    if len(set(seen.sizes)) > 1:
+        return RESIZED
+    pool = None if server is None else Pool.of(seen, server)
+    if server is None or pool is None or seen.reads is None or seen.gets is None:
+        return UNKNOWN
+    if refuses(server, SETTING, pool.bytes):
+        return REFUSED
+    reads, gets = seen.reads, seen.gets
+    # A lookup by the hash index takes fewer gets, or none: the more of it the longer the server runs.
+    hidden = seen.settings.get("innodb_adaptive_hash_index", 1.0) > 0
+    measured = None if hidden else _by_warm_ups(seen, reads, gets, pool, server)
+    known = [each for each in (measured, _by_model(seen, reads, pool)) if each is not None]
+    if not known:
+        return HIDDEN if hidden and seen.filling else NO_CURVE
+    alike = [each for each in known if reads - each.explained <= max(_UNLIKE * reads, may_read)]
+    if not alike:
+        return ANOTHER_LOAD
+    # The better one is surer of the larger of the two sizes.
+    at = max(each.smallest(reads + may_read) for each in alike)
+    method = min(alike, key=lambda each: each.width(at))
+    size = method.smallest(reads + may_read)
+    if size >= pool.bytes:
+        return NOTHING
+    change = change_on(server, SETTING, pool.bytes, size)
+    expected, most = method.at(size)
+    return CapacityEstimate(
+        server=name,
+        pool_bytes=round(pool.bytes),
+        enough_bytes=round(size),
+        may_go_bytes=round(pool.bytes - size),
+        reads_now=reads,
+        reads_predicted=expected,
+        reads_most=most,
+        error=ERRORS[method.name],
+        method=method.name,
+        warm_ups=method.warm_ups,
+        days=known_days,
+        change=change.model_copy(update={"note": " ".join(filter(None, (change.note, TRIAL)))}),
+    )
+
+
+TRIAL = (
+    "A trial: look at the reads for a week, night jobs among them, and take it back with the rollback if they rise"
+    " further than predicted. Persist it, and lower the memory that is reserved, only then."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A server's buffer pool.
+
+    Attributes:
+        bytes: Its size.
+        page_bytes: A page.
+        kept_free: Pages that a full pool keeps free, beside _FREE of all.
+        step: Bytes of a chunk in all instances; 0 where sizes are whole MiB.
+        loaded: Pages that a start loads.
+    """
+
+    bytes: float
+    page_bytes: float
+    kept_free: float
+    step: float
+    loaded: float
+
+    @classmethod
+    def of(cls, seen: Days, server: Server) -> Pool | None:
+        """A server's; None where a setting is not known."""
+        get = seen.settings.get
+        size, page = get("innodb_buffer_pool_size"), get("innodb_page_size")
+        depth, chunk = get("innodb_lru_scan_depth"), get("innodb_buffer_pool_chunk_size")
+        # MariaDB from 10.5 on has one instance, whatever the setting says.
+        instances = 1.0 if server.mariadb else get("innodb_buffer_pool_instances")
+        if not size or not page or depth is None or instances is None or (chunk is None and not server.mariadb):
+            return None
+        load = get("innodb_buffer_pool_load_at_startup", 1.0) * get("innodb_buffer_pool_dump_pct", 25.0) / 100
+        return cls(size, page, depth * instances, (chunk or 0.0) * instances, load * size / page)
+
+    @property
+    def pages(self) -> float:
+        """Pages of any kind."""
+        return self.bytes / self.page_bytes
+
+    def holds(self, size: float) -> float:
+        """Pages of data in a full pool of this size."""
+        return (1 - _FREE) * size / self.page_bytes - self.kept_free
+
+    def for_pages(self, pages: float) -> float:
+        """The size, as the server sets it, that holds so many pages and has room for others."""
+        wanted = with_room((pages + self.kept_free) / (1 - _FREE) * self.page_bytes)
+        return in_chunks(-(-wanted // _MIB) * _MIB, self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """The reads with pools of several sizes, by a method.
+
+    Attributes:
+        name: WARM_UPS or MODEL.
+        sizes: By bytes, pages read a second: expected, and at most. Today's is among them.
+        explained: Pages read a second that it knows of with today's size.
+        warm_ups: How many.
+    """
+
+    name: str
+    sizes: Mapping[float, tuple[float, float]]
+    explained: float = math.inf
+    warm_ups: int = 0
+
+    def smallest(self, most: float) -> float:
+        """The smallest size with which at most so much is read, and with any larger one."""
+        found = max(self.sizes)
+        for size in sorted(self.sizes, reverse=True)[1:]:
+            if self.sizes[size][1] > most:
+                break
+            found = size
+        return found
+
+    def at(self, size: float) -> tuple[float, float]:
+        """The reads with the largest known size that is no larger."""
+        return self.sizes[max((each for each in self.sizes if each <= size), default=min(self.sizes))]
+
+    def width(self, size: float) -> float:
+        """How far the most is from what is expected."""
+        expected, most = self.at(size)
+        return most - expected
+
+
+def _by_warm_ups(seen: Days, reads: float, gets: float, pool: Pool, server: Server) -> _Reads | None:
+    counters = (seen.filling.get(each, {}) for each in ("pages", "read", "gets"))
+    found = warm_ups(*counters, pool_pages=pool.pages, loaded=pool.loaded, mariadb=server.mariadb)
+    if not found:
+        return None
+    accesses = max(0.0, gets - (0.0 if server.mariadb else reads))
+    last = max(each.stretches[-1].end for each in found)
+    sizes = {pool.bytes: (reads, reads)}
+    for pages in sorted({each.end for one in found for each in one.stretches}):
+        size = pool.for_pages(pages)
+        if size < pool.bytes:
+            expected, most = _largest(found, min(pool.holds(size), last), pages)
+            sizes[size] = max(reads, expected * accesses), max(reads, most * accesses)
+    return _Reads(WARM_UPS, sizes, _largest(found, last, last)[1] * accesses, len(found))
+
+
+def _largest(found: Sequence[WarmUp], pages: float, least: float) -> tuple[float, float]:
+    """Of all warm-ups that came so far, the one that misses most counts: expected, and at most."""
+    those = [each for each in found if each.knows(least)]
+    pages_of = {each: min(pages, each.stretches[-1].end) for each in those}
+    expected = max(each.expected(pages_of[each]) for each in those)
+    return expected, max(expected, *(each.most(pages_of[each]) for each in those))
+
+
+def _by_model(seen: Days, reads: float, pool: Pool) -> _Reads | None:
+    sizes = {pool.bytes: (reads, reads)}
+    for times, (rise, most) in seen.rises.items():
+        size = in_chunks(-(-with_room(times * pool.bytes) // _MIB) * _MIB, pool.step)
+        if size < pool.bytes:
+            sizes[size] = reads + max(0.0, rise), reads + max(0.0, rise, most)
+    return _Reads(MODEL, sizes) if len(sizes) > 1 else None
+
+
+def _days(points: Sequence[float]) -> float | None:
+    """The days that are known, where these are enough and the first is among them."""
+    if not points:
+        return None
+    usual = statistics.median_high(points)
+    known = [each >= _KNOWN * usual > 0 for each in points]
+    return float(sum(known)) if known[0] and sum(known) >= _KNOWN * len(points) else None

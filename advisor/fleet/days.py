@@ -1,0 +1,150 @@
+"""What series of days say about the buffer pools of some servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from advisor.fleet import queries
+from advisor.fleet.client import Prometheus, PrometheusError
+from advisor.fleet.downsampling import downsampled
+from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.queries import Query
+from advisor.fleet.series import Answer, Grid, Series
+
+COUNT = 30
+"""Days that are looked at: a job of the month is among them."""
+SECONDS = COUNT * 86_400.0
+_FILLING = {
+    "instance:innodb_buffer_pool_pages:filling": "pages",
+    "instance:innodb_buffer_pool_pages_read:filling": "read",
+    "instance:innodb_buffer_pool_gets:filling": "gets",
+    "instance:mysql_global_status_buffer_pool_pages:filling": "pages",
+    "instance:mysql_global_status_innodb_pages_read:filling": "read",
+    "instance:mysql_global_status_innodb_buffer_pool_read_requests:filling": "gets",
+}
+_OF_PEER = "mysql_global_variables_"
+
+Counters = Mapping[str, Mapping[float, float]]
+"""``pages``, ``read`` and ``gets`` by time, Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """What series of days say about a server.
+
+    Attributes:
+        reads, gets: 95th percentile of pages read and of page gets a second; None without recorded series.
+        known: Recorded points on each day, the oldest day first; empty without recorded series.
+        sizes: innodb_buffer_pool_size on each day.
+        settings: queries.POOL_SETTINGS at the end, as far as they are known; numbers.
+        filling: Of each exporter and scraper, the counters while the pool filled.
+        downsampled: Whether some days are known of downsampled data alone.
+        rises: By multiple of today's pool, the pages a second that the sidecar's miss curve foretells in addition: the
+            95th percentile of what it expects, and the most of any hour.
+    """
+
+    reads: float | None = None
+    gets: float | None = None
+    known: tuple[float, ...] = ()
+    sizes: tuple[float, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    filling: Counters = field(default_factory=dict)
+    downsampled: bool = False
+    rises: Mapping[float, tuple[float, float]] = field(default_factory=dict)
+
+
+async def ask(
+    client: Prometheus, identity: Identity, keys: tuple[ServerKey, ...], matchers: str, daily: Grid
+) -> dict[ServerKey, Days]:
+    """Ask about some servers.
+
+    Args:
+        client: Of the Prometheus.
+        identity: Labels that make a server.
+        keys: The servers.
+        matchers: Theirs, without braces; those of the user are among them.
+        daily: The end of each day.
+
+    Raises:
+        PrometheusError: A query got no answer.
+    """
+    whole = replace(daily, count=daily.count + 1)  # its first point is the begin of the first day
+
+    async def asked(query: Query) -> Mapping[ServerKey, tuple[Series, ...]]:
+        text = query.of(identity.by, matchers, whole)
+        found = client.instant(text, daily.end) if query.at_end else client.grid(text, daily)
+        return identity.grouped(_whole(await found))
+
+    reads, gets = await asked(queries.TREND_READS), await asked(queries.TREND_GETS)
+    known, sizes = await asked(queries.TREND_KNOWN), await asked(queries.TREND_SIZES)
+    settings, filling = await asked(queries.TREND_SETTINGS), await asked(queries.TREND_FILLING)
+    rise, rise_high = await asked(queries.TREND_RISE), await asked(queries.TREND_RISE_HIGH)
+    days = {key: _on(known.get(key), daily) for key in keys}
+    lacking = {
+        key: [at for at, points in zip(daily.points, of, strict=False) if points]
+        for key, of in days.items()
+        if not all(of) or not of
+    }
+    coarse = await downsampled(client, queries.TREND_KNOWN, daily, lacking, identity=identity, more=matchers)
+    return {
+        key: Days(
+            reads=_value(reads.get(key)),
+            gets=_value(gets.get(key)),
+            known=days[key],
+            sizes=tuple(value for series in sizes.get(key, ()) for _, value in series.points),
+            settings=_settings(settings.get(key, ())),
+            filling=_counters(filling.get(key, ())),
+            downsampled=key in coarse,
+            rises=_rises(rise.get(key, ()), rise_high.get(key, ())),
+        )
+        for key in keys
+    }
+
+
+def _whole(answer: Answer) -> Answer:
+    """An answer, unless series may be missing: a restart that is not known of would be no objection."""
+    if answer.partial:
+        raise PrometheusError(f"incomplete answer: {'; '.join(answer.warnings)}")
+    return answer
+
+
+def _value(found: tuple[Series, ...] | None) -> float | None:
+    return max(series.value for series in found) if found else None
+
+
+def _on(found: tuple[Series, ...] | None, daily: Grid) -> tuple[float, ...]:
+    """A value for each day; 0 where there is none."""
+    if not found:
+        return ()
+    at = {round(time): value for time, value in found[0].points}
+    return tuple(at.get(round(each), 0.0) for each in daily.points)
+
+
+def _settings(found: Sequence[Series]) -> dict[str, float]:
+    """By name, whichever exporter says it: the sidecar's wins."""
+    peer = {
+        series.labels["__name__"].removeprefix(_OF_PEER): series.value
+        for series in found
+        if "__name__" in series.labels
+    }
+    return peer | {series.labels["name"]: series.value for series in found if "name" in series.labels}
+
+
+def _counters(found: Sequence[Series]) -> Counters:
+    """Those of the exporter, and of the scraper of an HA pair, that has the most points."""
+    sources: dict[tuple[object, ...], dict[str, dict[float, float]]] = {}
+    for series in found:
+        name = series.labels["__name__"]
+        others = tuple(sorted(each for each in series.labels.items() if each[0] != "__name__"))
+        sources.setdefault(("mysql_" in name, *others), {})[_FILLING[name]] = dict(series.points)
+    return max(sources.values(), key=lambda each: len(each.get("pages", ())), default={})
+
+
+def _rises(expected: Sequence[Series], high: Sequence[Series]) -> dict[float, tuple[float, float]]:
+    most = {series.labels["times"]: series.value for series in high}
+    return {
+        float(series.labels["times"]): (series.value, most[series.labels["times"]])
+        for series in expected
+        if series.labels["times"] in most
+    }

@@ -1,0 +1,147 @@
+"""Servers in shards: a part of the fleet for each replica, and a few servers for each query."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from advisor.contract.fleet import NotAsked
+from advisor.fleet.client import LimitHit, PrometheusError, Refused, TooSlow, Unreachable
+from advisor.fleet.identity import ServerKey
+
+Found = TypeVar("Found")
+
+SIZE = 200
+"""Servers in a shard at most: 200 names make a query of some 12 KiB."""
+_LONGEST = 10_000
+"""Characters of the names in a shard at most, some more with escapes: VictoriaMetrics refuses queries beyond 16 KiB."""
+AT_ONCE = 2
+"""Shards that are asked for at the same time."""
+ATTEMPTS = 3
+_PAUSE_SECONDS = 0.5
+_GIVEN_UP: Mapping[type[PrometheusError], int] = {Unreachable: 2, TooSlow: 8}
+"""After so many shards in a row that failed so the others are not tried. A shard that is too slow is of one server
+here: without an end a Prometheus that hangs would be waited for once for each of thousands."""
+
+
+def mine(key: ServerKey, i: int, n: int) -> bool:
+    """Whether a server belongs to shard i of n (--shard i/n, i from 0): replicas need not talk to each other."""
+    return int.from_bytes(hashlib.sha256(key.name.encode()).digest()[:8]) % n == i
+
+
+async def patiently(ask: Callable[[], Awaitable[Found]], pause: float = _PAUSE_SECONDS) -> Found:
+    """Ask until there is an answer, three times at most; once where asking again would not help.
+
+    Raises:
+        LimitHit: Fewer servers may have an answer.
+        PrometheusError: The last attempt failed.
+    """
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return await ask()
+        except LimitHit:
+            raise
+        except PrometheusError as error:
+            if isinstance(error, Refused) and error.final:
+                raise
+            await asyncio.sleep(pause * attempt)
+    return await ask()
+
+
+async def over(
+    keys: Iterable[ServerKey],
+    ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Found]]],
+    *,
+    size: int = SIZE,
+    pause: float = _PAUSE_SECONDS,
+    done: Callable[[int], None] = lambda _: None,
+) -> tuple[dict[ServerKey, Found], tuple[NotAsked, ...]]:
+    """Ask for all servers, in shards of servers with the same labels, two at a time.
+
+    A shard that breaks a limit is halved, down to one server; shards grow again after answers. A shard that fails three
+    times is left out. Where two shards in a row could not be reached, or eight servers in a row took too long, the rest
+    is left out too.
+
+    Args:
+        keys: The servers.
+        ask: Asks for some of them. Raises PrometheusError.
+        size: Servers in a shard at most.
+        pause: Seconds after the first failure; twice that after the second.
+        done: Told the number of servers that were just asked or left out.
+
+    Returns:
+        What was found, by server, and who was not asked.
+    """
+    return await _Over(_ordered(keys), ask, size, pause, done).run()
+
+
+class _Over(Generic[Found]):
+    def __init__(
+        self,
+        waiting: deque[ServerKey],
+        ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Found]]],
+        size: int,
+        pause: float,
+        done: Callable[[int], None],
+    ) -> None:
+        self._waiting, self._ask, self._done = waiting, ask, done
+        self._most = self._size = size
+        self._pause = pause
+        self._in_a_row = 0
+        self._found: dict[ServerKey, Found] = {}
+        self._left: dict[str, list[str]] = {}
+
+    async def run(self) -> tuple[dict[ServerKey, Found], tuple[NotAsked, ...]]:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(self._work())
+        left = tuple(NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items())
+        return self._found, left
+
+    async def _work(self) -> None:
+        while shard := self._next():
+            try:
+                found = await patiently(lambda shard=shard: self._ask(shard), self._pause)  # type: ignore[misc]
+            except PrometheusError as error:
+                if isinstance(error, LimitHit):
+                    self._size = max(1, min(self._size, len(shard) // 2))
+                    if len(shard) > 1:
+                        self._waiting.extendleft(reversed(shard))
+                        continue
+                self._failed(shard, error)
+            else:
+                self._found.update(found)
+                self._in_a_row = 0
+                self._size = min(self._most, 2 * self._size)
+            self._done(len(shard))
+
+    def _failed(self, shard: tuple[ServerKey, ...], error: PrometheusError) -> None:
+        self._leave(shard, str(error))
+        enough = _GIVEN_UP.get(type(error))
+        self._in_a_row = 0 if enough is None else self._in_a_row + 1
+        if enough is not None and self._in_a_row >= enough:
+            self._leave(tuple(self._waiting), str(error))
+            self._done(len(self._waiting))
+            self._waiting.clear()
+
+    def _leave(self, shard: tuple[ServerKey, ...], reason: str) -> None:
+        self._left.setdefault(reason, []).extend(key.name for key in shard)
+
+    def _next(self) -> tuple[ServerKey, ...]:
+        """The next shard: as many servers as it may have, all with the same labels."""
+        taken: list[ServerKey] = []
+        length = 0
+        while self._waiting and len(taken) < self._size:
+            key = self._waiting[0]
+            length += sum(map(len, key.instances)) or len(key.name)  # as the matchers name it
+            if taken and (length > _LONGEST or key.labels.keys() != taken[0].labels.keys()):
+                break
+            taken.append(self._waiting.popleft())
+        return tuple(taken)
+
+
+def _ordered(keys: Iterable[ServerKey]) -> deque[ServerKey]:
+    return deque(sorted(keys, key=lambda key: (tuple(key.labels), key.name)))

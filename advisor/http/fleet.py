@@ -1,0 +1,245 @@
+"""/fleet, /advise, /metrics and /readyz of the service that reads a fleet. All of it is of the last report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse
+from prometheus_client.core import Metric
+from pydantic import BaseModel, ConfigDict, Field
+
+from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetReport, NotAsked, ServedReport
+from advisor.contract.recommendation import Severity
+from advisor.contract.templates import duration
+from advisor.fleet.watch import Watch
+from advisor.http import health
+from advisor.http.answers import HTML, JSON, written
+from advisor.http.dependencies import TheBook
+from advisor.http.exposition import exposed
+from advisor.http.negotiation import NEGOTIATED, negotiated
+from advisor.http.problems import documented
+from advisor.render import fleet_html
+from advisor.render.fleet_html import Served
+from advisor.rules.rulebook import Rulebook
+
+_FORMS = (JSON, HTML)
+_STARTING = "the first reading of the fleet is not done yet"
+_AWAY = "Prometheus is away since 2026-11-23 08:00:00 UTC: cannot connect to 127.0.0.1:9090: Connection refused"
+_NAMED = 3
+"""Servers that an error names at most."""
+
+router = APIRouter(tags=["fleet"])
+
+
+async def _watch(request: Request) -> Watch:
+    found: Watch = request.app.state.watch
+    return found
+
+
+TheWatch = Annotated[Watch, Depends(_watch)]
+
+
+class Wanted(BaseModel):
+    """Which findings are wanted; by default all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    server: str | None = Field(None, min_length=1, description="On this server.", examples=["eu/shop/db-1"])
+    rule: list[str] = Field([], description="Of these rules; may be repeated.", examples=[["scan-exceeds-buffer-pool"]])
+    severity: Severity | None = Field(None, description="Of this severity and above.", examples=["warning"])
+
+    def finds(self, found: FleetFinding) -> bool:
+        """Whether a finding is wanted."""
+        return (
+            (self.server is None or found.server == self.server)
+            and (not self.rule or found.rule in self.rule)
+            and (self.severity is None or found.severity.rank >= self.severity.rank)
+        )
+
+
+@router.get("/", include_in_schema=False)
+async def root() -> Response:
+    """The page is /fleet. Relative: a proxy may have put a path before it."""
+    return RedirectResponse("fleet", HTTPStatus.SEE_OTHER)
+
+
+@router.get(
+    "/fleet",
+    summary="The fleet",
+    description="The last report: sums by rule, the servers with the most to gain, the one change that saves most, and "
+    "what could not be seen. While Prometheus is away it is the report from before, and says so. JSON, or a page for a "
+    "browser.",
+    response_model=ServedReport,
+    response_description="The last report, and its age.",
+    responses=documented({406: f"there are {', '.join(_FORMS)}", 503: _STARTING}),
+)
+async def fleet(request: Request, watch: TheWatch) -> Response:
+    """The last report."""
+    form, report = negotiated(request, _FORMS), _last(watch)
+    if form == HTML:
+        return await _page(report, watch)
+    return await _json(lambda: ServedReport.model_construct(**dict(report), **_age(watch)))
+
+
+@router.get(
+    "/advise",
+    summary="What to change, on which server",
+    description="The findings of the last report, or a part of them, and of which of these servers nothing can be "
+    "said. JSON, or a page for a browser.",
+    response_model=FleetAdvice,
+    response_description="The findings that are wanted.",
+    responses=documented(
+        {
+            404: "no server db-1; did you mean eu/shop/db-1, or eu/shop/db-10?",
+            406: f"there are {', '.join(_FORMS)}",
+            422: "no rule scan-exceeds-old: no finding is of it, and /rules/scan-exceeds-old is not there",
+            503: _STARTING,
+        }
+    ),
+)
+async def advise(request: Request, wanted: Annotated[Wanted, Query()], watch: TheWatch, book: TheBook) -> Response:
+    """The findings that are wanted."""
+    form, report = negotiated(request, _FORMS), _last(watch)
+    _require_known(wanted, report, book)
+    chosen = await asyncio.to_thread(_part, wanted, report)
+    if form == HTML:
+        return await _page(chosen, watch)
+    servers = chosen.servers
+    return await _json(
+        lambda: FleetAdvice(
+            at=report.at,
+            servers=len(servers),
+            server=servers[0] if wanted.server is not None and servers else None,
+            findings=chosen.findings,
+            not_asked=chosen.not_asked,
+            not_modelled=chosen.not_modelled,
+            vanished=chosen.vanished,
+            **_age(watch),
+        )
+    )
+
+
+@router.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    summary="Prometheus metrics",
+    description="How the readings go, and the fleet's sums by rule. No series is of one server or of one finding.",
+    response_description="The exposition.",
+    responses=documented(),
+)
+async def metrics(request: Request) -> Response:
+    """All families."""
+    families: Callable[[], Iterable[Metric]] = request.app.state.families
+    return exposed(request, list(families()))
+
+
+@router.get(
+    "/readyz",
+    response_class=PlainTextResponse,
+    summary="Whether there is a report",
+    description="For a readiness probe: ready after the first reading. While Prometheus is away it stays ready, for "
+    "the last report is still shown; the answer says since when.",
+    response_description="There is one.",
+    responses={**health.OK, **documented({503: _STARTING})},
+)
+async def readyz(watch: TheWatch) -> str:
+    """There was a reading."""
+    _last(watch)
+    said = stale(watch)
+    return f"ok, but {said}\n" if said else "ok\n"
+
+
+def stale(watch: Watch) -> str:
+    """Why the last report is old, for people; empty if it is not."""
+    return (
+        f"{watch.stale}; what is shown is {duration(watch.age)} old"
+        if watch.stale and watch.age is not None
+        else watch.stale
+    )
+
+
+def _last(watch: Watch) -> FleetReport:
+    if watch.report is None:
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, stale(watch) or _STARTING)
+    return watch.report
+
+
+def _age(watch: Watch) -> dict[str, Any]:
+    problem = watch.problem
+    return {
+        "age_seconds": round(watch.age or 0.0, 1),
+        "every_seconds": watch.every,
+        "problem": problem and problem.reason,
+        "problem_since": problem and problem.since,
+    }
+
+
+def _require_known(wanted: Wanted, report: FleetReport, book: Rulebook) -> None:
+    """Refuse names of nothing. A sidecar may have rules that are not known here."""
+    for rule in wanted.rule:
+        if book.rule_set.rule(rule) is None and all(each.rule != rule for each in report.rules):
+            why = f"no rule {rule}: no finding is of it, and /rules/{rule} is not there"
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, why)
+    if wanted.server is not None:
+        known = set(_names(report))
+        if wanted.server not in known:
+            of = f"; this one reads shard {report.shard}" if report.shard else ""
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"no server {wanted.server}{_near(wanted.server, known)}{of}")
+
+
+def _names(report: FleetReport) -> Iterable[str]:
+    yield from (each.name for each in report.servers)
+    yield from (each.server for each in report.vanished)
+    for some in report.not_asked:
+        yield from some.servers
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Servers with this in their names; difflib would take seconds for thousands of them."""
+    close = sorted((each for each in known if name in each), key=lambda each: (len(each), each))[:_NAMED]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _part(wanted: Wanted, report: FleetReport) -> FleetReport:
+    """The part of a report that is about the findings and servers that are wanted."""
+    if wanted == Wanted():
+        return report
+    one = wanted.server
+
+    def about(servers: Iterable[str]) -> tuple[str, ...]:
+        return tuple(each for each in servers if one is None or each == one)
+
+    findings = tuple(filter(wanted.finds, report.findings))
+    rules = {each.rule for each in findings}
+    asked = (NotAsked(servers=about(each.servers), reason=each.reason) for each in report.not_asked)
+    return report.model_copy(
+        update={
+            "servers": tuple(each for each in report.servers if one is None or each.name == one),
+            "findings": findings,
+            "rules": tuple(each for each in report.rules if each.rule in rules) if one is None else (),
+            "top_servers": tuple(each for each in report.top_servers if one is None or each.server == one),
+            "best": report.best if report.best is not None and wanted.finds(report.best) else None,
+            "blind": () if wanted.rule or one else report.blind,
+            "not_asked": tuple(each for each in asked if each.servers),
+            "not_modelled": about(report.not_modelled),
+            "vanished": tuple(each for each in report.vanished if one is None or each.server == one),
+            "capacity": None,
+        }
+    )
+
+
+async def _json(content: Callable[[], BaseModel]) -> Response:
+    """In a thread: the report of thousands of servers takes a while."""
+    return await asyncio.to_thread(lambda: written(content().model_dump_json(by_alias=True), JSON))
+
+
+async def _page(report: FleetReport, watch: Watch) -> Response:
+    """The page, whose own style is the only thing that its policy allows."""
+    served = Served(stale(watch), "advise")
+    policy = f"{fleet_html.policy()}; frame-ancestors 'none'"
+    headers = {"Content-Security-Policy": policy, **NEGOTIATED}
+    return await asyncio.to_thread(lambda: written(fleet_html.html(report, served), HTML, headers))

@@ -1,0 +1,72 @@
+"""What both services stand on: an application with background tasks, problems, compression, HEAD and /docs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any
+
+from fastapi import FastAPI
+
+from advisor.http import problems
+from advisor.http.compression import Compression
+from advisor.http.head import Head
+from exporter import __version__
+
+log = logging.getLogger(__name__)
+
+_COMPRESSED = 1024
+"""An answer of so many bytes or more is compressed for clients that accept it, as Prometheus does."""
+
+Application = FastAPI
+Background = Callable[[], Coroutine[Any, Any, None]]
+
+
+def _say_if_it_died(task: asyncio.Task[None]) -> None:
+    """The service would answer on with what it knew last, and nobody would be told why it is old."""
+    if not task.cancelled() and task.exception() is not None:
+        log.critical("what runs in the background has failed; /healthz says so", exc_info=task.exception())
+
+
+def application(
+    summary: str, description: str, background: Sequence[Background], *, openapi_url: str | None = "/openapi.json"
+) -> FastAPI:
+    """An ASGI application without endpoints.
+
+    Args:
+        summary: One line for /docs.
+        description: Of the API, for /docs.
+        background: Runs while the application does; ``state.running`` has the tasks.
+        openapi_url: Where it describes itself, in some 5 MiB; None where a file does.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        running = [asyncio.create_task(each()) for each in background]
+        app.state.running += running
+        for each in running:
+            each.add_done_callback(_say_if_it_died)
+        yield
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    app = FastAPI(
+        title="innodb-advisor",
+        version=__version__,
+        summary=summary,
+        description=description,
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's own would load scripts from another host
+        redoc_url=None,
+        openapi_url=openapi_url,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
+    )
+    app.state.running = []
+    app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
+    app.add_middleware(Head)
+    problems.install(app)
+    return app

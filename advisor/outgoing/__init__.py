@@ -1,0 +1,1 @@
+"""How this program asks other HTTP servers: login, TLS, connections."""

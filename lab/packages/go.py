@@ -1,0 +1,61 @@
+"""Programs built from Go modules into the cache. Modules and objects go: they take a gigabyte."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from lab.packages import cache, client
+from lab.packages.cache import Unavailable
+
+BUILD_SECONDS = 1200
+
+
+def installed(name: str, version: str, package: str) -> Path:
+    """The folder of a published program; the first call builds it in minutes.
+
+    Args:
+        name: Its name in the cache and in errors.
+        version: Of its module, such as `v3.22.0`.
+        package: Its package, whose last part names the program.
+
+    Raises:
+        Unavailable: There is no Go, or the modules are unavailable.
+    """
+    return _kept(name, version, ["install", f"{package}@{version}"], None)
+
+
+def built(name: str, module: Path) -> Path:
+    """The folder of a program `name` of this repository, built from the module in a folder.
+
+    Raises:
+        Unavailable: There is no Go, or the modules that it needs are unavailable.
+    """
+    content = b"".join(path.read_bytes() for path in sorted(module.iterdir()))
+    return _kept(name, hashlib.sha256(content).hexdigest()[:12], ["build", "-mod=readonly", "-o"], module)
+
+
+def _kept(name: str, version: str, command: list[str], module: Path | None) -> Path:
+    def build(folder: Path) -> None:
+        go = shutil.which("go")
+        if go is None:
+            raise Unavailable(f"{name} is built with Go, which this machine lacks")
+        with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=folder) as work:
+            private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
+            flags = {
+                "GOFLAGS": "-trimpath -buildvcs=false -modcacherw -ldflags=-s",
+                "CGO_ENABLED": "0",
+                "GOWORK": "off",
+            }
+            client.run(
+                f"{name} {version}",
+                f"go {command[0]}",
+                [go, *command] if module is None else [go, *command, str(folder / name), "."],
+                module or Path(work),
+                seconds=BUILD_SECONDS,
+                environment=private | flags,
+            )
+
+    return cache.kept(f"{name}/{version}", build)

@@ -1,0 +1,185 @@
+"""A warm-up that a real Prometheus scrapes from both exporters, and the same load on smaller pools."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from advisor.fleet import days
+from advisor.fleet.client import Prometheus
+from advisor.fleet.days import Counters
+from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.series import Grid
+from lab.bench import exporters
+from lab.campaign.part import Data, NotShown
+from lab.curves.clients import look_up
+from lab.curves.loads import LOADS, PAGES, Load
+from lab.curves.measure import mebibytes
+from lab.measurement import pool_statistic
+from lab.packages.cache import REPOSITORY
+from lab.programs import mysqld_exporter, prometheus
+from lab.servers import Server
+from lab.servers.sql import global_status
+from lab.workloads import make_table
+
+NAMES = ("hot-spot", "zipf-0.9")
+SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.75)
+"""Smaller pools, as shares of the data."""
+POOL = 240
+"""MiB of the pool that warms up: it holds all the data."""
+SCRAPE = 2.0
+JOBS = {"own": "innodb", "peer": "mysql"}
+"""The exporters, and the job by which Prometheus scrapes each."""
+TAKES = 200.0
+_RATE = 1_200
+"""Lookups a second while the pool fills: slow, so that Prometheus sees as many points as of a large pool."""
+_FILLING, _AFTER = 90.0, 8.0
+"""Seconds of the warm-up, and of the same load after it, which says how many gets a lookup takes."""
+_SETTLE, _PER_SHARE, _MEASURE = 4.0, 8.0, 4.0
+"""Seconds of load before a smaller pool is measured, more for larger ones, and of the measurement."""
+_FAST = 16_000
+_BATCH = 25
+_UP_SECONDS = 90.0
+_RULES = tuple(
+    REPOSITORY / "charts" / "innodb-advisor" / "alerts" / name
+    for name in ("recording.rules.yaml", "mysqld-exporter.rules.yaml")
+)
+
+
+def loads() -> tuple[Load, ...]:
+    """The loads, each of which has a known hot set."""
+    return tuple(each for each in LOADS if each.name in NAMES)
+
+
+def measure(load: Load, server: Server, say: Callable[[str], None]) -> Data:
+    """Watch a warm-up, then count the reads of smaller pools under the same load.
+
+    Args:
+        load: Which pages are asked for.
+        server: Runs with OPTIONS.
+        say: Takes a progress message.
+
+    Returns:
+        ``filling``: by exporter, the points that Prometheus recorded: Unix seconds, pages, pages read, gets.
+        ``accesses``: by exporter, gets a lookup once it is warm, without those that MySQL repeats. ``measured``: by
+        share of the data, pages read a lookup.
+
+    Raises:
+        NotShown: Prometheus recorded nothing.
+    """
+    with server.connect() as connection:
+        for table, pages in load.tables.items():
+            make_table(connection, table, pages)
+    exporters.create_accounts(server)
+    server.restart({"innodb-buffer-pool-size": f"{POOL}M"})
+    say("the pool warms up")
+    client = Client(server, load)
+    with _watched(server) as watching:
+        began = time.time() - SCRAPE
+        client.run(_FILLING, _RATE)
+        before = _Counts.of(server, client)
+        client.run(_AFTER, _RATE)
+        after = _Counts.of(server, client)
+        filling = asyncio.run(_recorded(watching, began))
+    accesses = (after.accesses - before.accesses) / (after.done - before.done)
+    client.close()
+    measured = {}
+    for share in SHARES:
+        say(f"a pool of {share:.0%} of the data is measured")
+        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share)}M"})
+        client = Client(server, load)
+        client.run(_SETTLE + _PER_SHARE * share, _FAST)
+        before = _Counts.of(server, client)
+        client.run(_MEASURE, _FAST)
+        after = _Counts.of(server, client)
+        client.close()
+        measured[str(share)] = round((after.read - before.read) / (after.done - before.done), 5)
+    return {"pages": PAGES, "filling": filling, "accesses": round(accesses, 3), "measured": measured}
+
+
+class Client:
+    """Point lookups by primary key, no faster than a rate."""
+
+    def __init__(self, server: Server, load: Load) -> None:
+        """Connect."""
+        self._load, self._chooser = load, random.Random(7)
+        self._connection = server.connect()
+        self.done = 0
+
+    def run(self, seconds: float, rate: float) -> None:
+        """Look up for so long."""
+        began, before = time.monotonic(), self.done
+        with self._connection.cursor() as cursor:
+            while (now := time.monotonic() - began) < seconds:
+                ahead = (self.done - before) / rate - now
+                if ahead > 0:
+                    time.sleep(ahead)
+                    continue
+                look_up(cursor, self._load.choose(self._chooser, self.done, _BATCH))
+                self.done += _BATCH
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class _Counts:
+    """Counters at a time."""
+
+    def __init__(self, done: int, read: float, gets: float, *, mariadb: bool) -> None:
+        self.done, self.read = done, read
+        self.accesses = gets - (0.0 if mariadb else read)
+
+    @classmethod
+    def of(cls, server: Server, client: Client) -> _Counts:
+        read = pool_statistic(server, "NUMBER_PAGES_READ")
+        gets = global_status(server, "Innodb_buffer_pool_read_requests")
+        return cls(client.done, read, gets, mariadb=server.name.startswith("mariadb"))
+
+
+@contextlib.contextmanager
+def _watched(server: Server) -> Iterator[str]:
+    """The URL of a Prometheus with the shipped recording rules, scraping both exporters; rates over 10 s, not 5 m."""
+    with tempfile.TemporaryDirectory(prefix="innodb-advisor-warm-up-") as place, contextlib.ExitStack() as stack:
+        folder = Path(place)
+        rules = [folder / path.name for path in _RULES]
+        for path, scaled in zip(_RULES, rules, strict=True):
+            scaled.write_text(path.read_text(encoding="utf-8").replace("[5m]", "[10s]"), encoding="utf-8")
+        own = stack.enter_context(exporters.sidecar(server, folder, "--interval", f"{SCRAPE:g}s"))
+        peer = stack.enter_context(mysqld_exporter.running(server, folder, exporters.PEER))
+        ports = {"own": own.port, "peer": peer.port}
+        jobs = [prometheus.job(job, f"127.0.0.1:{ports[name]}") for name, job in JOBS.items()]
+        started = stack.enter_context(prometheus.running(folder, jobs, rules=rules, interval=SCRAPE, evaluation=SCRAPE))
+        deadline = time.monotonic() + _UP_SECONDS
+        while len(started.query('{__name__=~"instance:.*pages:filling"}')) < len(JOBS):
+            if time.monotonic() > deadline:
+                raise NotShown("Prometheus recorded no counters of a pool that fills")
+            time.sleep(SCRAPE / 4)
+        yield started.url
+
+
+async def _recorded(url: str, began: float) -> dict[str, list[list[float]]]:
+    """By exporter, what Prometheus recorded since then, as the fleet asks for it."""
+    end = time.time()
+    daily = Grid(end, (end - began) / days.COUNT, days.COUNT)
+    found = {}
+    async with Prometheus(url) as client:
+        for exporter, job in JOBS.items():
+            identity, key = Identity(), ServerKey("127.0.0.1", {"instance": "127.0.0.1"})
+            [seen] = (await days.ask(client, identity, (key,), f'job="{job}"', daily)).values()
+            found[exporter] = _rows(seen.filling)
+    return found
+
+
+def _rows(filling: Counters) -> list[list[Any]]:
+    pages, read, gets = (filling.get(name, {}) for name in ("pages", "read", "gets"))
+    rows = [[round(at, 1), pages[at], read[at], gets[at]] for at in sorted(pages.keys() & read.keys() & gets.keys())]
+    if not rows:
+        raise NotShown("Prometheus recorded no counters of a pool that fills")
+    return rows

@@ -1,0 +1,173 @@
+"""Alerts of a fleet: only of servers without a sidecar, with their labels, and ended only where that is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.alerting.alert import Alert
+from advisor.alerting.fleet_alerts import ABSENT_REPORTS, FleetAlerts
+from advisor.alerting.timetable import LIFETIME
+from advisor.contract.fleet import FleetReport, NotAsked, Source, Vanished
+from advisor.contract.links import Links
+from tests.advisor.fleet import reports
+
+RESEND = 60.0
+REPORT = reports.of("mysql-9.7/repeated-scan", "mysql-9.7/hot-set-exceeds-pool")
+"""The first has mysqld_exporter alone, the second has a sidecar."""
+PEER, JUDGED = REPORT.servers
+FOUND = [each for each in REPORT.findings if each.server == PEER.name]
+
+
+class Time:
+    """Reports at moments, and what is sent then."""
+
+    def __init__(self) -> None:
+        self.now = reports.AT
+        self.alerts = FleetAlerts(
+            lambda: {"team": "dba", "cluster": "configured"},
+            Links("http://fleet"),
+            lambda rule: "" if rule == "none" else "Why.",
+            RESEND,
+            clock=lambda: self.now,
+            ticks=lambda: self.now,
+        )
+
+    def see(self, report: FleetReport | None, away: str = "", after: float = RESEND) -> list[Alert]:
+        self.now += after
+        return self.alerts.update(report, away)
+
+    def ended(self, alerts: list[Alert]) -> list[bool]:
+        return [each.ends_at <= self.now for each in alerts]
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+def without(report: FleetReport = REPORT, **others: Any) -> FleetReport:
+    """A report without findings of the server that has no sidecar."""
+    left = tuple(each for each in report.findings if each.server != PEER.name)
+    return report.model_copy(update={"findings": left, **others})
+
+
+def test_only_servers_without_a_sidecar_alert_with_their_own_labels(time: Time) -> None:
+    alerts = time.see(REPORT)
+    assert len(alerts) == len(FOUND) > 0
+    assert any(each.server == JUDGED.name for each in REPORT.findings)
+    labels = alerts[0].labels
+    assert {
+        "alertname": "InnoDBAdvice",
+        "rule": FOUND[0].rule,
+        "severity": FOUND[0].severity.value,
+    }.items() <= labels.items()
+    assert {**PEER.identity, "team": "dba"}.items() <= labels.items()
+    assert dict(FOUND[0].subject).items() <= labels.items()
+    said = alerts[0].annotations
+    assert said["summary"] == f"{FOUND[0].summary} ({PEER.name})"
+    assert said["page_url"].startswith("http://fleet/advise?server=eu%2Fmysql-9.7%2Frepeated-scan%2F0&rule=")
+    assert said["runbook_url"] == f"http://fleet/rules/{FOUND[0].rule}"
+    assert said["source"] == "peer"
+    for expected in (*FOUND[0].notes, FOUND[0].evidence[0].source, "Why.", FOUND[0].fingerprint):
+        assert expected in said["description"]
+
+
+def test_an_alert_is_sent_again_and_again_while_it_holds(time: Time) -> None:
+    sent = [time.see(REPORT, after=RESEND / 2) for _ in range(6)]
+    assert [len(each) for each in sent] == [len(FOUND), 0] * 3
+    assert {alert.starts_at for each in sent for alert in each} == {reports.AT + 30}
+
+
+def test_what_is_gone_is_resolved(time: Time) -> None:
+    time.see(REPORT)
+    ended = time.see(without())
+    assert time.ended(ended) == [True] * len(FOUND)
+    assert [each.key for each in time.see(REPORT)] == [each.key for each in ended]
+
+
+def test_nothing_is_resolved_while_prometheus_is_away_however_long(time: Time) -> None:
+    first = {each.key for each in time.see(REPORT)}
+    for _ in range(5 * LIFETIME):
+        kept = time.see(REPORT, "no new report since noon: Connection refused")
+        assert {each.key for each in kept} == first
+        assert not any(time.ended(kept))
+        assert {each.annotations["unseen"] for each in kept} == {"no new report since noon: Connection refused"}
+    back = time.see(REPORT.model_copy())
+    assert {each.key for each in back} == first
+    assert not any("unseen" in each.annotations for each in back)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ({"not_asked": (NotAsked(servers=(PEER.name,), reason="too many samples"),)}, "not asked: too many samples"),
+        (
+            {"servers": (JUDGED,), "not_asked": (NotAsked(servers=(PEER.name,), reason="timeout"),)},
+            "not asked: timeout",
+        ),
+        (
+            {"servers": (PEER.model_copy(update={"undecided": tuple(each.rule for each in FOUND)}), JUDGED)},
+            "the rule cannot be judged now",
+        ),
+        ({"servers": (JUDGED,)}, "no series is of the server now"),
+    ],
+    ids=["not asked", "not known and not asked", "undecided", "absent"],
+)
+def test_what_cannot_be_seen_is_not_resolved(time: Time, others: dict[str, Any], said: str) -> None:
+    time.see(REPORT)
+    kept = time.see(without(**others))
+    assert time.ended(kept) == [False] * len(FOUND)
+    assert {each.annotations["unseen"] for each in kept} == {said}
+
+
+def test_a_server_that_vanished_or_stays_absent_is_resolved(time: Time) -> None:
+    time.see(REPORT)
+    gone = without(servers=(JUDGED,), vanished=(Vanished(server=PEER.name, at=time.now),))
+    assert all(time.ended(time.see(gone)))
+    time.see(REPORT)
+    ended = [any(time.ended(time.see(without(servers=(JUDGED,))))) for _ in range(ABSENT_REPORTS)]
+    assert ended == [*[False] * (ABSENT_REPORTS - 1), True]
+
+
+def test_a_server_that_got_a_sidecar_is_left_to_it(time: Time) -> None:
+    time.see(REPORT)
+    own = PEER.model_copy(update={"source": Source.VERDICT})
+    found = tuple(each.model_copy(update={"source": Source.VERDICT}) for each in REPORT.findings)
+    now = REPORT.model_copy(update={"servers": (own, JUDGED), "findings": found})
+    assert all(time.ended(time.see(now)))
+
+
+def test_servers_with_the_same_finding_have_alerts_of_their_own(time: Time) -> None:
+    many = reports.of("mysql-9.7/repeated-scan", "mariadb-11.8/idle", copies=3)
+    alerts = time.see(many)
+    assert len({each.key for each in alerts}) == len(alerts) == 3 * len(FOUND)
+
+
+def test_the_setting_of_the_label_stays_as_it_was_first(time: Time) -> None:
+    of = "mysql-9.7/hot-set-exceeds-pool"
+    report = reports.of(of)
+    changed = [each for each in report.findings if each.changes]
+    assert changed
+    first = {each.key for each in time.see(report)}
+    other = report.model_copy(
+        update={
+            "findings": tuple(
+                each.model_copy(
+                    update={
+                        "changes": tuple(
+                            one.model_copy(update={"setting": "innodb_old_blocks_pct"}) for one in each.changes
+                        )
+                    }
+                )
+                for each in report.findings
+            )
+        }
+    )
+    assert {each.key for each in time.see(other)} == first
+
+
+def test_before_the_first_report_there_is_nothing_to_send(time: Time) -> None:
+    assert time.see(None) == []
+    assert time.see(None, "no new report since noon") == []

@@ -1,0 +1,125 @@
+"""Names that a terminal, a spreadsheet, a ticket or a browser would take for something else."""
+
+from __future__ import annotations
+
+from advisor.contract.fleet import (
+    Capacity,
+    CapacityEstimate,
+    FleetBlindSpot,
+    FleetReport,
+    FleetServer,
+    NotAsked,
+    RuleSum,
+    ServerSum,
+    Source,
+    Vanished,
+)
+from advisor.contract.recommendation import Action, Change, Evidence, Severity
+from tests.advisor.fleet import reports
+
+NAMES = (
+    "<script>document.title = 1</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</style><style>body { display: none }</style>",
+    "--><!--",
+    "&lt;b&gt; &#60;i&#62; &amp;",
+    "{content} {0} %s",
+    "`back` ```ticks```",
+    "a|b|c",
+    "*strong* _em_ __init__ ~~gone~~",
+    "[link](http://example.com) ![image](x) <http://example.com>",
+    "# heading",
+    "- list",
+    "[red]rich[/red] :warning:",
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b1A",
+    "two\nlines\r\nthree\u2028four\x0bfive",
+    "user\u202egnp.exe \u2066isolated\u2069 \u200fmark",
+    "zero\u200bwidth\ufeff",
+    "nul\x00 tab\t",
+    "lone \ud800 surrogate",
+    "=cmd|'/c calc'!A1",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    " =1+1",
+    "\t=1+1",
+    "\uff1d1\uff0b1",
+    "订单⚡数据库",
+    "👩‍👩‍👧 ❤️",
+    "שלום",
+    "quo\"te, comma; semicolon's",
+    "w" * 64,
+)
+
+
+def report() -> FleetReport:
+    """A report with every section, whose every text from series is one of the names."""
+    [recommendation, *_] = reports.advice("mysql-9.7/repeated-scan").recommendations
+    plain = reports.finding("", recommendation)
+    findings = [
+        plain.model_copy(
+            update={
+                "server": f"{name} {number}",
+                "rule": name,
+                "subject": {"schema": name, name: name},
+                "fingerprint": name,
+                "summary": name if number % 2 else "",
+                "changes": (_change(name),),
+                "actions": (Action(do=name, apply=(f"CREATE INDEX `{name}` ON t (a)",), rollback=()),),
+                "evidence": (Evidence(name=name, value=name, unit=name, source=name),),
+                "effect": recommendation.effect and recommendation.effect.model_copy(update={"quantity": name}),
+                "notes": (name,),
+                "page_url": f"javascript:{name}" if number % 2 else f"https://{name}/",
+            }
+        )
+        for number, name in enumerate(NAMES)
+    ]
+    servers = [
+        FleetServer(name=each.server, identity={}, source=Source.PEER, flavour=name, version=name, notes=(name,))
+        for each, name in zip(findings, NAMES, strict=True)
+    ]
+    estimate = {"pool_bytes": 2**30, "enough_bytes": 2**29, "may_go_bytes": 2**29, "reads_now": 1.0}
+    return FleetReport(
+        at=reports.AT,
+        window_seconds=3600,
+        prometheus=f"http://{NAMES[0]}",
+        shard=NAMES[1],
+        took_seconds=1,
+        servers=tuple(servers),
+        findings=tuple(findings),
+        rules=tuple(RuleSum(rule=each, title=each, severity=Severity.INFO, findings=1, servers=1) for each in NAMES),
+        top_servers=tuple(ServerSum(server=each, findings=1, worst=Severity.INFO) for each in NAMES),
+        best=findings[0],
+        blind=tuple(
+            FleetBlindSpot(rule=each, lacks=each, source=Source.OWN, servers=1, examples=(each,), cure=each)
+            for each in NAMES
+        ),
+        not_asked=tuple(NotAsked(servers=(each,), reason=each) for each in NAMES),
+        not_modelled=NAMES,
+        vanished=tuple(Vanished(server=each, at=reports.AT) for each in NAMES),
+        warnings=NAMES,
+        capacity=Capacity(
+            may_read=50,
+            servers=tuple(
+                CapacityEstimate(server=each, method=each, days=30, reads_predicted=2, change=_change(each), **estimate)
+                for each in NAMES
+            ),
+            may_go_bytes=2**29,
+            left_out=dict.fromkeys(NAMES, 1),
+        ),
+    )
+
+
+def _change(name: str) -> Change:
+    return Change(
+        setting=name,
+        from_=name,
+        to=name,
+        dynamic=True,
+        apply=(f"SET GLOBAL {name} = 1",),
+        rollback=(f"SET GLOBAL {name} = 2",),
+        persist=(),
+        config=f"{name} = 1",
+        via=name,
+        note=name,
+    )

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from advisor.fleet import client as clients
+from advisor.fleet.client import LimitHit, Prometheus, PrometheusError, Refused, TooSlow, Unreachable
+from advisor.fleet.decoding import Decoder
+from advisor.fleet.progress import Outcome, Progress
+from advisor.fleet.series import Answer, Grid, Series
+from advisor.outgoing.client_settings import client_settings
+from tests.advisor.fleet.answering import Answering, error, plain, vector, zipped
+
+ONE = ({"instance": "db-1", "job": 'a "b" {c]'}, 1.5)
+MATRIX = {
+    "status": "success",
+    "isPartial": False,
+    "data": {
+        "resultType": "matrix",
+        "result": [
+            {"metric": {"a": "ü"}, "values": [[1, "2"], [2.5, "NaN"], [4, "+Inf"], [5, "3"]]},
+            {"metric": {"a": "not a number"}, "values": [[1, "NaN"]]},
+        ],
+    },
+    "warnings": [],
+    "stats": {"seriesFetched": "1"},
+}
+
+
+@pytest.fixture
+def answering() -> Iterator[Answering]:
+    with Answering() as made:
+        yield made
+
+
+def decoded(text: str, size: int) -> Answer:
+    decoder = Decoder()
+    for at in range(0, len(text), size):
+        decoder.feed(text[at : at + size])
+    return decoder.answer()
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 10_000])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_answer_is_the_same_in_whatever_parts_it_arrives(size: int, indent: int | None) -> None:
+    text = json.dumps(MATRIX, indent=indent, ensure_ascii=False)
+    assert decoded(text, size) == Answer((Series({"a": "ü"}, ((1.0, 2.0), (5.0, 3.0))),))
+
+
+async def test_a_query_says_all_that_prometheus_thanos_and_mimir_need(answering: Answering) -> None:
+    answering.answers = lambda _: zipped(vector(ONE))
+    async with Prometheus(answering.url + "/", headers={"X-Scope-OrgID": "eu"}) as client:
+        assert (await client.instant("up", 1_000)).series == (Series(ONE[0], ((1_000.0, 1.5),)),)
+        await client.grid("up", Grid(9_000.0, 450.0))
+    (path, form, headers), (range_path, range_form, _) = answering.asked
+    assert (path, form["query"], form["time"]) == ("/api/v1/query", "up", "1000.000")
+    assert (form["partial_response"], form["max_source_resolution"]) == ("false", "0s")
+    assert (headers["x-scope-orgid"], headers["accept-encoding"]) == ("eu", "gzip")
+    assert range_path == "/api/v1/query_range"
+    assert (range_form["start"], range_form["end"], range_form["step"]) == ("5400.000", "9000.000", "450.000")
+
+
+@pytest.mark.parametrize("window", [3_600.0, 619.9, 1_000 / 3])
+def test_the_last_point_of_a_grid_is_its_end_as_prometheus_counts(window: float) -> None:
+    grid = Grid.of(1_700_000_042.5, window)
+    [begin, end, step] = [round(1000 * each) for each in (grid.begin, grid.end, grid.step)]
+    assert begin + (len(grid.points) - 1) * step == end == 1_699_999_980_000
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "text", "expected"),
+    [
+        (422, "execution", "query processing would load too many samples into memory", LimitHit),
+        (422, "execution", "err-mimir-max-series-per-query: limit 100000", LimitHit),
+        (
+            400,
+            "bad_data",
+            "too long query; got 20000 bytes; mustn't exceed `-search.maxQueryLen=16384` bytes",
+            LimitHit,
+        ),
+        (503, "timeout", "query timed out in expression evaluation", TooSlow),
+        (504, "", "Gateway Timeout", TooSlow),
+        (400, "bad_data", "1:5: parse error: unexpected identifier", Refused),
+        (503, "unavailable", "TSDB not ready", Refused),
+        (429, "", "too many requests", Refused),
+    ],
+)
+async def test_an_error_says_whether_a_smaller_query_may_do(
+    answering: Answering, status: int, kind: str, text: str, expected: type[PrometheusError]
+) -> None:
+    answering.answers = lambda _: plain(error(kind, text), status)
+    progress = Progress()
+    async with Prometheus(answering.url, asked=progress.asked) as client:
+        with pytest.raises(PrometheusError) as failure:
+            await client.instant("up", 1_000)
+    assert type(failure.value) is expected
+    assert str(failure.value) == f"HTTP {status}" + (f", {kind}" if kind else "") + f": {text}"
+    assert progress.queries == {Outcome.LIMIT if issubclass(expected, LimitHit) else Outcome.REFUSED: 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((200, {}, b"<html>hello</html>"), "it does not answer as Prometheus' API does"),
+        ((200, {}, b'{"status":"success","data":{"result":[7]}}'), "it does not answer as Prometheus' API does"),
+        ((200, {}, vector(ONE)[:-40]), "its answer was cut off"),
+        ((200, {"Content-Encoding": "gzip"}, zipped(vector(ONE))[2][:-20]), "its answer was cut off"),
+        ((200, {"Content-Encoding": "gzip"}, b"not gzip"), "its answer cannot be decompressed"),
+        ((200, {"Content-Length": "999"}, vector(ONE)), "without sending complete message body"),
+    ],
+)
+async def test_an_answer_that_is_none_is_said(
+    answering: Answering, answer: tuple[int, dict[str, str], bytes], said: str
+) -> None:
+    answering.answers = lambda _: answer
+    async with Prometheus(answering.url) as client:
+        with pytest.raises(Unreachable, match=said):
+            await client.instant("up", 1_000)
+
+
+async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
+    answering: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(client_settings(None, encrypted=False), timeout=0.2)
+    async with Prometheus("http://127.0.0.1:1") as client:
+        with pytest.raises(Unreachable, match="cannot connect: Connection refused"):
+            await client.instant("up", 1_000)
+
+    def late(_: object) -> tuple[int, dict[str, str], bytes]:
+        import time  # noqa: PLC0415 - of the server's thread
+
+        time.sleep(0.5)
+        return 200, {}, vector()
+
+    answering.answers = late
+    async with Prometheus(answering.url, settings) as client:
+        with pytest.raises(TooSlow, match=r"no answer within 0\.2 s"):
+            await client.instant("up", 1_000)
+    monkeypatch.setattr(clients, "_MOST_CHARACTERS", 1_000)
+    answering.answers = lambda _: zipped(vector(*[ONE] * 50))
+    async with Prometheus(answering.url) as client:
+        with pytest.raises(LimitHit, match="longer than"):
+            await client.instant("up", 1_000)
+
+
+async def test_a_label_that_is_no_valid_text_is_shown_and_asked_for_with_a_mark(answering: Answering) -> None:
+    body = vector(({"table": "a@b", "other": "\ud800"}, 1.0)).replace(b"a@b", b"a\xffb")
+    answering.answers = lambda _: plain(body)
+    async with Prometheus(answering.url) as client:
+        [found] = (await client.instant("up", 1_000)).series
+        assert found.labels == {"table": "a\ufffdb", "other": "\ud800"}
+        await client.instant(f'up{{other="{found.labels["other"]}"}}', 1_000)
+    assert answering.asked[-1][1]["query"] == 'up{other="?"}'
+
+
+@pytest.mark.parametrize(
+    ("first", "partial"),
+    [({"warnings": ["store eu-2 is down"]}, True), ({"isPartial": True}, True), ({"infos": ["x"]}, False)],
+)
+async def test_an_incomplete_answer_is_asked_for_once_more(
+    answering: Answering,
+    first: dict[str, object],
+    partial: bool,  # noqa: FBT001
+) -> None:
+    answering.answers = lambda _: zipped(vector(ONE, **first))
+    async with Prometheus(answering.url) as client:
+        found = await client.instant("up", 1_000)
+        assert (found.partial, len(answering.asked)) == (partial, 2 if partial else 1)
+        answers = [vector(ONE, **first), vector(ONE, ONE)]
+        answering.answers = lambda _: zipped(answers.pop(0))
+        assert (await client.instant("up", 1_000)).partial is False

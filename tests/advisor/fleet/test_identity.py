@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from advisor.fleet.identity import Identity, ServerKey, host
+from advisor.fleet.series import Answer, Series
+
+POD = {"cluster": "eu", "namespace": "shop", "pod": "db-1", "instance": "10.0.0.7:9104", "job": "mysql"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        (POD, "eu/shop/db-1"),
+        (POD | {"cluster": ""}, "shop/db-1"),
+        (POD | {"pod": ""}, "eu/10.0.0.7"),
+        ({"instance": "db-1.example.com:3306"}, "db-1.example.com"),
+        ({"instance": "[2001:db8::7]:9104"}, "2001:db8::7"),
+        ({"instance": "2001:db8::7"}, "2001:db8::7"),
+        ({"instance": "db-1"}, "db-1"),
+        ({"job": "mysql"}, None),
+    ],
+)
+def test_a_server_is_a_pod_or_else_a_host(labels: dict[str, str], name: str | None) -> None:
+    key = Identity().server(labels)
+    assert (key and key.name) == name
+
+
+def test_labels_that_the_user_names_count_alone() -> None:
+    named = Identity(("team", "instance"))
+    key = named.server(POD | {"team": "a"})
+    assert key
+    assert (key.name, named.by) == ("a/10.0.0.7:9104", "team, instance")
+    for labels, said in ((("replica",), "tells replicas"), (("a b",), "no name of a label")):
+        with pytest.raises(ValueError, match=said):
+            Identity(labels)
+
+
+def test_a_selector_matches_all_exporters_of_the_servers_and_nothing_by_accident() -> None:
+    identity = Identity()
+    keys = [identity.server({"instance": each}) for each in ("db.1:9104", 'a"b:1', "x|y:2", "back\\slash:3")]
+    text = identity.selector([key for key in keys if key])
+    assert text.startswith('instance=~"')
+    pattern = re.sub(r"\\(.)", r"\1", text.removeprefix('instance=~"').removesuffix('"'))
+    assert all(re.fullmatch(pattern, each) for each in ("db.1:9104", 'a"b:1', "x|y:2", "back\\slash:3"))
+    assert not any(re.fullmatch(pattern, each) for each in ("dbx1:9104", "x", "y:2"))
+    bare = identity.selector([ServerKey("db-1", {"instance": "db-1"})])
+    assert bare == 'instance=~"db-1(:[0-9]+)?"'
+    pods = [identity.server(POD | {"pod": f"db-{n}"}) for n in (1, 2)]
+    assert identity.selector([key for key in pods if key]) == 'cluster=~"eu",namespace=~"shop",pod=~"db-1|db-2"'
+
+
+def test_series_of_two_scrapes_of_a_server_become_one_with_the_larger_values() -> None:
+    found = Identity().grouped(
+        Answer(
+            (
+                Series({"instance": "db-1:1", "pool": "0"}, ((1.0, 5.0), (2.0, 6.0))),
+                Series({"instance": "db-1:2", "pool": "0"}, ((2.0, 7.0), (3.0, 1.0))),
+                Series({"job": "nobody"}, ((1.0, 1.0),)),
+            )
+        )
+    )
+    assert {key.name: some for key, some in found.items()} == {
+        "db-1": (Series({"pool": "0"}, ((1.0, 5.0), (2.0, 7.0), (3.0, 1.0))),)
+    }
+    assert host("db-1:9104") == "db-1"

@@ -1,0 +1,120 @@
+"""The metrics of the service: how readings go, and sums that do not grow with the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from advisor.contract.fleet import Capacity, FleetReport, NotAsked, RuleSum
+from advisor.contract.recommendation import Severity
+from advisor.fleet.client import Unreachable
+from advisor.fleet.metrics import MOST_RULES, OTHERS, SPECS, families
+from advisor.fleet.progress import Outcome, Progress, Stage
+from advisor.fleet.watch import Watch
+from tests.advisor.fleet import reports
+
+Samples = dict[str, dict[tuple[str, ...], float]]
+
+
+def samples(watch: Watch) -> Samples:
+    found: Samples = {}
+    for family in families(watch):
+        for each in family.samples:
+            found.setdefault(each.name, {})[tuple(each.labels.values())] = each.value
+    return found
+
+
+async def watched(*read: FleetReport | Exception) -> Watch:
+    left = list(read)
+
+    async def reading(progress: Progress) -> FleetReport:
+        with progress.during(Stage.VERDICTS):
+            progress.asked(Outcome.ANSWERED)
+        found = left.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    watch = Watch(reading, 300)
+    while left:
+        await watch.look()
+    return watch
+
+
+async def test_sums_are_those_of_the_report() -> None:
+    report = reports.of(*reports.FEW, copies=2, not_asked=[NotAsked(servers=("a", "b"), reason="too many samples")])
+    told = samples(await watched(report))
+    assert told["innodb_fleet_servers"] == {("verdict",): 6, ("own",): 0, ("peer",): 6}
+    assert told["innodb_fleet_not_asked"] == {(): 2}
+    assert told["innodb_fleet_findings"] == {(each.rule, each.severity.value): each.findings for each in report.rules}
+    assert told["innodb_fleet_predicted_read_bytes_saved_per_second"] == pytest.approx(
+        {
+            (each.rule,): each.read_bytes_saved_per_second
+            for each in report.rules
+            if each.read_bytes_saved_per_second is not None
+        }
+    )
+    assert told["innodb_fleet_queries_total"] == {(each.value,): float(each == "answered") for each in Outcome}
+    assert told["innodb_fleet_report_timestamp_seconds"] == {(): report.at}
+    assert told["innodb_fleet_prometheus_up"] == {(): 1}
+    assert list(told["innodb_fleet_duration_seconds"]) == [("verdicts",)]
+
+
+async def test_what_is_old_is_not_shown_as_new() -> None:
+    told = samples(await watched(reports.of(*reports.FEW), Unreachable("cannot connect")))
+    assert told["innodb_fleet_prometheus_up"] == {(): 0}
+    assert told["innodb_fleet_reading_failures_total"] == {(): 1}
+    assert told["innodb_fleet_report_timestamp_seconds"] == {(): reports.AT}
+    assert {"innodb_fleet_servers", "innodb_fleet_findings", "innodb_fleet_not_asked"}.isdisjoint(told)
+
+
+async def test_nothing_is_said_of_prometheus_before_the_first_reading() -> None:
+    assert {"innodb_fleet_prometheus_up", "innodb_fleet_servers"}.isdisjoint(samples(Watch(_never, 300)))
+
+
+async def _never(_: Progress) -> FleetReport:
+    raise AssertionError
+
+
+async def test_more_servers_make_no_more_series() -> None:
+    one, many = [samples(await watched(undecided(reports.of(*reports.FEW, copies=copies)))) for copies in (1, 20)]
+    assert {name: set(each) for name, each in one.items()} == {name: set(each) for name, each in many.items()}
+    assert one["innodb_fleet_undecided"] == {("a",): 6, ("b",): 6}
+    assert many["innodb_fleet_undecided"] == {("a",): 120, ("b",): 120}
+
+
+def undecided(report: FleetReport) -> FleetReport:
+    servers = tuple(each.model_copy(update={"undecided": ("a", "b")}) for each in report.servers)
+    return report.model_copy(update={"servers": servers})
+
+
+async def test_rules_of_sidecars_own_are_summed_up_beyond_a_number() -> None:
+    own = tuple(
+        RuleSum(
+            rule=f"own-{number}",
+            severity=Severity.INFO,
+            findings=number + 1,
+            servers=1,
+            read_bytes_saved_per_second=1.0,
+        )
+        for number in range(MOST_RULES + 20)
+    )
+    told = samples(await watched(reports.of(reports.FEW[0]).model_copy(update={"rules": own})))
+    found: Mapping[tuple[str, ...], float] = told["innodb_fleet_findings"]
+    assert len(found) == MOST_RULES + 1
+    assert found[OTHERS, "info"] == sum(range(1, 21))
+    assert sum(told["innodb_fleet_predicted_read_bytes_saved_per_second"].values()) == len(own)
+
+
+async def test_memory_that_could_go_is_told_where_it_is_known() -> None:
+    capacity = Capacity(may_read=50, servers=(), may_go_bytes=3 * 2**30, left_out={})
+    report = reports.of(reports.FEW[0])
+    assert "innodb_fleet_buffer_pool_may_go_bytes" not in samples(await watched(report))
+    told = samples(await watched(report.model_copy(update={"capacity": capacity})))
+    assert told["innodb_fleet_buffer_pool_may_go_bytes"] == {(): 3 * 2**30}
+
+
+def test_names_have_their_units() -> None:
+    for spec in SPECS.values():
+        assert spec.name.removesuffix("_total").endswith(spec.unit)

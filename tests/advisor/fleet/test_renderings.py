@@ -1,0 +1,326 @@
+"""A fleet as text, CSV, markdown and HTML: everything is said, nothing is run, and no file is endless."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+import unicodedata
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from advisor.contract.fleet import FleetBlindSpot, FleetReport, Source, Vanished
+from advisor.contract.recommendation import Action, Change
+from advisor.render import fleet_csv, fleet_html, fleet_markdown, fleet_phrases, fleet_text
+from tests.advisor.fleet import hostile, reports
+
+RENDERINGS: dict[str, Callable[[FleetReport], str]] = {
+    "text": fleet_text.text,
+    "csv": fleet_csv.csv,
+    "markdown": fleet_markdown.markdown,
+    "html": fleet_html.html,
+}
+FOR_PEOPLE = [name for name in RENDERINGS if name != "csv"]
+VOID = {"meta", "link", "br", "rect", "hr", "img", "input"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its elements, and its text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.comments: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data)
+
+    @property
+    def tags(self) -> set[str]:
+        return {tag for tag, _ in self.elements}
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+def squeezed(text: str) -> str:
+    """Without the white space that a table folds and a page collapses."""
+    return "".join(text.split())
+
+
+def shown(name: str, source: str) -> str:
+    """What a reader sees of a rendering."""
+    match name:
+        case "html":
+            return Page(source).text
+        case "markdown":
+            return Page(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(source)).text
+    return source
+
+
+@pytest.fixture(scope="module")
+def everything() -> FleetReport:
+    return reports.with_gaps()
+
+
+@pytest.mark.parametrize("name", FOR_PEOPLE)
+def test_a_person_reads_every_part(name: str, everything: FleetReport) -> None:
+    said = squeezed(shown(name, RENDERINGS[name](everything)))
+    best = everything.best
+    assert best is not None
+    wanted = [
+        best.summary,
+        *best.changes[0].apply,
+        *best.changes[0].rollback,
+        *best.changes[0].persist,
+        *(each.server for each in everything.findings),
+        *(each.rule for each in everything.rules),
+        *(each.lacks for each in everything.blind),
+        *(each.cure for each in everything.blind if each.cure),
+        everything.not_asked[0].reason,
+        "--model-seconds",
+        everything.vanished[0].server,
+        everything.warnings[0],
+        "2 findings suppressed",
+        "incomplete answer: store 3 is away",
+        "3 judged by their sidecars",
+        "2025-11-23 12:00:00 UTC",
+    ]
+    assert [each for each in wanted if squeezed(each) not in said] == []
+
+
+def test_the_change_that_saves_most_comes_first(everything: FleetReport) -> None:
+    for name in FOR_PEOPLE:
+        said = shown(name, RENDERINGS[name](everything))
+        sums = ["What to change first", "By rule"]
+        titles = ["The one change that saves", *sums, "Blind spots", "Not asked", "Vanished"]
+        if name == "html":  # whose findings are hundreds of cards
+            titles[1:3] = reversed(sums)
+        places = [said.rindex(each) for each in titles]
+        assert places == sorted(places), name
+
+
+@pytest.mark.parametrize("name", FOR_PEOPLE)
+def test_a_lack_is_one_line_for_all_the_rules_that_it_blinds(name: str, everything: FleetReport) -> None:
+    flag = "--collect.info_schema.tables"
+    spots = tuple(
+        FleetBlindSpot(
+            rule=rule, lacks="rows of tables", source=Source.PEER, servers=count, examples=("db",), cure=flag
+        )
+        for rule, count in (
+            ("scan-exceeds-buffer-pool", 4),
+            ("scan-exceeds-old-sublist", 7),
+            ("old-blocks-time-zero", 4),
+        )
+    )
+    report = everything.model_copy(update={"blind": spots})
+    said = shown(name, RENDERINGS[name](report))
+    assert said.count(flag) == 1
+    assert "4 to 7" in said
+    [section] = [each for each in fleet_phrases.sections(report, 50) if each.title == "Blind spots"]
+    assert [row[2].split(", ") for row in section.rows] == [[each.rule for each in spots]]
+
+
+@pytest.mark.parametrize("name", FOR_PEOPLE)
+def test_a_verdict_is_said_by_the_title_of_its_rule(name: str, everything: FleetReport) -> None:
+    [found] = [each for each in everything.findings if each.rule == "count-has-no-small-index"]
+    assert found.summary == ""
+    said = squeezed(shown(name, RENDERINGS[name](everything)))
+    about = fleet_phrases.summary(found, fleet_phrases.titles(everything))
+    assert about.endswith(": shop.orders")
+    assert squeezed("see its sidecar" if name == "text" else about) in said
+
+
+def test_silence_says_what_it_rests_on() -> None:
+    nothing: dict[str, Any] = {"findings": (), "rules": (), "top_servers": (), "best": None}
+    seen = reports.of("mysql-9.7/idle", **nothing, blind=())
+    blind = reports.of("mariadb-11.8/idle", **nothing)
+    nobody = reports.of(**nothing, blind=())
+    for name in FOR_PEOPLE:
+        whole, partly, none = (shown(name, RENDERINGS[name](each)) for each in (seen, blind, nobody))
+        assert "Nothing to change." in whole
+        assert "Nothing to change in what could be seen" in partly
+        assert "No server: Prometheus has no innodb_up" in none
+        assert "Nothing to change" not in none
+    assert RENDERINGS["csv"](nobody) == f"{','.join(fleet_csv.COLUMNS)}\r\n"
+
+
+def test_csv_has_one_line_for_each_finding_with_the_values_of_the_json(everything: FleetReport) -> None:
+    source = fleet_csv.csv(everything)
+    assert source.count("\n") == source.count("\r\n") == 1 + len(everything.findings)
+    rows = list(csv.DictReader(io.StringIO(source, newline=""), strict=True))
+    for row, found in zip(rows, everything.findings, strict=True):
+        assert (row["server"], row["rule"], row["severity"]) == (found.server, found.rule, found.severity)
+        parts: tuple[Change | Action, ...] = (*found.changes, *found.actions)
+        assert row["apply"] == " ".join(f"{sql};" for part in parts for sql in part.apply)
+        assert row["setting"].split("; ") == [each.setting for each in found.changes] or not found.changes
+        if found.read_bytes_saved_per_second is not None:
+            assert float(row["read_bytes_saved_per_second"]) == found.read_bytes_saved_per_second
+        assert row["summary"] == found.summary
+        assert None not in row
+        assert None not in row.values()
+
+
+def test_no_cell_is_a_formula() -> None:
+    source = fleet_csv.csv(hostile.report())
+    assert source.count("\n") == 1 + len(hostile.NAMES)
+    rows = list(csv.reader(io.StringIO(source, newline=""), strict=True))
+    cells = [cell for row in rows for cell in row if not re.fullmatch(r"-?[\d.]+", cell)]
+    first = {unicodedata.normalize("NFKC", each).lstrip()[:1] for each in cells}
+    assert not first & set("=+-@")
+    guarded = [each for each in hostile.NAMES if re.match(r"\s*[=+\-@\uff1d]", each)]
+    assert {f"'{fleet_phrases.visible(each)}" for each in guarded if each.isprintable()} <= {row[1] for row in rows}
+
+
+@pytest.mark.parametrize("name", RENDERINGS)
+def test_no_character_moves_the_cursor_or_turns_text(name: str) -> None:
+    source = RENDERINGS[name](hostile.report())
+    source.encode()
+    odd = {each for each in source if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    assert odd <= {"\n", "\r", "\u200d"}
+    assert ("\r" in odd) == (name == "csv")
+
+
+@pytest.mark.parametrize("name", FOR_PEOPLE)
+def test_hostile_names_are_read_as_they_are(name: str) -> None:
+    said = squeezed(shown(name, RENDERINGS[name](hostile.report())))
+    assert [each for each in hostile.NAMES if squeezed(fleet_phrases.visible(each)) not in said] == []
+
+
+def test_hostile_names_are_no_markdown() -> None:
+    written = (
+        MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(fleet_markdown.markdown(hostile.report()))
+    )
+    page = Page(written)
+    blocks = {"h1", "h2", "h3", "p", "br", "pre", "code", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
+    assert page.tags <= blocks
+    assert not page.open
+    assert len(re.findall("<h1>", written)) == 1
+
+
+def test_hostile_names_are_no_html() -> None:
+    page = Page(fleet_html.html(hostile.report()))
+    assert not page.open
+    assert not page.comments
+    assert not page.tags & {"script", "img", "iframe", "object", "embed", "form", "base", "i", "b"}
+    assert [tag for tag, _ in page.elements].count("style") == 1
+    for tag, attributes in page.elements:
+        assert not [each for each in attributes if each.startswith("on") or each == "style"], tag
+        assert re.match(r"#|https://", attributes.get("href") or "#"), attributes
+        assert "src" not in attributes
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len({*ids})
+
+
+def test_a_name_that_does_not_show_makes_no_statement_to_paste() -> None:
+    assert fleet_phrases.statement("CREATE INDEX a ON `订单` (a)") == "CREATE INDEX a ON `订单` (a);"
+    odd = fleet_phrases.statement("CREATE INDEX a ON `or\u202eders\n` (a)")
+    assert odd.startswith("-- ")
+    assert "\n" not in odd
+    assert r"`or\u202eders\n`" in odd
+
+
+def test_the_policy_allows_the_one_style_sheet_and_nothing_else(everything: FleetReport) -> None:
+    source = fleet_html.html(everything)
+    [style] = re.findall("<style>(.*?)</style>", source, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    [policy] = [
+        attributes["content"]
+        for tag, attributes in Page(source).elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy == fleet_html.policy()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert not re.search(r"url\(|@import", style)
+
+
+def test_fifty_real_findings_are_all_in_a_small_file() -> None:
+    report = reports.of(*reports.FEW, copies=9)
+    assert 50 <= len(report.findings) < 60
+    source = fleet_html.html(report)
+    assert len(source.encode()) < 300_000
+    assert sum(attributes.get("id", "").startswith("finding-") for _, attributes in Page(source).elements) >= 50  # type: ignore[union-attr]
+    assert "more findings are" not in source
+
+
+def many(findings: int, length: int) -> FleetReport:
+    """A report with so many findings, each on its own server and of its own rule, with texts of such a length."""
+    small = hostile.report()
+    names = [f"{number:05}{'订' * length}" for number in range(findings)]
+    [change] = small.findings[0].changes
+    copies = tuple(
+        small.findings[number % len(small.findings)].model_copy(
+            update={"server": name, "rule": name, "summary": name, "notes": (name,)}
+            | {"changes": (change.model_copy(update={"apply": (name,), "config": name, "note": name}),)}
+        )
+        for number, name in enumerate(names)
+    )
+    return small.model_copy(
+        update={
+            "findings": copies,
+            "best": copies[0],
+            "vanished": tuple(Vanished(server=each, at=0) for each in names),
+            "blind": tuple(small.blind[0].model_copy(update={"lacks": each}) for each in names),
+            "top_servers": tuple(small.top_servers[0].model_copy(update={"server": each}) for each in names),
+            "warnings": tuple(names),
+            "not_modelled": tuple(names),
+        }
+    )
+
+
+@pytest.mark.parametrize("name", FOR_PEOPLE)
+@pytest.mark.parametrize(("findings", "length"), [(20_000, 10), (2_000, 2_000)])
+def test_no_file_for_people_is_endless(name: str, findings: int, length: int) -> None:
+    source = RENDERINGS[name](many(findings, length))
+    assert len(source.encode()) < 300_000
+    said = " ".join(shown(name, source).split())
+    assert f"{findings:,} findings on {findings:,} servers" in said
+    [left] = re.findall(r"([\d,]+) more findings: see the CSV or the JSON", said)
+    assert findings - 200 <= int(left.replace(",", "")) < findings
+    assert "more are in the JSON" in said
+
+
+@pytest.mark.parametrize(("findings", "length"), [(20_000, 10), (2_000, 150)])
+def test_the_page_that_is_served_is_not_endless_either(findings: int, length: int) -> None:
+    served = fleet_html.Served("no new report since yesterday", "advise")
+    source = fleet_html.html(many(findings, length), served)
+    assert len(source.encode()) < 300_000
+    assert "advise?server=" in source
+
+
+def test_csv_has_every_finding() -> None:
+    assert fleet_csv.csv(many(20_000, 1)).count("\r\n") == 20_001
+
+
+@pytest.mark.parametrize("width", [40, 80, 130])
+def test_a_terminal_of_any_width_is_not_overrun(width: int, everything: FleetReport) -> None:
+    from rich.cells import cell_len  # noqa: PLC0415 - rich is loaded for text alone
+
+    for report in (everything, hostile.report()):
+        lines = fleet_text.text(report, width).splitlines()
+        assert max(map(cell_len, lines)) <= width

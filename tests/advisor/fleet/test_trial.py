@@ -1,0 +1,204 @@
+"""The rules on every recording, cut down to what series tell: no other finding, and no silence where there is one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import pytest
+
+from advisor.advice.evaluation import advise
+from advisor.contract.fleet import Source
+from advisor.contract.recommendation import Recommendation
+from advisor.fleet.judging import Budget, Judged, judge
+from advisor.observe.window import Window
+from advisor.rules import check
+from tests.advisor.building import REPOSITORY, RULES_FOLDER, captured
+from tests.advisor.fleet import sources
+
+CAPTURES = REPOSITORY / "tests" / "captures"
+SAMPLE = (
+    "mysql-9.7/repeated-scan",
+    "mysql-9.7/secondary-scan",
+    "mysql-9.7/parallel-count",
+    "mysql-9.7/index-builds",
+    "mysql-9.7/counted-without-index",
+    "mysql-9.7/hot-set-exceeds-pool",
+    "mysql-9.7/outdated-statistics",
+    "mariadb-11.8/outdated-statistics",
+    "mariadb-10.11/write-pressure",
+    "mysql-5.6/idle",
+)
+"""Of these one has each lack."""
+OF_SIDECARS = ("blind-spot", "change-did-harm", "buffer-pool-larger-than-needed")
+"""Rules on what only a sidecar knows: its own sources, its advice, its days."""
+
+FINDINGS = {
+    "mariadb-10.11": (5, 5, 1),
+    "mariadb-10.5": (6, 6, 2),
+    "mariadb-11.8": (3, 1, 3),
+    "mysql-5.6": (26, 22, 7),
+    "mysql-5.7": (1, 1, 1),
+    "mysql-9.7": (33, 27, 23),
+}
+"""By server: the findings of its recordings, those that are kept with the sidecar's series, and with all flags of
+mysqld_exporter."""
+BY_DEFAULT = {"mariadb-10.5": 1, "mysql-5.6": 1, "mysql-9.7": 1}
+"""By server, the findings that mysqld_exporter's default flags keep."""
+MOVED = {
+    (Source.OWN, "buffer-pool-too-small", "mysql-5.6/change-buffer-merges"): 0.956,
+    (Source.PEER, "buffer-pool-too-small", "mysql-5.6/hot-set-exceeds-pool"): 1.015,
+}
+"""Of these the ones with another value, by its ratio: without rows by index in the sidecar's series, and with all pages
+that a table has, of which 4,001 of 4,069 are leaves, in those of mysqld_exporter."""
+SAME = 36
+"""Findings that mysqld_exporter keeps with the same value, at least: the rest are blind and say what they lack."""
+
+Finding = tuple[str, tuple[tuple[str, str], ...]]
+"""Rule and subject."""
+Cut = Callable[[Window], Window]
+
+
+@dataclass
+class Trial:
+    """What became of the findings of recordings with everything.
+
+    Attributes:
+        kept: With the same changes.
+        moved: With other values of the same settings: the ratio of the first one.
+        blind: Rule and what it lacks, with their number.
+        wrong: Findings that are new, and silences instead of a finding.
+    """
+
+    kept: Counter[str] = field(default_factory=Counter)
+    moved: dict[tuple[str, str], float] = field(default_factory=dict)
+    blind: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[tuple[str, Finding]] = field(default_factory=list)
+
+    @property
+    def all(self) -> int:
+        """The findings with everything."""
+        return self.kept.total() + len(self.moved) + self.blind.total()
+
+    def take(self, capture: str, judged: Judged) -> None:
+        known, found = with_everything(capture), by_subject(judged.findings)
+        self.wrong += [(capture, each) for each in found if each not in known]
+        for each, before in known.items():
+            rule = each[0]
+            if each in found:
+                ratios = [float(is_) / float(was) for is_, was in zip(found[each], before, strict=True) if is_ != was]
+                if ratios:
+                    self.moved[rule, capture] = ratios[0]
+                else:
+                    self.kept[rule] += 1
+            elif rule in judged.undecided:
+                lacks = {lack.lacks for lack in judged.blind if lack.rule == rule and lack.cure}
+                self.blind[rule, ", ".join(sorted(lacks))] += 1
+            else:
+                self.wrong.append((capture, each))
+
+
+@cache
+def rules() -> tuple[check.Rule, ...]:
+    return tuple(each for each in check.load(RULES_FOLDER) if each.id not in OF_SIDECARS)
+
+
+def recordings() -> Iterator[str]:
+    """The names of all recordings."""
+    for path in sorted(CAPTURES.glob("*/*/recording.jsonl.gz")):
+        yield str(path.parent.relative_to(CAPTURES))
+
+
+@cache
+def with_everything(capture: str) -> Mapping[Finding, tuple[float | str, ...]]:
+    return by_subject(advise(rules(), captured(capture)).recommendations)
+
+
+def by_subject(found: tuple[Recommendation, ...]) -> Mapping[Finding, tuple[float | str, ...]]:
+    return {(each.rule, tuple(sorted(each.subject.items()))): tuple(to.to for to in each.changes) for each in found}
+
+
+def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
+    trial = Trial()
+    for capture in captures:
+        window = cut(captured(capture))
+        judged = judge(rules(), window, source)
+        if judged.waiting:
+            budget = Budget(600.0)
+            budget.keep(capture, window, source, judged)
+            [(_, judged)] = budget.spend(rules())
+        trial.take(capture, judged)
+    return trial
+
+
+def test_series_make_no_finding_and_no_silence_of_their_own() -> None:
+    """A sample; the whole is below."""
+    own, peer = tried(SAMPLE, Source.OWN, sources.own), tried(SAMPLE, Source.PEER, sources.peer)
+    assert own.wrong == peer.wrong == []
+    assert own.moved == peer.moved == {}
+    kept_by_both = {
+        "scan-exceeds-old-sublist": 1,
+        "count-parallel-never-promotes": 1,
+        "count-has-no-small-index": 2,
+        "buffer-pool-too-small": 1,
+    }
+    assert own.kept == {**kept_by_both, "ddl-buffer-starved": 1, "statistics-outdated": 1, "io-capacity-not-for-ssd": 1}
+    assert own.blind == {
+        ("scan-exceeds-old-sublist", "scan.passes"): 1,
+        ("statistics-outdated", "statistic.least_pages"): 1,
+    }
+    assert peer.kept == {**kept_by_both, "scan-exceeds-old-sublist": 2, "statistics-outdated": 2}
+    assert peer.blind == {
+        ("ddl-buffer-starved", "ddl"): 1,
+        ("io-capacity-not-for-ssd", "machine.storage"): 1,
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("server", FINDINGS)
+def test_the_findings_of_all_recordings_are_kept_or_the_rule_says_what_it_lacks(server: str) -> None:
+    captures = tuple(each for each in recordings() if each.startswith(f"{server}/"))
+    peer, own = tried(captures, Source.PEER, sources.peer), tried(captures, Source.OWN, sources.own)
+    default = tried(captures, Source.PEER, lambda window: sources.peer(window, ()))
+    assert own.wrong == peer.wrong == default.wrong == []
+    assert (default.kept.total(), default.moved) == (BY_DEFAULT.get(server, 0), {})
+    assert (peer.all, own.kept.total() + len(own.moved), peer.kept.total() + len(peer.moved)) == FINDINGS[server]
+    for source, trial in ((Source.OWN, own), (Source.PEER, peer)):
+        moved = {(rule, each): ratio for (of, rule, each), ratio in MOVED.items() if of is source and each in captures}
+        assert trial.moved == pytest.approx(moved, abs=0.005)
+        assert all(lacks for _, lacks in trial.blind)
+
+
+def test_mysqld_exporter_keeps_half_of_the_findings_with_the_same_value() -> None:
+    """The sums of what the test above holds by server."""
+    moved = sum(source is Source.PEER for source, *_ in MOVED)
+    assert sum(kept for *_, kept in FINDINGS.values()) - moved == SAME
+
+
+@pytest.mark.parametrize("source", [Source.OWN, Source.PEER])
+def test_what_no_series_tell_of_change_buffering_is_said(source: Source) -> None:
+    """Rows and their time by index, and which index is unique: no silence where the recording has a finding."""
+    cut = sources.own if source is Source.OWN else sources.peer
+    [rule] = [each for each in rules() if each.id == "change-buffering-would-help"]
+    found = judge([rule], cut(captured("mysql-9.7/change-buffer-off")), source)
+    assert (found.findings, found.undecided) == ((), (rule.id,))
+    assert [each.lacks for each in found.blind] == ["table_io" if source is Source.OWN else "indexes"]
+    assert not found.wants_tables
+
+
+@pytest.mark.long
+def test_the_curve_names_the_pages_made_young_where_these_decide() -> None:
+    trial = tried(("mysql-9.7/old-sublist-mended",), Source.PEER, sources.peer)
+    assert trial.wrong == []
+    assert trial.blind == {("buffer-pool-too-small", "pool.made_young"): 1}
+
+
+def test_the_page_tells_the_findings_that_each_source_keeps() -> None:
+    page = (REPOSITORY / "docs" / "fleet.md").read_text(encoding="utf-8")
+    told = {server: (*counts, BY_DEFAULT.get(server, 0)) for server, counts in FINDINGS.items()}
+    told["all"] = tuple(map(sum, zip(*told.values(), strict=True)))  # type: ignore[assignment]
+    rows = re.findall(r"^\| ((?:mysql|mariadb)-[\d.]+|all) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert {server: tuple(map(int, counts)) for server, *counts in rows} == told

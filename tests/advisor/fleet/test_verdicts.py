@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+from prometheus_client.core import Metric
+
+from advisor.advice.metrics import families as advice_families
+from advisor.contract.fleet import FleetFinding, Source
+from advisor.contract.links import Links
+from advisor.contract.recommendation import Advice, Recommendation, Severity
+from advisor.fleet.blind import BlindSpots
+from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.inventory import Known, inventory
+from advisor.fleet.verdicts import Verdict, verdicts
+from advisor.observe.window import Window
+from advisor.rules.rulebook import Rulebook, builtin_directory
+from exporter.sampling import metrics
+from exporter.server import identify
+from tests.advisor.building import advised, captured
+from tests.advisor.fleet.exposed import AT, Exposed
+from tests.advisor.fleet.reports import FEW
+
+BOOK = Rulebook(builtin_directory())
+RULES = {rule.id: rule for rule in BOOK.rule_set.rules}
+IDENTITY = Identity()
+
+
+@functools.cache
+def seen(name: str) -> tuple[Window, Advice]:
+    window = captured(name)
+    return window, advised(window, *BOOK.rule_set.rules).model_copy(update={"computed_at": AT - 30})
+
+
+def exposition(window: Window, advice: Advice) -> Iterable[Metric]:
+    return [*metrics.families(window.latest), *advice_families(advice, BOOK, Links("http://db:9747"))]
+
+
+def fleet_of(*names: str) -> Exposed:
+    return Exposed({f"{name.replace('/', '-')}:9747": exposition(*seen(name)) for name in names})
+
+
+async def read(
+    client: Exposed, selector: str = ""
+) -> tuple[Mapping[ServerKey, Known], Mapping[ServerKey, Verdict], BlindSpots]:
+    known = await inventory(client, IDENTITY, selector, AT)
+    spots = BlindSpots()
+    found, left = await verdicts(client, IDENTITY, selector, AT, known.servers, rules=RULES, spots=spots)
+    assert left == ()
+    return known.servers, found, spots
+
+
+def essence(found: Recommendation | FleetFinding) -> tuple[object, ...]:
+    saved = (
+        found.read_bytes_saved_per_second
+        if isinstance(found, FleetFinding)
+        else found.effect and found.effect.read_bytes_saved_per_second
+    )
+    return (
+        found.rule, found.severity, dict(found.subject), found.fingerprint, found.confidence, found.changes, saved,
+    )  # fmt: skip
+
+
+async def test_findings_are_those_of_each_sidecar_with_the_same_sql() -> None:
+    known, found, _ = await read(fleet_of(*FEW))
+    assert {each.source for each in known.values()} == {Source.VERDICT}
+    told = 0
+    for name in FEW:
+        window, advice = seen(name)
+        [key] = [each for each in known if each.name == name.replace("/", "-")]
+        server = known[key].server
+        assert server
+        assert replace(server, performance_schema=True) == replace(window.latest.server, performance_schema=True)
+        assert {each.fingerprint: essence(each) for each in found[key].findings} == {
+            each.fingerprint: essence(each) for each in advice.recommendations
+        }
+        blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
+        assert set(found[key].undecided) == blind | failed
+        assert all(each.changes or each.notes[0].startswith("what to do is no setting") for each in found[key].findings)
+        told += len(found[key].findings)
+    assert told >= 6
+
+
+async def test_five_queries_do_for_the_fleet_and_five_a_shard_where_a_limit_is_hit() -> None:
+    client = fleet_of(*FEW)
+    _, whole, _ = await read(client)
+    assert len(client.asked) == 6 + 5
+    client.most = 2
+    servers = {key: replace(each, key=key) for key, each in (await _known(client)).items()}
+    found, left = await verdicts(client, IDENTITY, "", AT, servers, rules=RULES, spots=BlindSpots())
+    assert (found, left) == (whole, ())
+
+
+async def _known(client: Exposed) -> Mapping[ServerKey, Known]:
+    most, client.most = client.most, 100
+    found = (await inventory(client, IDENTITY, "", AT)).servers
+    client.most = most
+    return found
+
+
+async def test_a_setting_that_is_an_empty_text_goes_back_to_it() -> None:
+    name = "mysql-5.6/counted-without-index"
+    _, found, _ = await read(fleet_of(name))
+    [verdict] = found.values()
+    assert {each.fingerprint: essence(each) for each in verdict.findings} == {
+        each.fingerprint: essence(each) for each in seen(name)[1].recommendations
+    }
+    assert "" in {change.from_ for each in verdict.findings for change in each.changes}
+
+
+async def test_what_a_blind_rule_lacks_is_told_in_one_line() -> None:
+    name = next(each for each in FEW if seen(each)[1].blind)
+    _, found, spots = await read(fleet_of(name))
+    lines = spots.lines()
+    assert {line.rule for line in lines} == set(next(iter(found.values())).undecided)
+    assert all(line.servers == 1 and line.examples == (name.replace("/", "-"),) for line in lines)
+
+
+async def test_an_incomplete_answer_is_said_of_each_server() -> None:
+    client = fleet_of(FEW[0])
+    client.said = ("store eu-2 is down",)
+    _, found, _ = await read(client)
+    assert [each.incomplete for each in found.values()] == ["store eu-2 is down"]
+
+
+def _one(**told: object) -> list[Metric]:
+    """The exposition of a sidecar with one finding, from before it told values."""
+    family = Metric("innodb_advisor_recommendation", "", "gauge")
+    labels = {"rule": "warmup-disabled", "severity": "dire", "subject": "", "setting": "innodb_old_blocks_pct", **told}
+    family.add_sample("innodb_advisor_recommendation", {name: str(value) for name, value in labels.items()}, 1.0)
+    return [family]
+
+
+@pytest.mark.parametrize(
+    ("server", "note"),
+    [(identify({"version": "9.7.4"}), "older version"), (None, "its version is not known")],
+)
+async def test_a_sidecar_that_tells_no_values_has_findings_without_sql(server: object, note: str) -> None:
+    key = IDENTITY.server({"instance": "db:9747"})
+    assert key
+    known = Known(key, Source.VERDICT, server, judged_at=AT - 7_200)  # type: ignore[arg-type]
+    client = Exposed({"db:9747": _one()})
+    found, _ = await verdicts(client, IDENTITY, "", AT, {key: known}, rules=RULES, spots=BlindSpots())
+    [finding] = found[key].findings
+    assert (finding.changes, finding.severity, finding.page_url) == ((), Severity.INFO, None)
+    assert finding.notes[0] == "its sidecar judged last 2 h ago"
+    assert note in finding.notes[1]
+
+
+async def test_a_cloud_service_has_its_own_place_for_changes() -> None:
+    name = "mysql-9.7/repeated-scan"
+    client = fleet_of(name)
+    known = await inventory(client, IDENTITY, "", AT, services=[('job="mysql"', "rds")])
+    found, _ = await verdicts(client, IDENTITY, "", AT, known.servers, rules=RULES, spots=BlindSpots())
+    changes = [change for each in found.values() for one in each.findings for change in one.changes]
+    assert changes
+    assert {(change.apply, change.via) for change in changes} == {((), "DB parameter group (Amazon RDS)")}

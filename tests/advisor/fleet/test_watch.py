@@ -1,0 +1,119 @@
+"""The fleet is read at an interval, and what was read last stays while Prometheus is away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from advisor.contract.fleet import FleetReport
+from advisor.fleet.client import Unreachable
+from advisor.fleet.progress import Outcome, Progress, Stage
+from advisor.fleet.watch import Watch
+from tests.advisor.fleet import reports
+
+REPORT = reports.of("mysql-9.7/repeated-scan")
+
+
+async def reading(progress: Progress) -> FleetReport:
+    with progress.during(Stage.INVENTORY):
+        progress.asked(Outcome.ANSWERED)
+    return REPORT
+
+
+async def away(progress: Progress) -> FleetReport:
+    progress.asked(Outcome.UNREACHABLE)
+    raise Unreachable("cannot connect to 127.0.0.1:9090: Connection refused")
+
+
+async def broken(_: Progress) -> FleetReport:
+    raise ZeroDivisionError
+
+
+class Fleet:
+    """What a reading finds, and the time."""
+
+    def __init__(self) -> None:
+        self.read: Callable[[Progress], Awaitable[FleetReport]] = reading
+        self.now = reports.AT + 60
+        self.watch = Watch(self._read, 300, clock=lambda: self.now)
+
+    async def _read(self, progress: Progress) -> FleetReport:
+        return await self.read(progress)
+
+    async def look(self, read: Callable[[Progress], Awaitable[FleetReport]], after: float = 0) -> bool:
+        self.read, self.now = read, self.now + after
+        return await self.watch.look()
+
+
+async def test_a_report_stays_while_prometheus_is_away_and_says_since_when() -> None:
+    fleet = Fleet()
+    assert await fleet.look(reading)
+    assert (fleet.watch.report, fleet.watch.age, fleet.watch.stale) == (REPORT, 60, "")
+    assert not await fleet.look(away, after=300)
+    since = fleet.now
+    assert not await fleet.look(away, after=30)
+    assert fleet.watch.report is REPORT
+    assert fleet.watch.age == 390
+    assert fleet.watch.problem is not None
+    assert fleet.watch.problem.since == since
+    assert fleet.watch.stale == (
+        "no new report since 2025-11-23 12:06:00 UTC: cannot connect to 127.0.0.1:9090: Connection refused"
+    )
+    assert await fleet.look(reading, after=30)
+    assert fleet.watch.stale == ""
+    assert fleet.watch.queries == {Outcome.ANSWERED: 2, Outcome.UNREACHABLE: 2}
+    assert (fleet.watch.readings, fleet.watch.failures) == (2, 2)
+    assert set(fleet.watch.seconds) == {Stage.INVENTORY}
+
+
+async def test_a_defect_is_logged_in_full_and_told_in_general(caplog: pytest.LogCaptureFixture) -> None:
+    fleet = Fleet()
+    assert not await fleet.look(broken)
+    assert fleet.watch.stale.endswith("an unexpected error; the log has the details")
+    assert "ZeroDivisionError" in caplog.text
+    assert await fleet.look(reading)
+
+
+async def test_a_trouble_that_lasts_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    fleet = Fleet()
+    for _ in range(3):
+        await fleet.look(away)
+    assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1
+
+
+@pytest.mark.parametrize(("every", "takes", "starts"), [(0.2, 0.01, [0.0, 0.2, 0.4]), (0.05, 0.2, [0.0, 0.2, 0.4])])
+async def test_readings_begin_at_the_interval_and_a_long_one_delays_the_next(
+    every: float, takes: float, starts: list[float]
+) -> None:
+    at_once, began = 0, []
+
+    async def read(_: Progress) -> FleetReport:
+        nonlocal at_once
+        at_once += 1
+        assert at_once == 1
+        began.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(takes)
+        at_once -= 1
+        return REPORT
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.55):
+            await Watch(read, every).run()
+    assert [each - began[0] for each in began][:3] == pytest.approx(starts, abs=0.09)
+
+
+async def test_what_failed_is_tried_again_sooner_than_the_interval() -> None:
+    tried = 0
+
+    async def read(progress: Progress) -> FleetReport:
+        nonlocal tried
+        tried += 1
+        return await away(progress)
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await Watch(read, 60, retry=0.05).run()
+    assert tried > 2

@@ -1,0 +1,219 @@
+"""Windows of servers from series: what is cut, what is not known, and what becomes of each number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.contract.fleet import Source
+from advisor.facts import facts
+from advisor.fleet.downsampling import ONLY_DOWNSAMPLED
+from advisor.fleet.windows import Unclear, windows
+from advisor.observe.window import Window
+from exporter.collectors.data_files import DATA_FILES
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.machine import MACHINE
+from exporter.collectors.pools import POOLS
+from exporter.collectors.status import STATUS
+from tests.advisor.fleet.told import GRID, IDENTITY, Told, Value, key
+
+BOOTED = GRID.points[0] - 10_000.0
+POOL = "innodb_buffer_pool_{}_total"
+STATUS_NAME = "mysql_global_status_{}"
+Tellings = dict[str, dict[tuple[str, ...], Value]]
+
+
+def growing(a_second: float, begin: float = 0.0) -> Value:
+    return lambda at: begin + a_second * (at - BOOTED)
+
+
+def own(**more: dict[tuple[str, ...], Value]) -> Tellings:
+    counters = "made_young not_made_young pages_read pages_created pages_written gets read_ahead read_ahead_evicted"
+    told: Tellings = {
+        "own-server": {("mysql", "9.7.4", "Source distribution", ""): 1.0},
+        "own-at": {(): lambda at: at - 3.0},
+        "own-numbers": {
+            ("innodb_server_uptime_seconds",): lambda at: at - 3.0 - BOOTED,
+            ("innodb_server_memory_available_bytes",): 2.0**30,
+            ("innodb_ibuf_merges_total",): growing(2),
+            ("innodb_data_file_reads_total",): growing(100),
+        },
+        "own-pool-counters": {(POOL.format(name),): growing(number) for number, name in enumerate(counters.split(), 1)},
+        "own-pool-pages": {("young",): 5_001.0, ("old",): 3_001.0, ("free",): 191.0},
+        "own-pool-size": {(): 8_193.0},
+        "own-pool-instances": {(): 2.0},
+        "own-means": {(): 40.0},
+        "own-checkpoint": {(): 1e6},
+        "own-operations": {("innodb_rows_total", "inserted"): growing(7)},
+        "own-settings": {
+            ("innodb_old_blocks_pct",): 37.0,
+            ("innodb_page_size",): 16_384.0,
+            ("innodb_random_read_ahead",): 0.0,
+        },
+        "own-settings-text": {("innodb_flush_method", "O_DIRECT"): 1.0},
+        "own-machine": {("innodb_server_cores", "cgroup cpu.max"): 2.0},
+        "own-health": {("index_sizes",): 0.0, ("table_scans",): 1.0},
+    }
+    return told | more
+
+
+def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
+    told: Tellings = {
+        "peer-server": {("9.7.4", "MySQL Community Server - GPL"): 1.0},
+        "peer-at": {(): lambda at: at - 3.0},
+        "peer-status": {
+            (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - BOOTED,
+            (STATUS_NAME.format("innodb_pages_read"),): growing(120),
+            (STATUS_NAME.format("innodb_buffer_pool_read_requests"),): growing(9_000),
+        },
+        "peer-pages": {("data",): 8_000.0, ("free",): 100.0, ("misc",): 92.0},
+        "peer-dirty": {(): 40.0},
+        "peer-settings": {
+            ("mysql_global_variables_innodb_old_blocks_pct",): 37.0,
+            ("mysql_global_variables_innodb_random_read_ahead",): 1.0,
+            ("mysql_global_variables_innodb_max_dirty_pages_pct",): 90.5,
+            ("mysql_global_variables_innodb_page_size",): 16_384.0,
+            ("mysql_global_variables_performance_schema",): 1.0,
+        },
+    }
+    return told | more
+
+
+async def windowed(told: Tellings, source: Source, **more: Any) -> Window | Unclear:
+    client = Told(told, **more)
+    return (await windows(client, GRID, [key()], source, identity=IDENTITY))[key()]
+
+
+def known(found: Window | Unclear) -> Window:
+    assert isinstance(found, Window), found
+    return found
+
+
+async def test_own_series_make_a_window_of_nine_points_with_all_they_say() -> None:
+    window = known(await windowed(own(), Source.OWN))
+    assert [snapshot.at for snapshot in window.snapshots] == [at - 3.0 for at in GRID.points]
+    latest, found = window.latest, facts(window)
+    assert str(latest.server) == "mysql 9.7.4"
+    assert (found.pool.pages, found.pool.list_pages, found.pool.old_pages, found.pool.free_pages) == (
+        8193,
+        8002,
+        3001,
+        191,
+    )
+    assert found.pool.instances == 2.0
+    assert found.pool.pages_read == pytest.approx(3 * 3600)
+    assert found.pool.made_young == pytest.approx(3600)
+    assert found.setting["innodb_random_read_ahead"] == "OFF"
+    assert found.setting["innodb_flush_method"] == "O_DIRECT"
+    assert found.setting["innodb_old_blocks_time"] is None
+    assert (found.machine.cores, found.machine.cores_source) == (2.0, "cgroup cpu.max")
+    assert found.machine.memory_available_bytes == 2.0**30
+    assert found.server.rows_inserted == pytest.approx(7 * 3600)
+    assert found.io.dirty_pages == 40.0
+    assert found.io.checkpoint_age_bytes == 1e6
+    assert latest.outcomes["index_sizes"].failure == "failed"
+    # The first mean is of the time before the window.
+    assert [pool.modified_pages for pool in (window.snapshots[0][POOLS] or ())] == [None, None]
+    assert "innodb_checkpoint_age" not in (window.snapshots[0][STATUS] or {})
+
+
+async def test_what_mysqld_exporter_lacks_is_unknown_and_names_the_flag_that_cures_it() -> None:
+    window = known(await windowed(peer(), Source.PEER))
+    found, latest = facts(window), window.latest
+    assert found.pool.pages_read == pytest.approx(120 * 3600)
+    assert found.pool.pages == 8_192.0
+    assert found.pool.old_pages is None
+    assert found.pool.made_young is None
+    assert found.setting["innodb_random_read_ahead"] == "ON"
+    assert found.setting["innodb_max_dirty_pages_pct"] == 90.5
+    assert found.setting["innodb_flush_method"] is None
+    assert (latest[DATA_FILES], latest[INNODB_METRICS], latest[MACHINE]) == (None, None, None)
+    assert "--collect.perf_schema.file_events" in (latest.outcomes["data_files"].cure or "")
+    assert latest.outcomes["ddl"].failure == "absent"
+
+
+def restarted(at: float) -> float:
+    began = GRID.points[5] + 100.0
+    return at - 3.0 - (began if at > began else BOOTED)
+
+
+@pytest.mark.parametrize(
+    ("changed", "points"),
+    [
+        pytest.param({"peer-status": {(STATUS_NAME.format("uptime"),): restarted}}, 3, id="a restart"),
+        pytest.param(
+            {
+                "peer-settings": {
+                    ("mysql_global_variables_innodb_io_capacity",): lambda at: 200.0 + (at > GRID.points[3])
+                }
+            },
+            5,
+            id="a changed setting",
+        ),
+        pytest.param({"peer-at": {(): lambda at: None if at == GRID.points[4] else at - 3.0}}, 4, id="a gap"),
+        pytest.param(
+            {
+                "peer-at": {(): lambda at: min(at, GRID.points[7]) - 3.0},
+                "peer-status": {(STATUS_NAME.format("uptime"),): lambda at: min(at, GRID.points[7]) - 3.0 - BOOTED},
+            },
+            8,
+            id="a sample that is the last one of two points",
+        ),
+    ],
+)
+async def test_a_window_is_cut_at(changed: Tellings, points: int) -> None:
+    told = peer()
+    for name, series in changed.items():
+        told[name] |= series
+    assert len(known(await windowed(told, Source.PEER)).snapshots) == points
+
+
+async def test_fewer_than_three_points_are_unclear_and_say_since_when() -> None:
+    told = peer()
+    told["peer-status"] |= {
+        (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - (BOOTED if at < GRID.points[7] else GRID.points[6] + 9.0)
+    }
+    assert await windowed(told, Source.PEER) == Unclear("not long enough since the restart")
+    gone = frozenset({GRID.points[-1]})
+    assert await windowed(peer(), Source.PEER, missing=gone) == Unclear("no sample at the window's end")
+    assert await windowed(peer(), Source.PEER, missing=gone, coarse=True) == Unclear(ONLY_DOWNSAMPLED)
+    told = peer() | {"peer-server": {}}
+    assert await windowed(told, Source.PEER) == Unclear("no series tells its version")
+
+
+async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
+    told = peer()
+    told["peer-status"] |= {
+        (STATUS_NAME.format("innodb_pages_read"),): lambda at: 5e6 - (at - BOOTED if at > GRID.points[4] else 0.0)
+    }
+    found = facts(known(await windowed(told, Source.PEER)))
+    assert found.pool.pages_read is None
+    assert found.pool.gets == pytest.approx(9_000 * 3600)
+
+
+async def test_a_number_below_zero_shown_as_unsigned_makes_the_size_unknown() -> None:
+    told = peer()
+    told["peer-pages"] |= {("misc",): 2.0**64}
+    assert known(await windowed(told, Source.PEER)).latest[POOLS] is None
+
+
+async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysqls_positions() -> None:
+    async def age(told: Tellings) -> float | None:
+        return facts(known(await windowed(peer() | told, Source.PEER))).io.checkpoint_age_bytes
+
+    assert await age({"peer-current-lsn": {(): 9e6}, "peer-checkpoint-lsn": {(): 7e6}}) == 2e6
+    assert await age({"peer-current-lsn": {(): 9e6}}) is None
+    assert await age({"peer-checkpoint-age": {(): 3e6}}) == 3e6
+
+
+async def test_a_part_of_an_answer_says_nothing_of_what_lacks() -> None:
+    assert await windowed(peer(), Source.PEER, partial=True) == Unclear("incomplete answer: store gateway is away")
+
+
+async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:
+    told = own()
+    told["own-settings-text"] |= {
+        ("innodb_flush_method", "fsync"): lambda at: 1.0 if at == GRID.points[4] else None,
+    }
+    assert len(known(await windowed(told, Source.OWN)).snapshots) == 4

@@ -1,0 +1,73 @@
+"""A Prometheus that was told its answers: by the name of the query, for units that need no server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from advisor.fleet import queries
+from advisor.fleet.client import Prometheus
+from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.queries import Query
+from advisor.fleet.series import Answer, Grid, Series
+
+IDENTITY = Identity()
+GRID = Grid(1_700_000_000.0, 450.0)
+BY_NAME = {query.name: query for query in vars(queries).values() if isinstance(query, Query)}
+Value = float | Callable[[float], float | None]
+"""A number, or a number by its time."""
+
+
+def key(name: str = "db-1") -> ServerKey:
+    found = IDENTITY.server({"instance": f"{name}:9104"})
+    assert found is not None
+    return found
+
+
+@dataclass
+class Told(Prometheus):
+    """The series of servers.
+
+    Attributes:
+        series: By query, labels beside the identity's (``__name__`` first where it has one) and their value.
+        missing: Points without a sample of the server.
+        partial: Whether each answer is a part.
+        coarse: Whether there are downsampled data of the missing points.
+        asked: Texts of the queries.
+    """
+
+    series: Mapping[str, Mapping[tuple[str, ...], Value]]
+    missing: frozenset[float] = frozenset()
+    partial: bool = False
+    coarse: bool = False
+    servers: tuple[ServerKey, ...] = (key(),)
+    asked: list[str] = field(default_factory=list)
+
+    async def instant(self, query: str, at: float) -> Answer:
+        return self._answer(query, (at,))
+
+    async def grid(self, query: str, grid: Grid) -> Answer:
+        return self._answer(query, grid.points)
+
+    async def downsampled(self, query: str, grid: Grid) -> Answer:
+        return await replace(self, missing=frozenset() if self.coarse else self.missing).grid(query, grid)
+
+    def _answer(self, text: str, points: tuple[float, ...]) -> Answer:
+        self.asked.append(text)
+        found = []
+        for query in BY_NAME.values():
+            before, after = query.of(IDENTITY.by, "|||", GRID).split("|||", 1)
+            if text.startswith(before) and text.endswith(after.rpartition("|||")[2]):
+                names = ("__name__",) if "by ($I, __name__" in query.text else ()
+                for labels, value in self.series.get(query.name, {}).items():
+                    by = dict(zip((*names, *query.labels), labels, strict=True))
+                    found += [
+                        Series(by | {"instance": f"{server}:9104"}, self._points(value, points))
+                        for server in self.servers
+                        if f"{server}:9104" in text
+                    ]
+        return Answer(tuple(found), ("store gateway is away",) if self.partial else (), self.partial)
+
+    def _points(self, value: Value, points: tuple[float, ...]) -> tuple[tuple[float, float], ...]:
+        known = ((at, value(at) if callable(value) else value) for at in points if at not in self.missing)
+        return tuple((at, number) for at, number in known if number is not None)

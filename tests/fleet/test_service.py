@@ -1,0 +1,208 @@
+"""The service against a real Prometheus, which dies and comes back, and a real Alertmanager."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse_classic
+
+from advisor.alerting.configuration import alert_settings
+from advisor.alerting.deliveries import Deliveries
+from advisor.alerting.delivery import Alertmanager
+from advisor.alerting.fleet_notifier import FleetNotifier
+from advisor.contract.fleet import FleetReport
+from advisor.contract.links import Links
+from advisor.fleet.client import Unreachable
+from advisor.fleet.progress import Progress
+from advisor.fleet.watch import Watch
+from advisor.rules.rulebook import Rulebook
+from lab.processes.ports import free_port
+from lab.programs import alertmanager, prometheus, promtool
+from lab.programs.webhook import Webhook
+from tests.advisor.building import RULES_FOLDER, capture
+from tests.advisor.fleet import reports
+from tests.advisor.http.secured import hashed, write
+from tests.advisor.sidecar import Sidecar, wait_for
+from tests.unavailable import or_give_up
+
+RECORDINGS = {"db-1": "mysql-9.7/repeated-scan", "db-2": "mariadb-11.8/idle"}
+RESEND = 1.0
+
+
+class FleetService(Sidecar):
+    """``innodb-advisor fleet --listen``."""
+
+    SERVES = "fleet"
+
+
+class Watched:
+    """Sidecars that replay recordings, and a Prometheus with a quarter of an hour of what they exposed."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._running, self._starts = folder, ExitStack(), 0
+        self.port, self.data = free_port(), folder / "data"
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.sidecars: dict[str, Sidecar] = {}
+        for name, recording in RECORDINGS.items():
+            (folder / name).mkdir()
+            self.sidecars[name] = Sidecar(folder / name, "--recording", capture(recording))
+            stack.callback(self.sidecars[name].kill)
+        for each in self.sidecars.values():
+            wait_for(each.judged)
+        stack.callback(self._running.close)
+        text = folder / "past.txt"
+        text.write_text(self._past(), encoding="utf-8")
+        promtool.create_blocks(text, self.data)
+        self.start()
+
+    def start(self) -> None:
+        self._starts += 1
+        folder = self._folder / f"prometheus-{self._starts}"
+        folder.mkdir()
+        self._running.enter_context(prometheus.running(folder, [], data=self.data, port=self.port))
+
+    def stop(self) -> None:
+        self._running.close()
+
+    def _past(self) -> str:
+        """What the sidecars expose, as a Prometheus would have scraped it since a quarter of an hour."""
+        now, lines = time.time(), []
+        exposed = {name: each.get("/metrics").text for name, each in self.sidecars.items()}
+        families: dict[str, list[str]] = {}
+        for name, text in exposed.items():
+            for family in parse_classic(text):
+                for sample in family.samples:
+                    labels = {"instance": f"{name}:9747", **sample.labels}
+                    told = ",".join(f"{key}={_quoted(value)}" for key, value in labels.items())
+                    series = f"{sample.name}{{{told}}} {sample.value}"
+                    families.setdefault(sample.name, []).append(series)
+        for family_name, some in families.items():
+            lines.append(f"# TYPE {family_name} gauge")
+            lines += [f"{series} {now - ago:.3f}" for series in some for ago in range(900, -1, -15)]
+        return "\n".join([*lines, "# EOF\n"])
+
+    def advice(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.sidecars[name].get("/advise").json()
+        return found
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'"{escaped}"'
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with ExitStack() as stack:
+        folder = tmp_path_factory.mktemp("watched")
+        with or_give_up(prometheus.running(_made(folder / "try"), [])):
+            pass
+        yield Watched(folder, stack)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_verdicts_are_served_and_stay_while_prometheus_is_dead(watched: Watched, tmp_path: Path) -> None:
+    web = write(tmp_path / "web.yml", {"basic_auth_users": {"platform": hashed("secret")}})
+    options = ("--prometheus", watched.url, "--every", "5s", "--web-config", web)
+    with ExitStack() as stack:
+        service = FleetService(tmp_path, *options)
+        stack.callback(service.kill)
+        assert service.get("/fleet").status_code == 401
+        login = {"auth": ("platform", "secret")}
+
+        def said(path: str) -> Any:
+            return service.get(path, **login).json()
+
+        wait_for(lambda: service.get("/readyz", **login).text == "ok\n")
+        first = said("/fleet")
+        assert {each["name"]: each["source"] for each in first["servers"]} == dict.fromkeys(RECORDINGS, "verdict")
+        for name in RECORDINGS:
+            found = said(f"/advise?server={name}")["findings"]
+            expected = watched.advice(name)["recommendations"]
+            assert {each["fingerprint"]: each["changes"] for each in found} == {
+                each["fingerprint"]: each["changes"] for each in expected
+            }
+        assert any(watched.advice(name)["recommendations"] for name in RECORDINGS)
+
+        watched.stop()
+        wait_for(lambda: "no new report since" in service.get("/readyz", **login).text)
+        away = said("/fleet")
+        assert "Connection refused" in away["problem"]
+        assert away["findings"] == first["findings"]
+        assert "fleet-is-old" in service.get("/fleet", headers={"Accept": "text/html"}, **login).text
+        ready = service.get("/readyz", **login)
+        assert (ready.status_code, "ok, but no new report since" in ready.text) == (200, True)
+        metrics = service.get("/metrics", **login).text
+        assert "innodb_fleet_prometheus_up 0.0" in metrics
+        assert "innodb_fleet_servers{" not in metrics
+
+        watched.start()
+        wait_for(lambda: service.get("/readyz", **login).text == "ok\n")
+        assert {each["fingerprint"] for each in said("/fleet")["findings"]} == {
+            each["fingerprint"] for each in first["findings"]
+        }
+        metrics = service.get("/metrics", **login).text
+        assert 'innodb_fleet_servers{source="verdict"} 2.0' in metrics
+        assert 'innodb_fleet_queries_total{outcome="unreachable"} 0.0' not in metrics
+        assert service.stop() == 0
+
+
+async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findings_are_gone(tmp_path: Path) -> None:
+    """The Prometheus is a report here, so that it can lose findings; Alertmanager is real."""
+    report = reports.of("mysql-9.7/repeated-scan", "mysql-9.7/hot-set-exceeds-pool")
+    peer = report.servers[0]
+    without = report.model_copy(
+        update={"findings": tuple(each for each in report.findings if each.server != peer.name)}
+    )
+    answer: FleetReport | Exception = report
+
+    async def read(_: Progress) -> FleetReport:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer.model_copy()
+
+    with (
+        Webhook() as webhook,
+        or_give_up(alertmanager.running("bookworm", tmp_path, alertmanager.configuration(webhook.url))) as manager,
+    ):
+        url = f"http://127.0.0.1:{manager.port}"
+        settings = alert_settings(None, encrypted=False)
+        ways = Deliveries([Alertmanager(url, lambda: settings.content.client)], settings)
+        watch = Watch(read, 0.2, retry=0.2)
+        notifier = FleetNotifier(ways, watch, Rulebook(RULES_FOLDER), Links("http://fleet"), RESEND)
+        running = [asyncio.create_task(watch.run()), asyncio.create_task(notifier.run())]
+
+        async def told(status: str, count: int) -> list[dict[str, Any]]:
+            await asyncio.to_thread(wait_for, lambda: len(webhook.alerts(status)) >= count)
+            return webhook.alerts(status)
+
+        expected = sorted(each.rule for each in report.findings if each.server == peer.name)
+        firing = await told("firing", len(expected))
+        assert sorted(each["labels"]["rule"] for each in firing) == expected
+        assert all(peer.identity.items() <= each["labels"].items() for each in firing)
+
+        answer = Unreachable("cannot connect to prometheus:9090: Connection refused")
+        await asyncio.sleep(6 * RESEND)  # an alert that is not sent again ends after four times RESEND
+        assert webhook.alerts("resolved") == []
+        active = (await asyncio.to_thread(httpx.get, f"{url}/api/v2/alerts", timeout=30)).json()
+        assert len(active) == len(expected)
+        assert all("Connection refused" in each["annotations"]["unseen"] for each in active)
+
+        answer = without
+        resolved = await told("resolved", len(expected))
+        assert sorted(each["labels"]["rule"] for each in resolved) == expected
+        for each in running:
+            each.cancel()
+            with suppress(asyncio.CancelledError):
+                await each
