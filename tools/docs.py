@@ -40,6 +40,8 @@ from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
 from lab import fleet_report
+from lab.attacks import report as attacks
+from lab.attacks.registry import ATTACKS
 from lab.bench import report as bench
 from lab.bench.registry import FIGURES
 from lab.curves import report as curves
@@ -66,6 +68,7 @@ WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
 HTTP = ROOT / "docs" / "http-api.md"
 FLEET = ROOT / "docs" / "fleet.md"
+SECURITY = ROOT / "docs" / "security.md"
 COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
@@ -247,6 +250,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "curves": curves.verdicts,
     "jobs": curves.jobs,
     "workloads": curves.sections,
+    "attacks": lambda: attacks.section(ATTACKS),
 }
 
 
@@ -263,7 +267,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET, SECURITY)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes(), *outcomes.outcomes()])

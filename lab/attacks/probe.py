@@ -1,0 +1,156 @@
+"""The scrape and the probes, asked again and again beside an attack, in a process of their own.
+
+`python -m lab.attacks.probe URL` is that process; `probing` starts it. The attackers' own work does not lengthen what
+it measures, as it would in a thread beside them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import math
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel
+
+from lab.attacks.attack import Line, Sidecar
+from lab.bench.exporters import HEADERS
+from lab.packages.cache import REPOSITORY
+
+PATHS = ("/metrics", "/healthz", "/readyz")
+MORE_MS = 100.0
+"""What an attack may add to the 99th percentile of an idle sidecar, milliseconds."""
+PAUSE_SECONDS = 0.02
+"""Between two requests."""
+_LONGEST_SECONDS = 10.0
+"""Prometheus' own patience (scrape_timeout); then the request counts as unanswered."""
+
+
+class Latencies(BaseModel):
+    """What became of the requests.
+
+    Attributes:
+        ms: By path, milliseconds from the request to the last byte of the answer, or to its failure.
+        failures: By kind, such as `/metrics: 503`, how many answers were not 200.
+    """
+
+    ms: Mapping[str, tuple[float, ...]]
+    failures: Mapping[str, int]
+
+    def p99(self, *paths: str) -> float:
+        """The 99th percentile of some paths, milliseconds."""
+        found = sorted(each for path in paths or PATHS for each in self.ms[path])
+        return found[math.ceil(0.99 * len(found)) - 1]
+
+
+@dataclass
+class Probing:
+    """A measurement.
+
+    Attributes:
+        found: What was measured; None until it ends.
+    """
+
+    found: Latencies | None = None
+
+    @property
+    def latencies(self) -> Latencies:
+        """What was measured, once it has ended."""
+        assert self.found is not None  # noqa: S101 - `probing` has ended
+        return self.found
+
+
+@contextlib.contextmanager
+def probing(sidecar: Sidecar, headers: Mapping[str, str] | None = None) -> Iterator[Probing]:
+    """Measure for as long as the block takes.
+
+    Args:
+        sidecar: Whom to ask.
+        headers: To send beside Prometheus' own, such as a login.
+    """
+    more = [f"{name}: {value}" for name, value in (headers or {}).items()]
+    command = [sys.executable, "-m", "lab.attacks.probe", sidecar.url, *more]
+    measured = Probing()
+    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101 - a pipe
+            process.stdout.readline()  # it has begun
+            yield measured
+            said, _ = process.communicate(timeout=3 * _LONGEST_SECONDS)  # closing its standard input ends it
+            measured.found = Latencies.model_validate_json(said)
+        finally:
+            process.kill()
+
+
+def idle(sidecar: Sidecar, seconds: float, headers: Mapping[str, str] | None = None) -> Latencies:
+    """What a sidecar takes that nobody else asks for anything."""
+    with probing(sidecar, headers) as measured:
+        time.sleep(seconds)
+    return measured.latencies
+
+
+def lines(before: Latencies, meanwhile: Latencies) -> Sequence[Line]:
+    """The lines of a table: what the scrape and the probes took beside an attack."""
+    failed = sum(meanwhile.failures.values())
+    asked = sum(map(len, meanwhile.ms.values()))
+    told = ", ".join(f"{count} × {kind}" for kind, count in meanwhile.failures.items())
+    latency = (
+        Line(
+            what=f"p99 of {' and '.join(paths)} meanwhile",
+            bound=f"idle ({before.p99(*paths):.0f} ms) + {MORE_MS:.0f} ms",
+            measured=f"{meanwhile.p99(*paths):.0f} ms",
+            kept=meanwhile.p99(*paths) <= before.p99(*paths) + MORE_MS,
+        )
+        for paths in (PATHS[:1], PATHS[1:])
+    )
+    refused = Line(
+        what="scrapes and probes not answered with 200", bound="0", measured=told or f"0 of {asked}", kept=not failed
+    )
+    return (*latency, refused)
+
+
+def _measure(url: str, headers: Mapping[str, str], ended: threading.Event) -> Latencies:
+    where = urlsplit(url)
+    connections = {path: http.client.HTTPConnection(where.netloc, timeout=_LONGEST_SECONDS) for path in PATHS}
+    ms: dict[str, list[float]] = {path: [] for path in PATHS}
+    failures: dict[str, int] = {}
+    while not ended.is_set():
+        for path, connection in connections.items():
+            began = time.perf_counter()
+            try:
+                connection.request("GET", path, headers=headers)
+                answer = connection.getresponse()
+                answer.read()
+                failure = None if answer.status == http.client.OK else str(answer.status)
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                failure = type(error).__name__
+            ms[path].append((time.perf_counter() - began) * 1000)
+            if failure is not None:
+                kind = f"{path}: {failure}"
+                failures[kind] = failures.get(kind, 0) + 1
+            time.sleep(PAUSE_SECONDS)
+    return Latencies(ms={path: tuple(each) for path, each in ms.items()}, failures=failures)
+
+
+def _main() -> None:
+    ended = threading.Event()
+
+    def wait() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    print("begun", flush=True)
+    headers = HEADERS | dict(each.split(": ", 1) for each in sys.argv[2:])
+    print(_measure(sys.argv[1], headers, ended).model_dump_json())
+
+
+if __name__ == "__main__":
+    _main()
