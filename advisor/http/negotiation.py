@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +13,15 @@ from starlette import status
 
 NEGOTIATED: Mapping[str, str] = types.MappingProxyType({"Vary": "Accept"})
 """Headers of an answer whose form the header Accept chose: caches keep each form apart."""
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - RFC 9110's word, no secret
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_ELEMENT = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+')
+MOST_RANGES = 64
+"""Elements of a header that are read; browsers and Prometheus send ten at most. Each costs some microseconds."""
+# Every repetition is possessive: what has matched is never tried in another way, so the time is linear in the length.
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - RFC 9110's word, no secret
+_QUOTED = r'"(?:[^"\\]|\\.)*+"'
+_ELEMENT = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))++')
 """A quoted string without its end goes on to the header's end: else each of many quotes would be searched to there."""
-_VALUE = re.compile(rf"[ \t]*({_TOKEN}(?:/{_TOKEN})?)[ \t]*")
-_PARAMETER = re.compile(rf"(?:({_TOKEN})=({_TOKEN}|{_QUOTED}))?[ \t]*(?:;[ \t]*|$)")
+_VALUE = re.compile(rf"[ \t]*+({_TOKEN}(?:/{_TOKEN})?)[ \t]*+")
+_PARAMETER = re.compile(rf"(?:({_TOKEN})=({_TOKEN}|{_QUOTED}))?[ \t]*+(?:;[ \t]*+|$)")
 _ESCAPED = re.compile(r"\\(.)")
 _WEIGHT = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")
 
@@ -47,7 +51,8 @@ def best(accept: str, offers: Sequence[str]) -> str | None:
     """The offered media type with the highest weight; None if none is acceptable.
 
     The most specific range that matches an offer gives its weight. On a tie the one that the header names first is
-    chosen, and of those that one range names, the one that is offered first. Malformed ranges are ignored.
+    chosen, and of those that one range names, the one that is offered first. Malformed ranges are ignored, and so are
+    those after the first ``MOST_RANGES``.
     """
     if not accept.strip(", \t"):
         return offers[0]
@@ -87,8 +92,9 @@ def wants_page(request: Request) -> bool:
 
 
 def _elements(header: str) -> Iterator[_Element]:
-    """The well-formed elements of a header, in order."""
-    for written in _ELEMENT.findall(header):
+    """The well-formed ones of the first elements of a header, in order."""
+    for match in itertools.islice(_ELEMENT.finditer(header), MOST_RANGES):
+        written = match[0]
         value, *rest = written.split(";", 1)
         found = _VALUE.fullmatch(value)
         parameters = None if found is None else _parameters("".join(rest).strip(" \t"))
