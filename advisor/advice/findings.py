@@ -65,7 +65,7 @@ def recommendation(
         severity=file.severity,
         confidence=round(file.confidence * certainty * (track_record.factor if track_record else 1.0), 3),
         fingerprint=fingerprint(rule.id, subject),
-        summary=fill(file.summary, values).strip(),
+        summary=_line(file.summary, values),
         why=file.why.strip(),
         subject=subject,
         evidence=tuple(_evidence(rule, values)),
@@ -130,11 +130,16 @@ def _actions(rule: Rule, server: Server, values: FactValues) -> Iterator[Action]
     for each in rule.action:
         if _wanted(each.only_if, values):
             action = Action(
-                do=fill(each.item.do, values).strip(),
+                do=_line(each.item.do, values),
                 apply=tuple(fill(template, values) for template in each.item.apply),
                 rollback=tuple(fill(template, values) for template in each.item.rollback),
             )
             yield changes.action_on(server, action)
+
+
+def _line(template: str, values: FactValues) -> str:
+    """A template of one line, however its author folded it; line ends in a name stay."""
+    return fill(" ".join(template.split()), values)
 
 
 def _wanted(only_if: Expression | None, values: FactValues) -> bool:

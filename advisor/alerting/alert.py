@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Evidence, Recommendation, Severity
+from advisor.contract.visible import visible, visible_lines
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
 from advisor.render import phrases
@@ -18,6 +20,8 @@ OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "schema", "
 """Labels that users cannot add."""
 LONGEST = 16_000
 """Characters of a description at most: a proxy before Alertmanager may limit a request to a megabyte."""
+_CALL = re.compile(r"<(?=[!@#]|[a-z][a-z0-9+.-]*:)|(?<!\w)@(?=(?:all|channel|everyone|here)\b)", re.IGNORECASE)
+"""What makes a chat call people, or show a link under another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ class Found(Protocol):
 def labels_of(found: Found, setting: str | None, added: Mapping[str, str]) -> dict[str, str]:
     """The labels of a finding. They stay the same while it holds, and contain no number.
 
+    Names are as the metrics have them, so that Prometheus' alerts have the same labels.
+
     Args:
         found: The finding.
         setting: The setting to change.
@@ -80,8 +86,8 @@ def labels_of(found: Found, setting: str | None, added: Mapping[str, str]) -> di
 def annotations_of(found: Recommendation, why: str, links: Links) -> dict[str, str]:
     """The annotations of a finding, which may change while it holds."""
     return {
-        "summary": valid(found.summary),
-        "description": valid(shortened("\n".join(_description(found, why)))),
+        "summary": told(found.summary),
+        "description": shortened("\n".join(_description(found, why))),
         "confidence": f"{found.confidence:g}",
         "fingerprint": found.fingerprint,
         "page_url": links.finding(found.fingerprint),
@@ -91,9 +97,8 @@ def annotations_of(found: Recommendation, why: str, links: Links) -> dict[str, s
 
 def with_outcome(annotations: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """The annotations of a finding that was followed, with what became of it."""
-    said = words.followed(outcome)
-    description = shortened(f"outcome: {said}\n{annotations['description']}")
-    return {**annotations, "outcome": valid(said), "description": valid(description)}
+    said = told(words.followed(outcome))
+    return {**annotations, "outcome": said, "description": shortened(f"outcome: {said}\n{annotations['description']}")}
 
 
 def _description(found: Recommendation, why: str) -> Iterator[str]:
@@ -102,17 +107,35 @@ def _description(found: Recommendation, why: str) -> Iterator[str]:
 
 def described(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], why: str) -> Iterator[str]:
     """The lines of a description: what to do and to expect, by label; what it rests on; why."""
-    yield from (f"{label}: {line}" for label, line in lines)
-    shown = [f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})" for item in evidence]
+    yield from (f"{label}: {_line(label, line)}" for label, line in lines)
+    shown = [told(f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})") for item in evidence]
     if shown:
         yield from ("", "evidence:", *shown)
     if why:
-        yield from ("", why.strip())
+        yield from ("", _uncalled(visible_lines(why.strip())))
 
 
 def shortened(text: str) -> str:
     """A description that Alertmanager takes."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def told(text: str) -> str:
+    r"""One line of an annotation: what does not show is escaped, and so is the mark that a chat would obey.
+
+    ``<!channel>`` becomes ``\x3c!channel>``: Alertmanager's templates for chats pass annotations on as they are.
+    """
+    return _uncalled(visible(text))
+
+
+def _line(label: str, line: str) -> str:
+    """A line of `phrases`, whose statements are pasted as they are or not at all."""
+    safe = _uncalled(line)
+    return phrases.not_shown(safe) if label in phrases.STATEMENTS and safe != line else safe
+
+
+def _uncalled(text: str) -> str:
+    return _CALL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def valid(value: str) -> str:

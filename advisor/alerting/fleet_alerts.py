@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlencode
 
-from advisor.alerting.alert import Alert, described, labels_of, shortened, valid
+from advisor.alerting.alert import Alert, described, labels_of, shortened, told, valid
 from advisor.alerting.timetable import Timetable
 from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.links import Links
@@ -108,15 +108,15 @@ class FleetAlerts:
         return self._alerts.hold(key, labels, self._annotations(found), self._data(found))
 
     def _unseen(self, key: _Key, why: str) -> list[Alert]:
-        self._alerts.amend(key, {**self._alerts.alert(key).annotations, "unseen": valid(why)})
+        self._alerts.amend(key, {**self._alerts.alert(key).annotations, "unseen": told(why)})
         return self._alerts.keep(key)
 
     def _annotations(self, found: FleetFinding) -> dict[str, str]:
         known = self._why(found.rule)
         description = "\n".join(described(_lines(found), found.evidence, known))
         return {
-            "summary": valid(f"{found.summary or found.rule} ({found.server})"),
-            "description": valid(shortened(description)),
+            "summary": told(f"{found.summary or found.rule} ({found.server})"),
+            "description": shortened(description),
             **({} if found.confidence is None else {"confidence": f"{found.confidence:g}"}),
             "fingerprint": found.fingerprint,
             "source": found.source.value,
@@ -131,6 +131,10 @@ class FleetAlerts:
 
 def _lines(found: FleetFinding) -> Iterator[tuple[str, str]]:
     yield from phrases.instructions(found)
+    yield from phrases.shown(_details(found))
+
+
+def _details(found: FleetFinding) -> Iterator[tuple[str, str]]:
     if found.effect is not None:
         yield "effect", phrases.effect(found.effect)
     yield from (("note", note) for note in found.notes)

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from advisor.cli import logs
 from advisor.cli.exits import INTERRUPTED, Unusable, epilog
 from advisor.cli.lazy import LazyCommands, load
+from advisor.contract.visible import visible_lines
 from exporter import __version__
 
 _COMMANDS = LazyCommands(
@@ -39,9 +41,13 @@ class Program(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # a terminal with another character set is no reason to fail
+        logs.warn_only()
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.ClickException as error:
+            error.message = visible_lines(error.message)  # type: ignore[misc]  # it may quote a file, or a rule of others
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
@@ -49,10 +55,10 @@ class Program(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # the reader of the output has seen enough; click ends quietly
-            raise Unusable(f"cannot write the output: {error.strerror or error}") from error
+            raise Unusable(visible_lines(f"cannot write the output: {error.strerror or error}")) from error
         except Exception as error:
             if isinstance(error, load(_INPUT_ERRORS)):
-                raise Unusable(str(error)) from error
+                raise Unusable(visible_lines(str(error))) from error
             raise
 
 

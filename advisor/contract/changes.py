@@ -6,6 +6,7 @@ import re
 
 from advisor.contract.recommendation import Action, Change, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.sql import literal, option
 from exporter.rows import number
 from exporter.server import Managed, Server
 from exporter.snapshot import Snapshot
@@ -73,7 +74,7 @@ def change_on(server: Server, setting: str, before: SettingValue | None, after: 
         apply=apply,
         rollback=(f"SET {undo} {setting} = {_literal(before)}",) if undo and before is not None else (),
         persist=persist,
-        config=f"{setting} = {_tidy(after)}",
+        config=f"{setting} = {option(after) if isinstance(after, str) else _tidy(after)}",
         via=BY_SERVICE[server.managed] if server.managed else BY_SQL if dynamic else BY_RESTART,
         note=" ".join(_notes(server, setting, dynamic=dynamic)),
     )
@@ -123,9 +124,9 @@ def _notes(server: Server, setting: str, *, dynamic: bool) -> list[str]:
 
 def _literal(value: SettingValue) -> str:
     """The value as SQL writes it."""
-    if value in ("ON", "OFF"):
-        return str(value)
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(tidy(value))
+    if not isinstance(value, str):
+        return str(tidy(value))
+    return value if value in ("ON", "OFF") else literal(value)
 
 
 def _tidy(value: SettingValue | None) -> int | float | str | None:

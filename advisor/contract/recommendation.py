@@ -193,8 +193,3 @@ def tidy(value: float) -> Number:
     if value == int(value):
         return int(value)
     return float(f"{value:.4g}") if abs(value) < 1000 else round(value)
-
-
-def identifier(name: str) -> str:
-    """A name as SQL quotes it."""
-    return "`" + name.replace("`", "``") + "`"

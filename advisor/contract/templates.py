@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping
 
-from advisor.contract.recommendation import identifier
+from advisor.contract.sql import identifier, literal
 
 _UNITS = ("TiB", "GiB", "MiB", "KiB", "B")
 FactValue = float | str | bool
@@ -28,8 +28,8 @@ def placeholders(template: str) -> list[tuple[str, str]]:
 def fill(template: str, values: Mapping[str, FactValue | None]) -> str:
     """A template with its values; a value that is not known becomes ``?``."""
     parts = []
-    for literal, name, spec, _ in string.Formatter().parse(template):
-        parts.append(literal)
+    for words, name, spec, _ in string.Formatter().parse(template):
+        parts.append(words)
         if name:
             value = values.get(name)
             parts.append("?" if value is None else FORMATS[f":{spec}" if spec else ""](value))
@@ -79,9 +79,10 @@ FORMATS: dict[str, Callable[[FactValue], str]] = {
     ":duration": duration,
     ":identifier": lambda name: identifier(str(name)),
     ":integer": _integer,
+    ":literal": lambda text: literal(str(text)),
     ":number": _rounded,
 }
 """How a template shows a value: as it is, bytes in binary units, seconds as time, a name as SQL quotes it, a whole
-number as SQL takes it, or a number for people."""
-TEXT_FORMATS = frozenset({":identifier"})
-"""The formats that take a text."""
+number as SQL takes it, a text as SQL quotes it, or a number for people."""
+TEXT_FORMATS = frozenset({":identifier", ":literal"})
+"""The formats that take a text, and quote it for SQL."""

@@ -40,6 +40,7 @@ __all__ = [
     "fact_fields",
     "facts",
     "setting_vocabulary",
+    "sql_names",
     "values_by_name",
     "vocabulary",
 ]
@@ -99,6 +100,14 @@ LIST_SECTIONS: dict[str, tuple[str, ...]] = {
 def setting_vocabulary() -> dict[str, type]:
     """``setting.<name>`` for every known setting."""
     return {f"setting.{name}": float if setting.kind == "number" else str for name, setting in SETTINGS.items()}
+
+
+def sql_names() -> frozenset[str]:
+    """The texts that SQL takes as they are."""
+    groups = (*GROUPS.items(), *LISTS.values())
+    return frozenset(
+        f"{group}.{fact.name}" for group, shape in groups for fact in fact_fields(shape) if fact.meaning.sql
+    )
 
 
 def facts(

@@ -26,10 +26,12 @@ class Meaning:
     Attributes:
         text: One or more sentences.
         unit: Of a number; empty where it has none, and for texts and truth values.
+        sql: Whether it is a text that SQL takes as it is: quoted, and nothing of the owner's is outside the quotes.
     """
 
     text: str
     unit: str = ""
+    sql: bool = False
 
 
 @dataclass(frozen=True, slots=True)

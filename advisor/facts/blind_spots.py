@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,6 +11,12 @@ from advisor.facts.base import Meaning
 from advisor.observe.window import Window
 from exporter.snapshot import Outcome
 
+_QUOTED = r"'(?:[^'\\]|''|\\\\)*'"
+_STATEMENT = re.compile(
+    rf"GRANT (?:PROCESS ON \*\.\*|SELECT ON (?:performance_schema|mysql)\.[\w*]+) TO {_QUOTED}@{_QUOTED}"
+    r"|UPDATE performance_schema\.setup_\w+ SET ENABLED = 'YES' WHERE NAME = '[\w/]+'"
+)
+"""The statements that are advised. A recording may be of others: what else is in it is shown, as words."""
 _UNDO = {
     "GRANT ": (("GRANT ", "REVOKE "), (" TO ", " FROM ")),
     "UPDATE ": (("SET ENABLED = 'YES'", "SET ENABLED = 'NO'"),),
@@ -24,11 +31,13 @@ class BlindSpotFacts:
     sources: Annotated[str, Meaning("Names of the sources, with commas.")]
     count: Annotated[float, Meaning("Number of sources.", unit="sources")]
     reason: Annotated[str, Meaning("Why the sources are shut, in the words of the first.")]
-    cure: Annotated[str, Meaning("What opens the sources.")]
+    cure: Annotated[str, Meaning("What opens the sources.", sql=True)]
     statement: Annotated[
         bool, Meaning("Whether the cure is a statement, and not a line of the option file or of the configuration.")
     ]
-    undo: Annotated[str, Meaning("Statement that takes the cure back; empty where the cure is not a statement.")]
+    undo: Annotated[
+        str, Meaning("Statement that takes the cure back; empty where the cure is not a statement.", sql=True)
+    ]
     rules: Annotated[str, Meaning("Rules that need the sources, with commas; empty where none does.")]
     rule_count: Annotated[float, Meaning("Number of rules that need the sources.", unit="rules")]
 
@@ -58,7 +67,7 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
                 count=float(len(sources)),
                 reason=sources[0][1].reason,
                 cure=cure,
-                statement=cure.startswith(tuple(_UNDO)),
+                statement=_STATEMENT.fullmatch(cure) is not None,
                 undo=_undo(cure),
                 rules=", ".join(rules),
                 rule_count=float(len(rules)),
@@ -68,9 +77,8 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
 
 
 def _undo(cure: str) -> str:
-    turns = next((turns for begin, turns in _UNDO.items() if cure.startswith(begin)), None)
-    if turns is None:
+    if _STATEMENT.fullmatch(cure) is None:
         return ""
-    for said, turned in turns:
+    for said, turned in next(turns for begin, turns in _UNDO.items() if cure.startswith(begin)):
         cure = cure.replace(said, turned, 1)
     return cure

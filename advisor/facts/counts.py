@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from advisor.contract.recommendation import identifier
+from advisor.contract.sql import identifier
 from advisor.facts.base import Meaning, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
@@ -39,7 +39,9 @@ class CountFacts:
     key: Annotated[
         str | None,
         Meaning(
-            "Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not known."
+            "Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not "
+            "known.",
+            sql=True,
         ),
     ] = None
     key_index_pages: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from ruamel.yaml.reader import ReaderError
 
 from advisor.files.positions import Key, Positions, position
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Which has no form in UTF-8."""
 Shape = TypeVar("Shape", bound=BaseModel)
 
 _WORDS = {
@@ -101,13 +104,16 @@ def read(
 
 
 class _Constructor(RoundTripConstructor):
-    """Adds the position to errors of scalars that only look like a date or a number, such as 2027-02-30."""
+    """Adds the position to errors of scalars that only look like a date, a number or a text, such as 2027-02-30."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - as ruamel has it
         try:
-            return super().construct_object(node, deep=deep)
+            found = super().construct_object(node, deep=deep)
         except ValueError as error:
             raise MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from error
+        if isinstance(found, str) and _HALF.search(found):
+            raise MarkedYAMLError(problem="half a surrogate pair is no character", problem_mark=node.start_mark)
+        return found
 
 
 def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:

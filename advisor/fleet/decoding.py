@@ -19,6 +19,11 @@ class NoAnswer(ValueError):
     """The text is no answer of Prometheus' API; the message says in which way."""
 
 
+def _text(said: str) -> str:
+    """A text as UTF-8 can have it: JSON can hold half a pair of surrogates, which becomes its escape."""
+    return said if said.isascii() else said.encode("utf-8", "backslashreplace").decode()
+
+
 class Decoder:
     """Takes the text of an answer in parts.
 
@@ -58,7 +63,7 @@ class Decoder:
         """
         if self._inside != ["end"]:
             raise NoAnswer("its answer was cut off" if self._inside else _WRONG)
-        said = [str(each) for name in ("warnings", "infos") for each in self.fields.get(name) or ()]
+        said = [_text(str(each)) for name in ("warnings", "infos") for each in self.fields.get(name) or ()]
         partial = bool(self.fields.get("isPartial")) or bool(self.fields.get("warnings"))
         return Answer(tuple(self._series), tuple(said), partial)
 
@@ -136,6 +141,6 @@ class Decoder:
 
     def _one(self, found: Mapping[str, Any]) -> Series:
         known = self._known.setdefault
-        labels = {known(name, name): known(value, value) for name, value in found["metric"].items()}
+        labels = {known(name, _text(name)): known(value, _text(value)) for name, value in found["metric"].items()}
         points = found["values"] if "values" in found else [found["value"]] if "value" in found else []
         return Series(labels, tuple([(at + 0.0, value) for at, said in points if isfinite(value := float(said))]))

@@ -12,16 +12,16 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from advisor.advice.service import Unseen
+from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, written
+from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, written
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
 from advisor.render import history_markdown, markdown, resolution
 
-PLAIN, MARKDOWN = "text/plain", "text/markdown"
 _FORMS = (JSON, PLAIN, MARKDOWN)
 Shown = TypeVar("Shown", bound=BaseModel)
 _FORM = "JSON, markdown or plain text, as the Accept header asks"
@@ -180,5 +180,5 @@ def _answer(
         case "text/markdown":
             text = as_markdown(content)
         case _:
-            text = content.model_dump_json(by_alias=True)
+            text = json_of(content, by_alias=True)
     return written(text, form)

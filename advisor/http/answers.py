@@ -1,20 +1,28 @@
-"""Answers whose text is about a server: what a recording has of it need not be valid text."""
+"""Answers whose text is about a server, in characters that all show."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from fastapi import Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
+from advisor.contract.json_text import json_of
+from advisor.contract.visible import visible_json, visible_lines
 from advisor.http.negotiation import NEGOTIATED
 
-JSON, HTML = "application/json", "text/html"
+JSON, HTML, PLAIN, MARKDOWN = "application/json", "text/html", "text/plain", "text/markdown"
 
 
-def encoded(text: str) -> bytes:
-    """UTF-8, with a question mark for what has no UTF-8: lone surrogates, in a name or in a client's statement."""
-    return text.encode("utf-8", "replace")
+class Json(JSONResponse):
+    """JSON in which everything shows."""
+
+    def render(self, content: object) -> bytes:
+        """The body."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return visible_json(text).encode()
 
 
 def written(text: str, form: str, headers: Mapping[str, str] = NEGOTIATED) -> Response:
@@ -25,9 +33,10 @@ def written(text: str, form: str, headers: Mapping[str, str] = NEGOTIATED) -> Re
         form: Its media type.
         headers: Beside those of the content.
     """
-    return Response(encoded(text), media_type=form, headers=headers)
+    shows = visible_lines(text) if form in (PLAIN, MARKDOWN) else text  # JSON and pages show already
+    return Response(shows.encode("utf-8", "replace"), media_type=form, headers=headers)
 
 
 def as_json(content: BaseModel) -> Response:
     """The answer of an endpoint that has JSON alone."""
-    return written(content.model_dump_json(by_alias=True), JSON, {})
+    return written(json_of(content, by_alias=True), JSON, {})

@@ -13,8 +13,8 @@ from advisor.advice import state as states
 from advisor.advice.difference import says_the_same
 from advisor.advice.service import Service, Unseen
 from advisor.advice.state import State
+from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Advice
-from advisor.http.answers import encoded
 from advisor.timeline.series import QUANTITIES, series, split
 
 log = logging.getLogger(__name__)
@@ -171,10 +171,10 @@ class Broadcast:
     async def _first(self, since: Mark, until: Mark) -> AsyncIterator[bytes]:
         """Everything as it is now, and what came between two marks."""
         yield _FIRST
-        yield _message("state", since, states.state(self._service).model_dump_json(by_alias=True))
+        yield _message("state", since, json_of(states.state(self._service), by_alias=True))
         last = self._service.last_verdict
         if last is not None:
-            yield _message("advice", since, last.advice.model_dump_json(by_alias=True))
+            yield _message("advice", since, json_of(last.advice, by_alias=True))
         overview = await self._overview(since)
         if overview is not None:
             yield overview
@@ -205,9 +205,9 @@ class Broadcast:
             overview = await self._overview(until)
             messages += [] if overview is None else [overview]
         if self._state is None or state != self._state.model_copy(update={"now": state.now}):
-            messages.append(_message("state", until, state.model_dump_json(by_alias=True)))
+            messages.append(_message("state", until, json_of(state, by_alias=True)))
         if advice is not None and (self._advice is None or not says_the_same(advice, self._advice)):
-            messages.append(_message("advice", until, advice.model_dump_json(by_alias=True)))
+            messages.append(_message("advice", until, json_of(advice, by_alias=True)))
         self._state, self._advice, self._told = state, advice, until
         self._tell(messages)
 
@@ -228,7 +228,7 @@ class Broadcast:
     def _events(self, since: Mark, until: Mark) -> Iterator[bytes]:
         for noticed, event in self._service.timeline.noticed_after(since.noticed):
             if noticed <= until.noticed:
-                yield _message("event", Mark(since.at, noticed), event.model_dump_json())
+                yield _message("event", Mark(since.at, noticed), json_of(event))
 
     async def _series(self, since: Mark, until: float) -> list[bytes]:
         """The points of snapshots between two times."""
@@ -237,8 +237,7 @@ class Broadcast:
             return []
         found = await asyncio.to_thread(series, history, tuple(QUANTITIES), since.at, ranked_since=0.0)
         return [
-            _message("series", Mark(each.at[0], since.noticed), each.model_dump_json(by_alias=True))
-            for each in split(found)
+            _message("series", Mark(each.at[0], since.noticed), json_of(each, by_alias=True)) for each in split(found)
         ]
 
     async def _overview(self, mark: Mark) -> bytes | None:
@@ -246,8 +245,8 @@ class Broadcast:
             found = await self._service.overview()
         except Unseen:
             return None
-        return _message("overview", mark, found.model_dump_json(by_alias=True))
+        return _message("overview", mark, json_of(found, by_alias=True))
 
 
 def _message(event: str, mark: Mark, data: str) -> bytes:
-    return encoded(f"event: {event}\nid: {mark}\ndata: {data}\n\n")
+    return f"event: {event}\nid: {mark}\ndata: {data}\n\n".encode()

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from advisor.contract.json_text import json_of
 from advisor.curve.answer import MissCurve
 from advisor.http import examples
 from advisor.http.answers import HTML, JSON, written
@@ -64,4 +65,4 @@ def _written(found: MissCurve, form: str) -> str:
 
             return curve_text.plain(found)
         case _:
-            return found.model_dump_json()
+            return json_of(found)

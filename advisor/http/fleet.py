@@ -13,8 +13,10 @@ from prometheus_client.core import Metric
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetReport, NotAsked, ServedReport
+from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Severity
 from advisor.contract.templates import duration
+from advisor.contract.visible import visible
 from advisor.fleet.watch import Watch
 from advisor.http import health
 from advisor.http.answers import HTML, JSON, written
@@ -155,11 +157,8 @@ async def readyz(watch: TheWatch) -> str:
 
 def stale(watch: Watch) -> str:
     """Why the last report is old, for people; empty if it is not."""
-    return (
-        f"{watch.stale}; what is shown is {duration(watch.age)} old"
-        if watch.stale and watch.age is not None
-        else watch.stale
-    )
+    said = visible(watch.stale)
+    return f"{said}; what is shown is {duration(watch.age)} old" if said and watch.age is not None else said
 
 
 def _last(watch: Watch) -> FleetReport:
@@ -234,7 +233,7 @@ def _part(wanted: Wanted, report: FleetReport) -> FleetReport:
 
 async def _json(content: Callable[[], BaseModel]) -> Response:
     """In a thread: the report of thousands of servers takes a while."""
-    return await asyncio.to_thread(lambda: written(content().model_dump_json(by_alias=True), JSON))
+    return await asyncio.to_thread(lambda: written(json_of(content(), by_alias=True), JSON))
 
 
 async def _page(report: FleetReport, watch: Watch) -> Response:

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from advisor.http import problems
+from advisor.http.answers import Json
 from advisor.http.compression import Compression
 from advisor.http.head import Head
 from exporter import __version__
@@ -59,6 +60,7 @@ def application(
         summary=summary,
         description=description,
         lifespan=lifespan,
+        default_response_class=Json,
         docs_url=None,  # FastAPI's own would load scripts from another host
         redoc_url=None,
         openapi_url=openapi_url,

@@ -10,6 +10,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from advisor.advice.service import Service
+from advisor.contract.json_text import json_of
 from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
 from advisor.http.answers import written
@@ -118,4 +119,4 @@ def _written(found: History, form: str) -> str:
         case "text/markdown":
             return history_markdown.history(found)
         case _:
-            return found.model_dump_json()
+            return json_of(found)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 
 from advisor.http import examples, pages
+from advisor.http.answers import Json
 from advisor.http.dependencies import TheExposition, TheService
 from advisor.http.exposition import exposed
 from advisor.http.negotiation import NEGOTIATED, wants_page
@@ -50,4 +51,4 @@ def snapshot(request: Request, service: TheService) -> Response:  # in a thread:
         raise service.unseen
     if wants_page(request):
         return pages.read("Snapshot", snapshot_html.content(latest))
-    return JSONResponse(jsonable(latest), headers=NEGOTIATED)
+    return Json(jsonable(latest), headers=NEGOTIATED)

@@ -11,11 +11,12 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from advisor.advice.service import Unseen
+from advisor.contract.visible import visible
+from advisor.http.answers import Json
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ def near(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
 
 
-def unexpected(error: Exception) -> JSONResponse:
+def unexpected(error: Exception) -> Json:
     """The answer to an unexpected error. The log has the error; the client gets none of it."""
     log.error("unexpected error", exc_info=error)
     return response(HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED))
@@ -95,15 +96,15 @@ def install(app: FastAPI) -> None:
 
 
 def _body(status: int, detail: str) -> dict[str, Any]:
-    text = detail.encode("utf-8", "replace").decode()  # it may quote the request, which need not be valid text
-    return Problem(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=text).model_dump()
+    # It may quote the request, a rule of others, or what the server said.
+    return Problem(
+        type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=visible(detail)
+    ).model_dump()
 
 
-def response(error: HTTPException) -> JSONResponse:
+def response(error: HTTPException) -> Json:
     """The problem of an error."""
-    return JSONResponse(
-        _body(error.status_code, error.detail), error.status_code, headers=error.headers, media_type=MEDIA_TYPE
-    )
+    return Json(_body(error.status_code, error.detail), error.status_code, headers=error.headers, media_type=MEDIA_TYPE)
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 
 from advisor.casetest import cases
 from advisor.casetest.cases import Case
+from advisor.contract.json_text import json_of
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
@@ -66,7 +67,7 @@ def rule(  # in a thread: it reads the file again
     form = negotiated(request, _FORMS)
     match form:
         case "application/json":
-            text = found.file.model_dump_json(by_alias=True, exclude_unset=True)
+            text = json_of(found.file, by_alias=True, exclude_unset=True)
         case "text/markdown":
             text = as_markdown(found, rule_set.origins[rule_id])
         case "text/html":

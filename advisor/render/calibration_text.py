@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
-from rich.text import Text
 
 from advisor.contract.recommendation import Number
 from advisor.ledger.calibration import Calibration, Prediction, RuleCalibration
 from advisor.render.calibration_svg import axes, place
 from advisor.render.outcomes import share, signed
-from advisor.render.terminal import plain_table
+from advisor.render.terminal import plain_table, words
 
 TITLES = ("rule", "promises", "kept", "median error", "largest", "bias", "not comparable", "harm")
 _COLUMNS, _ROWS = 51, 16
@@ -24,11 +23,11 @@ def print_calibration(out: Console, found: Calibration) -> None:
     """The table, and the plot where there is a prediction."""
     table = plain_table("", *TITLES, right=tuple(range(2, len(TITLES) + 1)))
     for mark, row in zip(_marks(found), found.rules, strict=True):
-        table.add_row(*map(Text, (mark, *cells(row))))
+        table.add_row(*map(words, (mark, *cells(row))))
     out.print(table)
     if found.predictions:
         out.print()
-        out.print("\n".join(_plot(found, ascii_only=out.options.ascii_only)), markup=False, highlight=False)
+        out.print("\n".join(_plot(found, ascii_only=out.options.ascii_only)))
 
 
 def cells(row: RuleCalibration) -> tuple[str, ...]:

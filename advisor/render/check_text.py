@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.text import Text
 
-from advisor.render.terminal import plain_table
+from advisor.render.terminal import plain_table, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ def print_checks(out: Console, checks: Sequence[SourceCheck]) -> None:
     """One line per source."""
     table = plain_table("source", "", "why", "cure", "rules that need it")
     for check in checks:
-        mark = Text("–", "dim") if check.ok is None else Text("ok", "green") if check.ok else Text("no", "red")
+        mark = words("–", "dim") if check.ok is None else words("ok", "green") if check.ok else words("no", "red")
         blind = ", ".join(check.needed_by) if check.ok is False else ""
-        table.add_row(Text(check.source), mark, Text(check.reason), Text(check.cure or ""), Text(blind))
+        table.add_row(words(check.source), mark, words(check.reason), words(check.cure or ""), words(blind))
     out.print(table)

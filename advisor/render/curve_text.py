@@ -12,7 +12,7 @@ from advisor.contract.recommendation import Number, tidy
 from advisor.contract.templates import binary, duration, exact_binary
 from advisor.curve.answer import MissCurve, PoolSize
 from advisor.render.phrases import value_text
-from advisor.render.terminal import in_file, plain_table
+from advisor.render.terminal import in_file, plain_table, words
 
 _LONGEST_BAR, _SHORTEST_BAR = 48, 8
 """Columns of a bar; where the terminal leaves fewer than the shortest, there are no bars."""
@@ -44,7 +44,7 @@ def plain(curve: MissCurve) -> str:
 
 
 def _line(out: Console, text: str, style: str = "") -> None:
-    out.print(text, style=style, markup=False, highlight=False)
+    out.print(words(text, style))
 
 
 def _today(curve: MissCurve) -> str:
@@ -67,7 +67,7 @@ def _print_sizes(out: Console, curve: MissCurve) -> None:
     most = max(size.pages_read_per_second.high for size in curve.sizes)
     for size, row in zip(curve.sizes, rows, strict=True):
         bar = [_bar(size, most, width, _marks(out))] if bars else []
-        table.add_row(*(Text(row[name]) for name in names), *bar, style="bold" if size.times == 1 else "")
+        table.add_row(*(words(row[name]) for name in names), *bar, style="bold" if size.times == 1 else "")
     out.print(table)
 
 
@@ -106,7 +106,8 @@ def _print_tables(out: Console, curve: MissCurve) -> None:
     found = curve.by_table()
     if not found:
         return
-    _line(out, "\npages a second by table, without full scans:")
+    out.print()
+    _line(out, "pages a second by table, without full scans:")
     rows = [(name, _cells(curve, by)) for name, by in list(found.items())[:_TABLES]]
     rest = list(found.values())[_TABLES:]
     if rest:
@@ -118,7 +119,7 @@ def _print_tables(out: Console, curve: MissCurve) -> None:
     names = [size.name for size in curve.sizes if size in near]
     table = plain_table("table", *names, right=tuple(range(1, len(names) + 1)))
     for name, cells in rows:
-        table.add_row(Text(name), *(Text(cells[each]) for each in names))
+        table.add_row(words(name), *(words(cells[each]) for each in names))
     out.print(table)
 
 

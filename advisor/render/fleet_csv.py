@@ -9,7 +9,8 @@ from csv import writer
 
 from advisor.contract.fleet import FleetFinding, FleetReport, FleetServer
 from advisor.contract.recommendation import Action, Change, Number
-from advisor.render.fleet_phrases import visible
+from advisor.contract.visible import visible
+from advisor.render.phrases import statement
 
 COLUMNS = (
     "severity",
@@ -87,7 +88,7 @@ def _one(values: Sequence[Number | str | None]) -> Number | str | None:
 
 
 def _statements(sql: Sequence[str]) -> str:
-    return " ".join(f"{each};" for each in sql)
+    return " ".join(statement(each).replace("\n", " ") for each in sql)
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 from advisor.contract.fleet import FleetFinding, FleetReport
 from advisor.contract.recommendation import Effect, Severity
+from advisor.contract.visible import visible
 from advisor.render import fleet_phrases as phrases
 from advisor.render import phrases as render_phrases
 from advisor.render.fleet_phrases import Section
@@ -89,7 +90,7 @@ def html(report: FleetReport, served: Served | None = None) -> str:
     content = "".join(
         (
             element("h1", "The fleet"),
-            element("p", phrases.visible(stale), "fleet-old") if stale else "",
+            element("p", visible(stale), "fleet-old") if stale else "",
             *(element("p", line, "fleet-told") for line in phrases.heading(report)),
             *(f'<section id="{name}">{element("h2", title)}{body}</section>' for name, title, body in parts),
         )
@@ -195,9 +196,9 @@ def _bars(of: Effect) -> str:
 def _evidence(found: FleetFinding) -> str:
     rows = [
         (
-            phrases.visible(each.name.replace("_", " ")),
-            phrases.visible(render_phrases.quantity(each)),
-            phrases.visible(each.source),
+            visible(each.name.replace("_", " ")),
+            visible(render_phrases.quantity(each)),
+            visible(each.source),
         )
         for each in found.evidence
     ]

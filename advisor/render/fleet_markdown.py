@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from advisor.contract.fleet import FleetFinding, FleetReport
 from advisor.render import fleet_phrases as phrases
 from advisor.render.fleet_phrases import Section
-from advisor.render.markdown import inline, row
+from advisor.render.markdown import block, inline, row, statement
 
 _IN_FULL, _FINDINGS, _ROWS = 10, 50, 50
 """Findings with their statements; rows of findings, and of each further table."""
@@ -31,17 +30,9 @@ def markdown(report: FleetReport) -> str:
 
 def _finding(found: FleetFinding, titles: Mapping[str, str]) -> list[str]:
     head = f"### {found.severity.value}: {inline(phrases.name(found.server))}: {inline(phrases.summary(found, titles))}"
-    sql = [line if label == "apply" else f"-- {label}: {line}" for label, line in phrases.instructions(found)]
+    sql = list(map(statement, phrases.instructions(found)))
     told = [f"- {label}: {inline(line)}" for label, line in phrases.details(found)]
-    return [head, "", *_block(sql), *told, ""]
-
-
-def _block(sql: Sequence[str]) -> list[str]:
-    """Statements that can be pasted whole; the fence is longer than any backticks in a name."""
-    if not sql:
-        return []
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))
-    return [f"{fence}sql", *sql, fence, ""]
+    return [head, "", *(block(sql) if sql else []), *told, ""]
 
 
 def _section(section: Section) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -12,6 +11,7 @@ from advisor.contract.fleet import Capacity, CapacityEstimate, FleetBlindSpot, F
 from advisor.contract.recommendation import Change
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import binary, duration
+from advisor.contract.visible import visible
 from advisor.render import phrases
 from advisor.render.phrases import moment
 from advisor.render.svg import shortened
@@ -26,10 +26,6 @@ _SERVERS_BY = {
 NO_SERVER = "No server: Prometheus has no innodb_up and no mysql_up under this selector. Nothing is said of any server."
 _NOTHING = "Nothing to change."
 _NOTHING_SEEN = "Nothing to change in what could be seen: below is what could not."
-_JOINERS = frozenset("\u200c\u200d")
-"""Invisible, but Persian words and many emoji are wrong without them."""
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode's categories of characters that move the cursor, turn text around, or show nothing."""
 _LONGEST = 200
 """Characters of a name that are shown. MySQL's have 64 at most; labels of Prometheus may have any number."""
 _LONGEST_LINE = 1000
@@ -52,11 +48,6 @@ class Section:
     """A sentence under the title."""
     right: tuple[int, ...] = ()
     """Numbers of the columns that are aligned to the right."""
-
-
-def visible(text: str) -> str:
-    r"""A text whose every character shows: an escape sequence as ``\x1b[31m``, a bidi mark as ``\u202e``."""
-    return text if text.isprintable() else "".join(_visible(each) for each in text)
 
 
 def name(text: str) -> str:
@@ -161,9 +152,8 @@ def instructions(found: FleetFinding) -> Iterator[tuple[str, str]]:
 
 
 def statement(sql: str) -> str:
-    """A statement as it can be pasted; one with a name that cannot be shown becomes a comment that says so."""
-    shown = line(sql)
-    return f"{sql};" if shown == sql else f"-- this name cannot be shown as it is; the JSON has the statement: {shown}"
+    """A statement as it can be pasted, or a comment in its place."""
+    return phrases.statement(sql, _LONGEST_LINE)
 
 
 def details(found: FleetFinding) -> Iterator[tuple[str, str]]:
@@ -360,9 +350,3 @@ def listed(names: Iterable[str], most: int = _NAMES) -> str:
     known = tuple(names)
     more = f" and {len(known) - most:,} more" if len(known) > most else ""
     return f"{', '.join(map(name, known[:most]))}{more}"
-
-
-def _visible(character: str) -> str:
-    if unicodedata.category(character) not in _HIDDEN or character in _JOINERS:
-        return character
-    return character.encode("unicode_escape").decode("ascii")

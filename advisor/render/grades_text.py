@@ -10,7 +10,7 @@ from advisor.render import outcomes
 from advisor.render.calibration_text import print_calibration
 from advisor.render.history_text import print_outcomes
 from advisor.render.phrases import moment
-from advisor.render.terminal import in_file
+from advisor.render.terminal import in_file, words
 
 
 def print_grades(out: Console, found: Grades) -> None:
@@ -18,7 +18,7 @@ def print_grades(out: Console, found: Grades) -> None:
     for number, stretch in enumerate(found.stretches):
         if number:
             out.print()
-        out.print(_stretch(stretch), style="dim", markup=False, highlight=False)
+        out.print(words(_stretch(stretch), "dim"))
         out.print()
         print_outcomes(out, stretch.outcomes)
         if not stretch.outcomes:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from rich.console import Console, Group
 from rich.padding import Padding
-from rich.text import Text
 
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.history import GoneFinding, GradedAdvice, GradedRecommendation, GradedSetAside, History
 from advisor.render import outcomes as phrases
 from advisor.render import text
-from advisor.render.terminal import in_file
+from advisor.render.terminal import in_file, labelled, words
 
 _STYLE = {Result.KEPT: "green", Result.MISSED: "yellow", Result.OPEN: "cyan"}
 
@@ -23,14 +22,14 @@ def print_history(out: Console, history: History) -> None:
     if not history.outcomes:
         out.print(phrases.NOTHING)
     for line in phrases.left_out(history):
-        out.print(line, style="dim", markup=False, highlight=False)
+        out.print(words(line, "dim"))
     if history.findings:
         out.print(f"\n{phrases.FINDINGS}:")
     for found in history.findings:
         rule, of, first, last, asked, fingerprint = phrases.finding(found)
-        out.print(Text(", ".join(each for each in (rule, of, fingerprint) if each)))
+        out.print(words(", ".join(each for each in (rule, of, fingerprint) if each)))
         lines = (("seen", f"{first} to {last}"), ("asked for", asked))
-        out.print(Text("\n".join(f"  {label:<12}{text}" for label, text in lines if text)))
+        out.print(labelled(((f"  {label}".ljust(14), text) for label, text in lines if text), ""))
 
 
 def print_advice(out: Console, advice: GradedAdvice) -> None:
@@ -40,7 +39,7 @@ def print_advice(out: Console, advice: GradedAdvice) -> None:
         out.print(f"\n{phrases.OUTCOMES}:")
         print_outcomes(out, advice.outcomes[: phrases.BESIDE_ADVICE])
         for line in phrases.older(advice):
-            out.print(line, style="dim", markup=False, highlight=False)
+            out.print(words(line, "dim"))
 
 
 def print_outcomes(out: Console, outcomes: Sequence[Outcome]) -> None:
@@ -66,9 +65,8 @@ def plain_gone(found: GoneFinding) -> str:
     """A finding that is gone, and what became of it before."""
 
     def show(out: Console) -> None:
-        out.print(Text(f"{phrases.gone(found).upper()}  {found.summary}", "bold"))
-        lines = [Text.assemble((f"{label:<12}", "dim"), line) for label, line in phrases.gone_details(found)]
-        out.print(Padding(Text("\n").join(lines), (0, 0, 0, 2), expand=False))
+        out.print(words(f"{phrases.gone(found).upper()}  {found.summary}", "bold"))
+        out.print(Padding(labelled(phrases.gone_details(found)), (0, 0, 0, 2), expand=False))
         if found.outcomes:
             out.print()
             print_outcomes(out, found.outcomes)
@@ -78,5 +76,5 @@ def plain_gone(found: GoneFinding) -> str:
 
 def _outcome(outcome: Outcome) -> Group:
     style = "bold red" if outcome.harm else _STYLE.get(outcome.result, "bold")
-    lines = [Text.assemble((f"{label:<12}", "dim"), line) for label, line in phrases.details(outcome)]
-    return Group(Text(phrases.head(outcome), style), Padding(Text("\n").join(lines), (0, 0, 0, 2), expand=False))
+    told = labelled(phrases.details(outcome))
+    return Group(words(phrases.head(outcome), style), Padding(told, (0, 0, 0, 2), expand=False))

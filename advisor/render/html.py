@@ -1,10 +1,12 @@
-"""Pages for people: HTML that needs no script, and no style of its own. All text is escaped."""
+"""Pages for people: HTML that needs no script, and no style of its own. All text shows, and is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+
+from advisor.contract.visible import visible, visible_lines
 
 _PAGE = """\
 <!doctype html>
@@ -64,7 +66,7 @@ def page(title: str, content: str, depth: int = 0, links: Mapping[str, str] = LI
         links: Names of other pages by path.
     """
     shown = " ".join(link(path, name).html for path, name in links.items())
-    written = _PAGE.format(title=escape(title), links=shown, content=content)
+    written = _PAGE.format(title=escape(visible(title)), links=shown, content=content)
     # A proxy may have put a path before the root. No text has this: its quotation marks are escaped.
     return written.replace('href="/', f'href="{"../" * depth or "./"}')
 
@@ -77,7 +79,12 @@ def element(name: str, content: Content, kind: str = "") -> str:
 
 def link(path: str, text: str) -> Markup:
     """A link to a path."""
-    return Markup(f'<a href="{escape(path)}">{escape(text)}</a>')
+    return Markup(f'<a href="{escape(path)}">{escape(visible(text))}</a>')
+
+
+def preformatted(text: str) -> str:
+    """A text whose lines stay as they are."""
+    return f"<pre>{escape(visible_lines(text))}</pre>"
 
 
 def details(summary: Content, content: str, *, shown: bool = False) -> str:
@@ -87,7 +94,7 @@ def details(summary: Content, content: str, *, shown: bool = False) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Content | float | None]]) -> str:
     """A table, which is as wide as it needs to be within a page of any width."""
-    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in columns)
+    head = "".join(f'<th scope="col">{escape(visible(each))}</th>' for each in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"{_WIDE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
@@ -97,7 +104,7 @@ def from_markdown(text: str) -> str:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - only where somebody opens such a page
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = reader.parse(text)
+    tokens = reader.parse(visible_lines(text))
     for token in tokens:
         # The policy of the pages refuses the attribute style.
         if token.attrs.pop("style", None) == "text-align:right":
@@ -121,4 +128,4 @@ def _cell(value: Content | float | None) -> str:
 
 
 def _html(content: Content) -> str:
-    return content.html if isinstance(content, Markup) else escape(content)
+    return content.html if isinstance(content, Markup) else escape(visible(content))

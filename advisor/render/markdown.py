@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 from advisor.contract.recommendation import Advice, Recommendation, SetAside
+from advisor.contract.visible import visible
 from advisor.render import phrases
 
-_MARKUP = re.compile(r"[\\`*\[\]<|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
-"""Marks of CommonMark and GFM, entities, and underscores that do not lie within a word."""
+_MARKUP = re.compile(r"[\\`*\[\]|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#(?=#*$)")
+"""Marks of CommonMark and GFM, entities, underscores that do not lie within a word, and what ends a heading."""
 
 
 def markdown(advice: Advice) -> str:
@@ -35,9 +36,8 @@ def markdown_finding(found: Recommendation | SetAside) -> str:
 
 
 def _recommendation(found: Recommendation) -> list[str]:
-    sql = list(map(_sql, phrases.instructions(found)))
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))  # names may hold backticks
-    lines = [f"{fence}sql", *sql, fence, ""]
+    sql = list(map(statement, phrases.instructions(found)))
+    lines = block(sql)
     if found.effect is not None:
         lines.append(f"Effect: {inline(phrases.effect(found.effect))}.  ")
     if found.cost is not None:
@@ -56,10 +56,16 @@ def _recommendation(found: Recommendation) -> list[str]:
     return lines
 
 
-def _sql(line: tuple[str, str]) -> str:
+def statement(line: tuple[str, str]) -> str:
     """A statement to apply, or a comment: the whole block can be pasted."""
     label, text = line
-    return text if label == "apply" else f"-- {label}: {' '.join(text.split())}"
+    return text if label == "apply" else phrases.comment(label, text)
+
+
+def block(sql: Sequence[str]) -> list[str]:
+    """Statements that can be pasted whole; the fence is longer than any backticks in a name."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))
+    return [f"{fence}sql", *sql, fence, ""]
 
 
 def row(cells: Sequence[str]) -> str:
@@ -68,5 +74,8 @@ def row(cells: Sequence[str]) -> str:
 
 
 def inline(text: str) -> str:
-    """Text with its markup escaped: names come from the server."""
-    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+    """Text with its markup escaped: names come from the server.
+
+    ``<`` becomes an entity, which is also how chats such as Slack write it: ``<!channel>`` calls nobody.
+    """
+    return _MARKUP.sub(r"\\\g<0>", " ".join(visible(text).split())).replace("<", "&lt;")

@@ -10,18 +10,16 @@ from rich.text import Text
 from advisor.contract.templates import duration
 from advisor.models.lru.scenario import Pass
 from advisor.render.phrases import setting_text, value_text
-from advisor.render.terminal import plain_table
+from advisor.render.terminal import joined, plain_table, words
 from advisor.whatif.answer import Amount, TableOutcome, WhatIf
 
 
 def print_what_if(out: Console, answer: WhatIf) -> None:
     """What would change, table by table, and the model's error."""
-    out.print(
-        f"{answer.server}, watched {duration(answer.watched_seconds)}", style="dim", markup=False, highlight=False
-    )
+    out.print(words(f"{answer.server}, watched {duration(answer.watched_seconds)}", "dim"))
     for change in answer.changes:
         out.print(
-            Text.assemble(
+            joined(
                 "if ",
                 (f"{change.setting} = {setting_text(change.setting, change.to)}", "bold"),
                 f" (now {setting_text(change.setting, change.from_)})",
@@ -30,15 +28,15 @@ def print_what_if(out: Console, answer: WhatIf) -> None:
     rows = plain_table("pages read", "now", "then", "cached", right=(1, 2, 3))
     for each in answer.tables:
         name = f"{'.'.join(each.subject.values())} ({value_text(each.pages)} pages), per pass"
-        rows.add_row(Text(name), *_pair(each.pages_read_per_pass), Text(_cached(each)))
-        rows.add_row(Text("  per second", "dim"), *_pair(each.pages_read_per_second), Text())
-    rows.add_row(Text("by everything else, per second"), *_pair(answer.other_pages_read_per_second), Text())
-    rows.add_row(Text("in total, per second", "bold"), *_pair(answer.pages_read_per_second), Text())
-    rows.add_row(Text("pool pages left for everything else"), *_pair(answer.pages_of_others), Text())
-    rows.add_row(Text("  in the young sublist", "dim"), *_pair(answer.young_pages_of_others), Text())
+        rows.add_row(words(name), *_pair(each.pages_read_per_pass), words(_cached(each)))
+        rows.add_row(words("  per second", "dim"), *_pair(each.pages_read_per_second), words(""))
+    rows.add_row(words("by everything else, per second"), *_pair(answer.other_pages_read_per_second), words(""))
+    rows.add_row(words("in total, per second", "bold"), *_pair(answer.pages_read_per_second), words(""))
+    rows.add_row(words("pool pages left for everything else"), *_pair(answer.pages_of_others), words(""))
+    rows.add_row(words("  in the young sublist", "dim"), *_pair(answer.young_pages_of_others), words(""))
     out.print(rows)
     for line in _fit_lines(answer):
-        out.print(line, style="dim", markup=False, highlight=False)
+        out.print(words(line, "dim"))
 
 
 def print_passes(out: Console, passes: Sequence[Pass]) -> None:
@@ -54,12 +52,12 @@ def print_passes(out: Console, passes: Sequence[Pass]) -> None:
             each.old_pages,
             each.free_pages,
         )
-        rows.add_row(str(each.step), Text(each.object), str(each.number), *(f"{round(value):,}" for value in pages))
+        rows.add_row(str(each.step), words(each.object), str(each.number), *(f"{round(value):,}" for value in pages))
     out.print(rows)
 
 
 def _pair(amount: Amount) -> tuple[Text, Text]:
-    return Text(value_text(amount.now)), Text(value_text(amount.then))
+    return words(value_text(amount.now)), words(value_text(amount.then))
 
 
 def _cached(each: TableOutcome) -> str:

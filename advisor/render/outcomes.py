@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from advisor.contract.recommendation import Number, tidy
 from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise
 from advisor.ledger.history import GoneFinding, GradedAdvice, History
-from advisor.render.phrases import BYTES, moment, setting_text, value_text
+from advisor.render.phrases import BYTES, moment, setting_text, shown, statement, value_text
 
 NOTHING = "No change of a setting was seen."
 OUTCOMES = "What became of changes"
@@ -33,6 +33,10 @@ def change(changed: Changed) -> str:
 
 def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
     """The finding, the promise beside what was measured, and what got worse: label and text of each line."""
+    return shown(_details(outcome))
+
+
+def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:
     if outcome.rule is not None:
         of = ".".join(outcome.subject.values())
         advised = "followed" if outcome.followed else "another value than it advises"
@@ -46,7 +50,7 @@ def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "worse", compared(each)
     if outcome.harm:
         for changed in outcome.changes:
-            yield from (("take back", f"{statement};") for statement in changed.undo)
+            yield from (("take back", statement(sql)) for sql in changed.undo)
             if changed.undo_config and not changed.undo:
                 yield "take back", f"{changed.undo_config}, and a restart"
     if outcome.why:
@@ -60,6 +64,10 @@ def gone(found: GoneFinding) -> str:
 
 def gone_details(found: GoneFinding) -> Iterator[tuple[str, str]]:
     """Since when and why it is gone: label and text of each line."""
+    return shown(_gone_details(found))
+
+
+def _gone_details(found: GoneFinding) -> Iterator[tuple[str, str]]:
     if found.resolved_at is not None:
         yield "resolved", moment(found.resolved_at)
     yield "because", found.because

@@ -1,8 +1,9 @@
-"""The phrases, lines and tables of advice, for text.py, markdown.py and alerts."""
+"""The phrases, lines and tables of advice, for text.py, markdown.py and alerts. Every line shows as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -24,6 +25,7 @@ from advisor.contract.recommendation import (
 )
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import binary, duration, exact_binary
+from advisor.contract.visible import visible, visible_lines
 
 NOTHING = "Nothing to change in this window."
 _BLIND = "Blind rules: data they need is missing"
@@ -33,6 +35,10 @@ _OVERRULED = "Overruled by another recommendation"
 _WHOLE = 10
 """Of a larger quantity nobody wants to read decimals."""
 BYTES = "bytes"
+STATEMENTS = frozenset({"apply", "roll back", "keep"})
+"""The labels of statements."""
+_NAME = re.compile("`(?:[^`]|``)*`")
+"""A name in SQL. Of a statement only the rule's author ends a line, and never in a name."""
 
 
 class Advised(Protocol):
@@ -45,13 +51,45 @@ class Advised(Protocol):
 
 
 def instructions(found: Advised) -> Iterator[tuple[str, str]]:
-    """What to do: label and text of each line."""
+    """What to do: label and text of each line; only statements have several lines."""
     for change in found.changes:
         yield from _change(change)
     for action in found.actions:
-        yield "do", action.do
-        yield from (("apply", f"{statement};") for statement in action.apply)
-        yield from (("roll back", f"{statement};") for statement in action.rollback)
+        yield "do", visible(action.do)
+        yield from (("apply", statement(sql)) for sql in action.apply)
+        yield from (("roll back", statement(sql)) for sql in action.rollback)
+
+
+def statement(sql: str, longest: int | None = None) -> str:
+    """A statement as it can be pasted, or a comment in its place.
+
+    What a person pastes has to be what the person read: a terminal would obey a name with an escape sequence, and a
+    bidirectional mark in one shows another statement than it is.
+
+    Args:
+        sql: The statement, without its semicolon.
+        longest: Characters that there is room for.
+    """
+    broken = any("\n" in name for name in _NAME.findall(sql))
+    if not broken and visible_lines(sql) == sql and (longest is None or len(sql) <= longest):
+        return f"{sql};"
+    text = visible(sql)
+    return not_shown(text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…")
+
+
+def not_shown(sql: str) -> str:
+    """A comment in place of a statement that would be another one as it is shown."""
+    return f"-- this name cannot be shown as it is; the JSON has the statement: {sql}"
+
+
+def comment(label: str, text: str) -> str:
+    """Lines of SQL that do nothing."""
+    return "\n".join(f"-- {line}" for line in f"{label}: {text}".split("\n"))
+
+
+def shown(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Labels, each with a text in one line."""
+    return ((label, visible(text)) for label, text in lines)
 
 
 def _change(change: Change) -> Iterator[tuple[str, str]]:
@@ -61,12 +99,12 @@ def _change(change: Change) -> Iterator[tuple[str, str]]:
         "keep": _in_words(change, change.to),
     }
     for label, statements in (("apply", change.apply), ("roll back", change.rollback), ("keep", change.persist)):
-        yield from ((label, f"{statement};{in_words[label]}") for statement in statements)
-    yield "option file" if change.via == BY_SQL else "set", change.config
+        yield from ((label, f"{statement(sql)}{in_words[label]}") for sql in statements)
+    yield "option file" if change.via == BY_SQL else "set", visible(change.config)
     if change.via != BY_SQL:
-        yield "where", change.via
+        yield "where", visible(change.via)
     if change.note:
-        yield "note", change.note
+        yield "note", visible(change.note)
 
 
 def _in_words(change: Change, value: Number | str | None) -> str:
@@ -84,6 +122,10 @@ def setting_text(setting: str, value: Number | str | None) -> str:
 
 def details(found: Recommendation) -> Iterator[tuple[str, str]]:
     """Effect, cost, alternatives and origin: label and text of each line."""
+    return shown(_details(found))
+
+
+def _details(found: Recommendation) -> Iterator[tuple[str, str]]:
     if found.effect is not None:
         yield "effect", effect(found.effect)
     if found.cost is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from advisor.contract.templates import duration
@@ -53,7 +52,7 @@ def section(name: str, value: Any) -> str:
     elif isinstance(value, Mapping):
         shown = "".join(section(key, each) for key, each in value.items())
     else:
-        shown = f"<pre>{escape(json.dumps(value, ensure_ascii=False, indent=1))}</pre>"
+        shown = html.preformatted(json.dumps(value, ensure_ascii=False, indent=1))
     if isinstance(value, list | dict) and len(value) > MOST_ROWS:
         shown += html.element("p", f"{len(value) - MOST_ROWS:,} more are in the JSON.", "quiet")
     return html.details(f"{name}{size}", shown)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from xml.etree import ElementTree as ET
+
+from advisor.contract.visible import visible, visible_lines
 
 LINE = 18.0
 """Height of a line of text, pixels."""
@@ -20,8 +21,6 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink); } .title { font-size:
 """What all pictures share of their style."""
 _LONGEST_NAME = 48
 _STEPS = (1.0, 2.0, 5.0, 10.0)
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 does not allow; a name on the server may have it."""
 
 
 def picture(width: float, height: float, title: str, description: str, style: str) -> ET.Element:
@@ -54,12 +53,12 @@ def dot(parent: ET.Element, kind: str, radius: float, x: float, y: float) -> ET.
 
 def label(parent: ET.Element, x: float, y: float, content: str, kind: str) -> None:
     """A new text at a place."""
-    put(parent, "text", kind, x=x, y=y).text = _UNPRINTABLE.sub("\ufffd", content)
+    put(parent, "text", kind, x=x, y=y).text = visible(content)
 
 
 def text(parent: ET.Element, tag: str, content: str) -> None:
     """A new element with a text and nothing else."""
-    ET.SubElement(parent, tag).text = _UNPRINTABLE.sub("\ufffd", content)
+    ET.SubElement(parent, tag).text = visible_lines(content)
 
 
 def step(most: float) -> float:
@@ -81,5 +80,6 @@ def short(value: float) -> str:
 
 
 def shortened(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A name with at most so many characters."""
+    """A name that shows, with at most so many characters."""
+    name = visible(name)
     return name if len(name) <= longest else f"{name[: longest - 1]}…"

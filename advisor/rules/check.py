@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +24,9 @@ from exporter.collectors import COLLECTORS, LIGHT
 SUFFIX = ".yaml"
 CASES_SUFFIX = ".cases.yaml"
 
+_CLOSED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|/\*.*?\*/|(?:--\s|\#)[^\n]*\n""", re.DOTALL)
+_OPEN = re.compile(r"""['"`\#]|/\*|--\s""")
+"""Quotes and comments in SQL: with and without their ends."""
 _Path = tuple[Key, ...]
 
 
@@ -232,7 +237,7 @@ class _Checker:
         self._check_template(("action", number, "do"), item.do)
         for key, templates in (("apply", item.apply), ("rollback", item.rollback)):
             for each, template in enumerate(templates):
-                self._check_template(("action", number, key, each), template)
+                self._check_sql(("action", number, key, each), template)
         return CheckedAction(item, only_if=self._optional(("action", number, "if"), item.only_if, bool))
 
     def _quantity(self, key: str, item: EffectItem) -> Quantity:
@@ -275,6 +280,20 @@ class _Checker:
             if spec and (kind is str) != (spec in TEXT_FORMATS):
                 what = "no number: write" if kind is str else "no text: write"
                 self._refuse(path, f"{shown} is {what} {{{name}}}", line, column)
+
+    def _check_sql(self, path: _Path, template: str) -> None:
+        """A template of a statement. A name in it could end what it stands in, and begin another statement."""
+        self._check_template(path, template)
+        before = ""
+        for text, name, spec, _ in string.Formatter().parse(template):
+            before += text
+            if name is None or self._vocabulary.names[name] is not str:
+                continue
+            shown = f"{{{name}{f':{spec}' if spec else ''}}}"
+            if f":{spec}" not in TEXT_FORMATS and name not in facts.sql_names():
+                self._refuse(path, f"{shown} could be any SQL: write {{{name}:identifier}} or {{{name}:literal}}")
+            if spec and _OPEN.search(_CLOSED.sub("", before)):
+                self._refuse(path, f"{shown} is quoted already: it cannot stand in quotes or in a comment")
 
     def _refuse(self, path: _Path, message: str, line: int = 1, column: int = 1) -> NoReturn:
         raise self._source.error(path, message, line, column)

@@ -14,6 +14,7 @@ from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.cli.actions.ledgers import carried_by, known_of
 from advisor.cli.actions.observation import observed_source, refuse_missing_privileges
+from advisor.cli.actions.output import say, say_json
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
@@ -82,9 +83,9 @@ def _print(advice: GradedAdvice, style: str) -> None:
     match style:
         case "json":
             none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
-            click.echo(advice.model_dump_json(by_alias=True, indent=2, exclude=none))
+            say_json(advice, by_alias=True, exclude=none)
         case "markdown":
-            click.echo(history_markdown.advice(advice))
+            say(history_markdown.advice(advice))
         case _:
             from advisor.render import history_text, terminal  # noqa: PLC0415 - only text needs rich
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
-import click
-
 from advisor.cli.actions.observation import refuse_missing_privileges, snapshot_source
+from advisor.cli.actions.output import say, say_json
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS
 from advisor.cli.options import SetupOptions, SourceOptions
@@ -39,9 +37,9 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
     server = str(snapshot.server)
     if style == "json":
         sources = [{name: getattr(each, name) for name in SourceCheck.__slots__} for each in checks]
-        click.echo(json.dumps({"server": server, "account": snapshot.account, "sources": sources}, indent=2))
+        say_json({"server": server, "account": snapshot.account, "sources": sources})
     else:
-        click.echo(f"{server}, as {snapshot.account}")
+        say(f"{server}, as {snapshot.account}")
         print_checks(console(), checks)
     refuse_missing_privileges(snapshot)
     if any(each.ok is False for each in checks):

@@ -10,6 +10,7 @@ from advisor.cli.actions.observation import observed_source, refuse_missing_priv
 from advisor.cli.actions.output import writable, write
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
+from advisor.contract.json_text import json_of
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.estimate import curve as estimated
 from advisor.whatif.errors import Unanswerable
@@ -53,7 +54,7 @@ def curve(
 
 def _written(found: MissCurve, style: str) -> str:
     if style == "json":
-        return found.model_dump_json(indent=2) + "\n"
+        return json_of(found, indent=2) + "\n"
     if style == "svg":
         from advisor.render import curve_svg  # noqa: PLC0415 - as above
 

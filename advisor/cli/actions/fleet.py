@@ -24,6 +24,7 @@ from advisor.cli.fleet_parameters import Header
 from advisor.cli.fleet_service_options import ServiceOptions
 from advisor.cli.options import SetupOptions
 from advisor.contract.fleet import FleetReport
+from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Severity
 from advisor.files import yaml_file
 from advisor.fleet.client import PrometheusError, Refused
@@ -183,7 +184,7 @@ def _print(report: FleetReport, style: str) -> None:
 
 def _written(report: FleetReport, style: str) -> str:
     if style == "json":
-        return report.model_dump_json(indent=2, by_alias=True) + "\n"
+        return json_of(report, indent=2, by_alias=True) + "\n"
     if style == "csv":
         from advisor.render import fleet_csv  # noqa: PLC0415 - as above
 

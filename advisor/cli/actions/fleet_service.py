@@ -9,6 +9,7 @@ import click
 
 from advisor.alerting.alert import OWN_LABELS
 from advisor.alerting.fleet_notifier import CAPACITY, FleetNotifier
+from advisor.cli import logs
 from advisor.cli.actions.alerting import deliveries
 from advisor.cli.actions.listening import listening, reload_on_hangup
 from advisor.cli.fleet_service_options import ServiceOptions
@@ -45,7 +46,7 @@ def serve(
         raise click.UsageError("--alertmanager-config needs an --alertmanager")
     if alerting.urls and (taken := [each for each in identity if each in OWN_LABELS - {"instance"}]):
         raise click.UsageError(f"--identity {taken[0]}: alerts have a label {taken[0]} of their own")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.begin(logging.INFO)
     web = None if service.web_config is None else WebSettings(service.web_config)
     ways = deliveries(alerting, CAPACITY) if alerting.urls else None
     watch = Watch(read, service.every)

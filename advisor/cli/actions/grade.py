@@ -15,6 +15,7 @@ from advisor.cli.actions.progress import progress_bar
 from advisor.cli.actions.setup import Setup, load_setup
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions
+from advisor.contract.json_text import json_of
 from advisor.ledger.entry import Result
 from advisor.ledger.grades import Grades, Stretch, grades
 from advisor.ledger.ledger import Ledger
@@ -80,7 +81,7 @@ def _begin(recording: Path) -> float:
 
 def _written(found: Grades, style: str) -> str:
     if style == "json":
-        return found.model_dump_json(indent=2) + "\n"
+        return json_of(found, indent=2) + "\n"
     if style == "svg":
         from advisor.render import calibration_svg  # noqa: PLC0415 - as above
 

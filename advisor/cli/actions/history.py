@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from advisor.cli.actions.ledgers import carried_by, kept_at
+from advisor.cli.actions.output import say, say_json
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import DSN_VARIABLE, SourceOptions
 from advisor.contract.settings import SETTINGS
@@ -108,9 +109,9 @@ def _kept(folder: Path, dsn: str | None, defaults_file: Path | None) -> Ledger:
 def _print(found: History, style: str) -> None:
     match style:
         case "json":
-            click.echo(found.model_dump_json(indent=2))
+            say_json(found)
         case "markdown":
-            click.echo(history_markdown.history(found))
+            say(history_markdown.history(found))
         case _:
             from advisor.render import history_text, terminal  # noqa: PLC0415 - only text needs rich
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from advisor.cli.actions.output import say
 from advisor.cli.exits import Unusable
 from advisor.ledger import journal as journals
 from advisor.ledger.carried import ledger_of
@@ -27,7 +26,7 @@ def kept_at(path: Path) -> Ledger | None:
     except UnusableJournal as error:
         raise Unusable(f"{path}: {error}") from None
     if content.damage is not None:
-        click.echo(f"{path}: not all of it can be read: {content.damage}", err=True)
+        say(f"{path}: not all of it can be read: {content.damage}", err=True)
     return content.ledger
 
 

@@ -1,10 +1,30 @@
-"""-o: the output as a file."""
+"""What a command prints, and -o: the output as a file."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import BaseModel
 
 from advisor.cli.exits import Unusable
+from advisor.contract.json_text import json_of
+from advisor.contract.visible import visible_json, visible_lines
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print lines for people, without anything that a terminal obeys."""
+    click.echo(visible_lines(text), err=err, nl=nl)
+
+
+def say_json(value: BaseModel | object, **options: Any) -> None:
+    """Print JSON in which everything shows; a model with these options of model_dump_json."""
+    if isinstance(value, BaseModel):
+        click.echo(json_of(value, indent=2, **options))
+    else:
+        click.echo(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def writable(output: Path | None) -> None:

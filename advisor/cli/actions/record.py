@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from advisor.cli.actions.ledgers import known_of
+from advisor.cli.actions.output import say
 from advisor.cli.actions.progress import progress_bar
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
@@ -32,7 +33,7 @@ def record(
         raise click.UsageError("record needs a server, not a recording")
     address = where.server().address
     if state_dir is not None and known_of(state_dir, address) is None:
-        click.echo(f"{state_dir} has no history of this server: the recording carries none", err=True)
+        say(f"{state_dir} has no history of this server: the recording carries none", err=True)
     try:
         with progress_bar("recording", seconds) as progress:
             end = observation.record(
@@ -48,10 +49,10 @@ def record(
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
     if end is not None:
         word = "interrupted" if isinstance(end, KeyboardInterrupt) else "ended early"
-        click.echo(f"{word}; {output} holds what was recorded until now", err=True)
+        say(f"{word}; {output} holds what was recorded until now", err=True)
     if isinstance(end, ServerError):
         raise end
-    click.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)
+    say(f"{output}: {output.stat().st_size:,} bytes", err=True)
 
 
 def _carried(folder: Path | None, address: str) -> CarriedLedger | None:
@@ -59,6 +60,6 @@ def _carried(folder: Path | None, address: str) -> CarriedLedger | None:
     try:
         found = known_of(folder, address)
     except Unusable as error:
-        click.echo(f"the recording carries no history: {error}", err=True)
+        say(f"the recording carries no history: {error}", err=True)
         return None
     return None if found is None else CarriedLedger(found, builtin_ids())

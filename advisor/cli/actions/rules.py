@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Sequence
 
 import click
 
+from advisor.cli.actions.output import say, say_json
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SetupOptions
+from advisor.contract.visible import visible_lines
 from advisor.rules import page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -19,7 +21,7 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     """Print a line per rule."""
     book = load_setup(setup).book
     if as_json:
-        click.echo(json.dumps([_summary(book, each) for each in book.rules], indent=2, ensure_ascii=False))
+        say_json([_summary(book, each) for each in book.rules])
         return
     from advisor.cli.actions import rules_text  # noqa: PLC0415 - only text needs rich
 
@@ -34,11 +36,12 @@ def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
     match style:
         case "json":
             file = rule.file.model_dump(mode="json", by_alias=True, exclude_none=True)
-            click.echo(json.dumps(_summary(book, rule) | file, indent=2, ensure_ascii=False))
+            say_json(_summary(book, rule) | file)
         case "markdown":
-            click.echo(markdown, nl=False)
+            say(markdown, nl=False)
         case "yaml":
-            click.echo(rule.path.read_text(encoding="utf-8"), nl=False)
+            text = rule.path.read_text(encoding="utf-8")
+            click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=False)
         case _:
             from advisor.cli.actions import rules_text  # noqa: PLC0415 - only text needs rich
 

@@ -13,11 +13,13 @@ from advisor.advice import evaluation
 from advisor.advice.trace import Evaluation
 from advisor.casetest import cases, execution
 from advisor.casetest.comparison import Difference, differences
+from advisor.cli.actions.output import say
 from advisor.cli.actions.rules import find
 from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions
 from advisor.contract.recommendation import Advice
+from advisor.contract.visible import visible
 from advisor.files.yaml_file import FileError
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import builtin_directory, own_rules
@@ -44,7 +46,7 @@ def test(*, directory: Path | None, setup: SetupOptions, only: Sequence[str], ve
     if not testable:
         raise Unusable(_NO_CAPTURES if rules else f"{directory}: there is no rule file here (<id>.yaml)")
     if len(testable) < len(rules):
-        click.echo(f"not tested: {_plural(len(rules) - len(testable), 'rule')}; {_NO_CAPTURES}", err=True)
+        say(f"not tested: {_plural(len(rules) - len(testable), 'rule')}; {_NO_CAPTURES}", err=True)
     tally: Counter[str] = Counter()
     unusable = []
     for each in testable:
@@ -83,9 +85,9 @@ def _outcomes(rule: Rule, *, verbose: bool) -> Counter[str]:
         found = differences(case, advice)
         outcome = FAIL if found else PASS
         tally[outcome] += 1
-        click.echo(f"  {click.style(outcome, fg='red' if found else 'green')}  {case.name}")
+        click.echo(f"  {click.style(outcome, fg='red' if found else 'green')}  {visible(case.name)}")
         for line in (*_table(found), *_explanation(advice, trace, failed=bool(found), verbose=verbose)):
-            click.echo(f"        {line}")
+            click.echo(f"        {visible(line)}")
     return tally
 
 

@@ -17,6 +17,7 @@ from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
+from advisor.cli import logs
 from advisor.cli.actions.ledgers import carried_by
 from advisor.cli.actions.listening import listening, reload_on_hangup
 from advisor.cli.actions.observation import snapshot_source
@@ -70,9 +71,7 @@ def serve(
         Unusable: The address cannot be used.
         FileError, RecordingError, TargetError: A file cannot be used.
     """
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    logs.begin(logging.DEBUG if verbose else logging.INFO)
     loaded = load_setup(setup)
     web = None if web_config is None else WebSettings(web_config)
     with _state(state_dir, where) as state, _memory(state_dir, where) as days:

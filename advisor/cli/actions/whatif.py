@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
 from advisor.cli.actions.observation import observed_window, refuse_missing_privileges
+from advisor.cli.actions.output import say_json
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
 from advisor.render import model_text
@@ -30,6 +29,6 @@ def whatif(
         refuse_missing_privileges(seen.latest)
         raise Unusable(f"the model has no answer: {error}") from error
     if style == "json":
-        click.echo(answer.model_dump_json(by_alias=True, indent=2))
+        say_json(answer, by_alias=True)
     else:
         model_text.print_what_if(console(), answer)

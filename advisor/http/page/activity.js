@@ -2,7 +2,7 @@
 
 import { Chart, Marks, summary, valuesAt } from "./chart.js";
 import { duration, number, pages, share, subject, time } from "./format.js";
-import { html, useEffect, useRef } from "./vendor/standalone.module.js";
+import { html, useEffect, useRef } from "./html.js";
 
 const HOUR = 3600;
 const CHARTED = ["change_buffer_merges", "reader_threads"];

@@ -1,6 +1,6 @@
 // The page: it lays out the sections, and follows links to a finding.
 
-import { html, render, useEffect, useReducer, useRef, useState } from "./vendor/standalone.module.js";
+import { html, render, useEffect, useReducer, useRef, useState } from "./html.js";
 import { Activity } from "./activity.js";
 import { MissCurve } from "./curve.js";
 import { Finding } from "./finding.js";

@@ -1,6 +1,6 @@
 // Lines and areas over time: a thin wrapper of uPlot, with restarts (▼) and changed settings (◆) marked.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { clockTime, number, short, time } from "./format.js";
 
 const { uPlot } = globalThis; // index.html loads it: as a module, the package has it only three times as large

@@ -3,7 +3,7 @@
 import { bytes, number, share, time } from "./format.js";
 import { Plot } from "./plot.js";
 import { ask } from "./store.js";
-import { html, useEffect, useRef, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 
 const SETTING = "innodb_buffer_pool_size";
 

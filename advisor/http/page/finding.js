@@ -1,8 +1,9 @@
 // One finding: what is wrong, since when, what to run, what it will do and cost, and how to undo it.
 
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 import * as format from "./format.js";
 import { Code, Copy, Quantity, Severity, Time } from "./parts.js";
+import { statement, visible } from "./visible.js";
 
 const TRENDS = { worse: "getting worse", steady: "steady", better: "getting better" };
 const WHY_LENGTH = 230; // characters that take two lines on a desktop
@@ -19,7 +20,7 @@ const leading = (text, most = WHY_LENGTH) => {
 };
 
 const rulePage = (rule) => `rules/${encodeURIComponent(rule)}`;
-const statements = (lines) => lines.map((each) => `${each};`).join("\n");
+const statements = (lines) => lines.map(statement).join("\n");
 const linkTo = (fingerprint) => `${location.origin}${location.pathname}#${fingerprint}`;
 
 const ticket = (fingerprint) => async () => {
@@ -104,7 +105,7 @@ const line = (change, value) => `${change.setting} = ${value}`;
 const Changes = ({ changes }) => {
   if (!changes.length) return null;
   const [apply, persist, rollback] = ["apply", "persist", "rollback"].map((key) => statements(changes.flatMap((each) => each[key])));
-  const config = changes.map((each) => each.config).join("\n");
+  const config = changes.map((each) => visible(each.config)).join("\n");
   const elsewhere = [...new Set(changes.filter((each) => each.via !== "SQL").map((each) => each.via))];
   const notes = [...new Set(changes.map((each) => each.note).filter(Boolean))];
   const known = changes.every((each) => each.from !== null);
@@ -116,7 +117,7 @@ const Changes = ({ changes }) => {
       ${persist && html`<${Step} mark="②" name="Keep" text=${persist} label="the statement to keep it" />`}
       ${rollback
         ? html`<${Step} mark="↩" name="Undo" text=${rollback} label="the statement to undo it" />`
-        : known && html`<${Step} mark="↩" name="Undo" text=${changes.map((each) => line(each, each.from)).join("\n")} label="the setting to undo it"><p class="quiet">set as it is now, and restart</p></${Step}>`}
+        : known && html`<${Step} mark="↩" name="Undo" text=${changes.map((each) => visible(line(each, each.from))).join("\n")} label="the setting to undo it"><p class="quiet">set as it is now, and restart</p></${Step}>`}
       ${elsewhere.length === 0 && html`<${Step} mark="·" name="Option file" text=${config} label="the line for the option file" />`}
     </dl>
     ${sizes.map((each) => html`<p key=${each.setting} class="finding-note quiet">${each.setting}: ${format.setting(each.setting, each.from)} → ${format.setting(each.setting, each.to)}</p>`)}
@@ -125,7 +126,7 @@ const Changes = ({ changes }) => {
 
 const Action = ({ todo }) => html`
   <div class="action">
-    <p>${todo.do}</p>
+    <p>${visible(todo.do)}</p>
     <dl class="steps">
       ${todo.apply.length > 0 && html`<${Step} mark="①" name="Run" text=${statements(todo.apply)} label="the statement" />`}
       ${todo.rollback.length > 0 && html`<${Step} mark="↩" name="Undo" text=${statements(todo.rollback)} label="the statement to undo it" />`}
@@ -180,7 +181,7 @@ const Since = ({ found }) =>
 export const Finding = ({ found, pageSize, children }) => html`
   <article class="finding finding-${found.severity}" id=${found.fingerprint} aria-labelledby=${`${found.fingerprint}-title`} tabindex="-1">
     <header class="finding-head"><${Severity} of=${found.severity} /><${Since} found=${found} /></header>
-    <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
+    <h3 id=${`${found.fingerprint}-title`}>${visible(found.summary)}</h3>
     <p class="why">${found.why ? `${leading(found.why)} ` : ""}<a class="rule" href=${rulePage(found.rule)}>rule ${found.rule}</a></p>
     <div class="finding-columns">
       <div>

@@ -1,5 +1,7 @@
 // Numbers with units, and times in the viewer's zone. Every function returns plain text, or null for what is missing.
 
+import { visible } from "./visible.js";
+
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const DAY = 86400;
 
@@ -114,7 +116,7 @@ export const clockTime = (at) => new Date(1000 * at).toLocaleTimeString("en-GB",
 export const isoTime = (at) => new Date(1000 * at).toISOString();
 
 /** A subject in a line: "shop.orders", "shop.orders.by_day". */
-export const subject = (of) => Object.values(of ?? {}).join(".");
+export const subject = (of) => visible(Object.values(of ?? {}).join("."));
 
 const SIZES = /(_pool|_page|_chunk|_buffer|_file|_log_max)_size(_max)?$|_log_capacity$/;
 

@@ -5,7 +5,7 @@ import { Sparkline } from "./chart.js";
 import { total } from "./pool.js";
 import { look } from "./store.js";
 import { parts, Strip } from "./strip.js";
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 
 const WINDOWS = [[300, "5 min"], [3600, "1 h"]];
 const RATES = [["pages_read", "Read from disk"], ["made_young", "Made young"]];

@@ -1,6 +1,6 @@
 // Whom the page is about, how fresh it is, and what the rules say in a line.
 
-import { html, useEffect, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useState } from "./html.js";
 import * as format from "./format.js";
 import { SEVERITIES, Time } from "./parts.js";
 

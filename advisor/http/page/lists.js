@@ -1,8 +1,9 @@
 // What is known beside the findings: what happened lately, what cannot be seen, and what is set aside.
 
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 import * as format from "./format.js";
 import { Code, Severity, Time } from "./parts.js";
+import { statement, visible } from "./visible.js";
 
 const RECENT = 8;
 const STATEMENT = /^(GRANT|SET|UPDATE) /;
@@ -25,7 +26,7 @@ const Measured = ({ of }) => html`
 /** What became of a change of settings: predicted and measured, what got worse, and how to take it back. */
 export const Outcome = ({ of }) => {
   const worse = harm(of);
-  const undo = of.changes.flatMap((each) => each.undo).map((each) => `${each};`).join("\n");
+  const undo = of.changes.flatMap((each) => each.undo).map(statement).join("\n");
   const { mark, word } = worse.length ? { mark: "▲", word: "something else got worse" } : RESULTS[of.result];
   return html`
     <li class=${`outcome ${worse.length ? "outcome-worse" : ""}`}>
@@ -115,7 +116,7 @@ const Aside = ({ title, of }) =>
       <dl>
         ${of.map(({ recommendation: found, reason }) => html`
           <div key=${found.fingerprint} id=${found.fingerprint}>
-            <dt><${Severity} of=${found.severity} /> ${found.summary}</dt>
+            <dt><${Severity} of=${found.severity} /> ${visible(found.summary)}</dt>
             <dd>${reason}</dd>
             <dd class="quiet"><${Rules} of=${[found.rule]} /> · <a href=${`advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></dd>
           </div>`)}

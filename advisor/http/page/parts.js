@@ -1,6 +1,6 @@
 // Small parts that several sections share.
 
-import { html, useEffect, useRef, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import * as format from "./format.js";
 import { say } from "./store.js";
 

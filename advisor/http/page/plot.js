@@ -1,7 +1,7 @@
 // Lines over the values of a setting: an SVG that follows its width without being measured.
 
 import { short } from "./format.js";
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"]; // lines are told apart without colour
 const NEAR = 0.17; // of the width; labels that are nearer would touch

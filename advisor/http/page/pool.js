@@ -3,7 +3,7 @@
 import { Chart, Marks, summary, valuesAt } from "./chart.js";
 import { number, pages, share as portion, subject } from "./format.js";
 import { isOff, parts, Strip } from "./strip.js";
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 
 const INKS = 6; // colours of indexes: --pic-t0 …
 const SIZES = ["size_pages", "young_pages", "old_pages", "free_pages", "old_target_pages", "modified_pages"];

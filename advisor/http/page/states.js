@@ -1,9 +1,10 @@
 // The page when there is more, or less, to say than findings: starting, away, recording, nothing found, resolved.
 
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 import * as format from "./format.js";
 import { Severity, Time } from "./parts.js";
 import { Outcome } from "./lists.js";
+import { visible } from "./visible.js";
 
 const Banner = ({ kind, mark, title, children }) => html`
   <section class=${`banner banner-${kind}`}>
@@ -83,7 +84,7 @@ export const Resolved = ({ found }) => html`
         : html`<span aria-hidden="true">✓</span> Resolved at <${Time} at=${found.resolved_at} />`}</p>
       <${Severity} of=${found.severity} />
     </header>
-    <h3 id=${`${found.fingerprint}-title`}>${found.summary}</h3>
+    <h3 id=${`${found.fingerprint}-title`}>${visible(found.summary)}</h3>
     ${found.because && html`<p class="because">Because: ${found.because.replaceAll("`", "")}.</p>`}
     <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`rules/${encodeURIComponent(found.rule)}`}>rule ${found.rule}</a></p>
     ${found.outcomes.length > 0 && html`<ul class="outcomes">${found.outcomes.map((each) => html`<${Outcome} key=${each.id} of=${each} />`)}</ul>`}

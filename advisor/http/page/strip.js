@@ -1,6 +1,6 @@
 // The LRU list as a strip from head to tail, with the free list beside it, and the indexes that hold its pages.
 
-import { html } from "./vendor/standalone.module.js";
+import { html } from "./html.js";
 
 const NAMED = 0.1; // share of the strip that a part needs for its name
 const KEYED = 0.025; // and for its number

@@ -4,7 +4,7 @@ import { number, pages, share as portion, subject } from "./format.js";
 import { total } from "./pool.js";
 import { Bar as Part } from "./strip.js";
 import { ask } from "./store.js";
-import { html, useState } from "./vendor/standalone.module.js";
+import { html, useState } from "./html.js";
 
 const FAR = 2; // pools; the scale goes no further, and a longer bar is torn
 

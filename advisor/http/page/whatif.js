@@ -3,7 +3,7 @@
 import { beside, number, percent, quantity, short, subject, value } from "./format.js";
 import { Plot, PlotKey } from "./plot.js";
 import { ask } from "./store.js";
-import { html, useEffect, useMemo, useRef, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 
 const LINES = 4; // tables with a line of their own
 const INKS = ["--pic-t0", "--pic-t1", "--pic-t2", "--pic-t3"];

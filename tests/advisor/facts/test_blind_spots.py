@@ -20,6 +20,10 @@ from tests.advisor.building import snapshot
             "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'statements_digest'",
         ),
         ("add performance_schema = ON to the server's option file and restart it", False, ""),
+        ("GRANT ALL ON *.* TO 'evil'@'%'", False, ""),  # a recording may be of others
+        ("GRANT PROCESS ON *.* TO 'a'@'%'; DROP TABLE t; -- ''", False, ""),
+        ("GRANT PROCESS ON *.* TO 'a\\'@'%'", False, ""),
+        ("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = '' OR '1' = '1'", False, ""),
     ],
 )
 def test_sources_with_the_same_cure_are_one_blind_spot_and_a_statement_can_be_taken_back(

@@ -1,4 +1,4 @@
-"""Names that a terminal, a spreadsheet, a ticket or a browser would take for something else."""
+"""A fleet whose every text is hostile."""
 
 from __future__ import annotations
 
@@ -15,41 +15,8 @@ from advisor.contract.fleet import (
     Vanished,
 )
 from advisor.contract.recommendation import Action, Change, Evidence, Severity
+from lab.attacks.names import NAMES
 from tests.advisor.fleet import reports
-
-NAMES = (
-    "<script>document.title = 1</script>",
-    '"><img src=x onerror=alert(1)>',
-    "</style><style>body { display: none }</style>",
-    "--><!--",
-    "&lt;b&gt; &#60;i&#62; &amp;",
-    "{content} {0} %s",
-    "`back` ```ticks```",
-    "a|b|c",
-    "*strong* _em_ __init__ ~~gone~~",
-    "[link](http://example.com) ![image](x) <http://example.com>",
-    "# heading",
-    "- list",
-    "[red]rich[/red] :warning:",
-    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b1A",
-    "two\nlines\r\nthree\u2028four\x0bfive",
-    "user\u202egnp.exe \u2066isolated\u2069 \u200fmark",
-    "zero\u200bwidth\ufeff",
-    "nul\x00 tab\t",
-    "lone \ud800 surrogate",
-    "=cmd|'/c calc'!A1",
-    "+1+1",
-    "-2+3",
-    "@SUM(A1)",
-    " =1+1",
-    "\t=1+1",
-    "\uff1d1\uff0b1",
-    "订单⚡数据库",
-    "👩‍👩‍👧 ❤️",
-    "שלום",
-    "quo\"te, comma; semicolon's",
-    "w" * 64,
-)
 
 
 def report() -> FleetReport:

@@ -50,6 +50,12 @@ def test_an_answer_is_the_same_in_whatever_parts_it_arrives(size: int, indent: i
     assert decoded(text, size) == Answer((Series({"a": "ü"}, ((1.0, 2.0), (5.0, 3.0))),))
 
 
+def test_half_a_surrogate_pair_is_its_escape() -> None:
+    text = r'{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"\ud800"},"value":[1,"2"]}]}}'
+    [series] = decoded(text, 10_000).series
+    assert series.labels == {"a": r"\ud800"}
+
+
 async def test_a_query_says_all_that_prometheus_thanos_and_mimir_need(answering: Answering) -> None:
     answering.answers = lambda _: zipped(vector(ONE))
     async with Prometheus(answering.url + "/", headers={"X-Scope-OrgID": "eu"}) as client:
@@ -146,14 +152,14 @@ async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
             await client.instant("up", 1_000)
 
 
-async def test_a_label_that_is_no_valid_text_is_shown_and_asked_for_with_a_mark(answering: Answering) -> None:
+async def test_a_label_that_is_no_valid_text_is_shown_and_asked_for_as_its_escape(answering: Answering) -> None:
     body = vector(({"table": "a@b", "other": "\ud800"}, 1.0)).replace(b"a@b", b"a\xffb")
     answering.answers = lambda _: plain(body)
     async with Prometheus(answering.url) as client:
         [found] = (await client.instant("up", 1_000)).series
-        assert found.labels == {"table": "a\ufffdb", "other": "\ud800"}
+        assert found.labels == {"table": "a\ufffdb", "other": r"\ud800"}
         await client.instant(f'up{{other="{found.labels["other"]}"}}', 1_000)
-    assert answering.asked[-1][1]["query"] == 'up{other="?"}'
+    assert answering.asked[-1][1]["query"] == r'up{other="\ud800"}'
 
 
 @pytest.mark.parametrize(

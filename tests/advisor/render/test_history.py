@@ -57,7 +57,7 @@ def test_no_history_says_so(write: object) -> None:
 
 def test_names_are_escaped_in_markdown() -> None:
     odd = closed(subject={"schema": "shop", "table": "a|b*`<c"})
-    assert r"shop.a\|b\*\`\<c" in history_markdown.history(history(Ledger.of([odd])))
+    assert r"shop.a\|b\*\`&lt;c" in history_markdown.history(history(Ledger.of([odd])))
 
 
 def test_a_finding_is_followed_by_its_outcomes_and_without_any_is_as_ever() -> None:

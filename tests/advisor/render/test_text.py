@@ -163,9 +163,9 @@ def test_names_are_no_markdown() -> None:
         }
     )
     shown = markdown.markdown_finding(SetAside(recommendation=odd, reason="a|b"))
-    assert r"# warning: a\|b \<b>x\</b> \`y\` \*z\* \[l\](u) # h" in shown
+    assert r"# warning: a\|b &lt;b>x&lt;/b> \`y\` \*z\* \[l\](u)\\n# h" in shown
     assert "\nSet aside: a\\|b\n" in shown
-    assert "\n-- do: drop ```x``` DROP TABLE t\n" in shown  # a comment to its end
+    assert "\n-- do: drop ```x```\\nDROP TABLE t\n" in shown  # a comment to its end
     assert re.search(r"^`````sql$.*^`````$", shown, re.MULTILINE | re.DOTALL)
 
 

@@ -1,0 +1,39 @@
+"""The page shows what the server's names hold, as everything else does, and obeys none of it."""
+
+from __future__ import annotations
+
+import json
+
+from advisor.contract.sql import identifier
+from advisor.contract.visible import visible, visible_lines
+from advisor.render import phrases
+from lab.attacks.names import NAMES
+from tests.advisor.sidecar import Sidecar
+from tests.page.visitor import Visitor
+
+_ALL = """async ([module, name, texts]) => {
+    const found = (await import(new URL(`page/${module}`, document.baseURI)))[name];
+    return JSON.parse(texts).map((each) => found(each));
+}"""
+_DRAWN = """async (texts) => {
+    const { html, render } = await import(new URL("page/html.js", document.baseURI));
+    return JSON.parse(texts).map((each) => {
+        const place = document.createElement("div");
+        render(html`<p title=${each}>${each}<b>${[each]}</b></p>`, place);
+        return [place.querySelectorAll("*").length, place.firstChild.title, place.textContent];
+    });
+}"""
+
+
+def test_the_page_makes_the_same_visible_as_the_sidecar(replaying: Sidecar, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
+    texts = json.dumps(NAMES)
+    assert page.evaluate(_ALL, ["visible.js", "visible", texts]) == list(map(visible, NAMES))
+    assert page.evaluate(_ALL, ["visible.js", "visibleLines", texts]) == list(map(visible_lines, NAMES))
+    sql = [f"ANALYZE TABLE {identifier(each)}" for each in NAMES]
+    assert page.evaluate(_ALL, ["visible.js", "statement", json.dumps(sql)]) == list(map(phrases.statement, sql))
+
+
+def test_every_text_of_the_page_shows(replaying: Sidecar, visitor: Visitor) -> None:
+    drawn = visitor.open(replaying.url).evaluate(_DRAWN, json.dumps(NAMES))
+    assert drawn == [[2, visible_lines(each), 2 * visible_lines(each)] for each in NAMES]
