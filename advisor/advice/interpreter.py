@@ -96,6 +96,7 @@ class Evaluator:
         self._window, self._findings, self._every_reason = window, findings, every_reason
         self._models = models
         self._until = time.thread_time() + seconds
+        self._rule_until = math.inf
         self._needed_by = _needed_by(known, window)
         known_before = remembered or Remembered()
         self._facts = facts.facts(
@@ -113,7 +114,19 @@ class Evaluator:
     def evaluations(
         self, rule: Rule, wanted: Callable[[Mapping[str, str]], bool] = lambda _: True
     ) -> Iterator[Evaluation]:
-        """One for each item of ``for_each`` whose subject is wanted, within the rule's time."""
+        """One for each item of ``for_each`` whose subject is wanted, within the rule's time. It raises nothing."""
+        try:
+            yield from self._evaluations(rule, wanted)
+        except Unanswerable as unanswerable:
+            blind = Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable))
+            yield Evaluation(rule.id, {}, blind)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
+            yield Evaluation(rule.id, {}, _failed(rule, None, error))
+
+    def _evaluations(self, rule: Rule, wanted: Callable[[Mapping[str, str]], bool]) -> Iterator[Evaluation]:
+        began = time.thread_time()
+        self._rule_until = min(began + rule.file.budget_seconds, max(self._until, began + LEAST_BUDGET_SECONDS))
+        self._model.until = self._rule_until
         server = self._window.latest.server
         if server not in rule.file.applies:
             applies = f"the rule does not apply to {server}"
@@ -127,11 +140,9 @@ class Evaluator:
         items = [item for item in self._items(rule) if wanted(item.subject if item else {})]
         if not items:
             yield _nothing_in(rule)
-        began = time.thread_time()
-        self._model.until = until = min(began + rule.file.budget_seconds, self._until)
         for number, item in enumerate(items):
-            if number and time.thread_time() > until:
-                took = max(0.0, until - began)
+            if number and time.thread_time() > self._rule_until:
+                took = max(0.0, self._rule_until - began)
                 reason = f"{number} of {len(items)} took its {took:.3g} s: the others were not looked at"
                 yield Evaluation(rule.id, {}, Blind(rule=rule.id, lacks="time", reason=reason))
                 return
@@ -147,8 +158,8 @@ class Evaluator:
         if quantity is None or (item is None and subject):
             return None
         try:
-            return float(quantity(values_of(rule, self._facts, item)))
-        except (Missing, EvaluationError):
+            return float(quantity(self._values(rule, item)))
+        except (Missing, EvaluationError, Unanswerable):
             return None
 
     def since(self, rule: Rule, subject: Mapping[str, str]) -> float:
@@ -177,7 +188,7 @@ class Evaluator:
                 return [_nothing_in(rule)]
         found = []
         for item in listed:
-            refusals, _ = self._conditions(rule, values_of(rule, self._facts, item))
+            refusals, _ = self._conditions(rule, self._values(rule, item))
             if not refusals:
                 return []
             found.append(Evaluation(rule.id, item.subject if item else {}, None, tuple(refusals)))
@@ -200,9 +211,10 @@ class Evaluator:
 
     def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Refusal, ...]]:
         """What the rule says of an item, or what kept it silent."""
-        values = values_of(rule, self._facts, item)
+        values: FactValues = {}
         try:
             try:
+                values = self._values(rule, item)
                 if refusals := self._refusals(rule, values, item):
                     return None, tuple(refusals)
                 if rule.file.blind is not None and rule.blind is not None and rule.blind(values) is True:
@@ -217,12 +229,19 @@ class Evaluator:
             except Unanswerable as unanswerable:
                 return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable)), ()
         except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
-            what = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
-            return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}"), ()
+            return _failed(rule, item, error), ()
         if found is None:
             return None, (_NOTHING_TO_DO,)
         seen = {"since": round(self.since(rule, found.subject), 3), "judged_at": self._window.latest.at}
         return found.model_copy(update=seen), ()
+
+    def _values(self, rule: Rule, item: Any) -> FactValues:
+        return values_of(rule, self._facts, item, self._check_time)
+
+    def _check_time(self) -> None:
+        """Raises Unanswerable where the rule's time is over."""
+        if time.thread_time() > self._rule_until:
+            raise Unanswerable("time", "its expressions took longer than the rule's time")
 
     def _refusals(self, rule: Rule, values: FactValues, item: Any) -> list[Refusal]:
         """The parts of the rule that say no; empty where it holds, and for long enough.
@@ -296,11 +315,18 @@ class Evaluator:
         return [Refusal("lasting", f"lasting `{lasting.condition}` held in {of}")]
 
 
+LEAST_BUDGET_SECONDS = 0.02
+"""CPU time that a rule has in any case, even where those before it took the time of all."""
 NO_MODEL = "a model"
 """What a rule lacks whose choice has still to be made, where models are not asked."""
 _WINDOW = "window"
 """What a rule lacks where there was too little time to watch."""
 _NOTHING_TO_DO = Refusal("change", "it would fire, but nothing of what it advises can be done on this server")
+
+
+def _failed(rule: Rule, item: Any, error: Exception) -> Failed:
+    what = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
+    return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}")
 
 
 def _refusal(rule: Rule, condition: Expression, values: FactValues, *, wanted: bool) -> Refusal:

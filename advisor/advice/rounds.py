@@ -212,6 +212,8 @@ class Rounds:
         def work() -> float:
             began = self._core()
             for each in self._judge(rules, window, options):
+                if part.turn is not turn:  # called off: rules that are loaded again and again pile up no evaluations
+                    break
                 loop.call_soon_threadsafe(take, each)
             return self._core() - began
 

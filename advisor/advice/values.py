@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from advisor import facts
@@ -13,12 +14,20 @@ FactValues = dict[str, FactValue | None]
 """By name; None where not known."""
 
 
-def values_of(rule: Rule, known: facts.Facts, item: Any) -> FactValues:
-    """The value of every name that the rule's expressions may use, its own ``let`` included."""
+def values_of(rule: Rule, known: facts.Facts, item: Any, check_time: Callable[[], None] = lambda: None) -> FactValues:
+    """The value of every name that the rule's expressions may use, its own ``let`` included.
+
+    Args:
+        rule: The rule.
+        known: The facts.
+        item: The item of ``for_each``; None without.
+        check_time: Called before each ``let``; an exception from it ends the work.
+    """
     values: FactValues = {**known.values}
     if rule.file.for_each is not None and item is not None:
         values |= facts.values_by_name(facts.LISTS[rule.file.for_each][0], item)
     for name, expression in rule.let.items():
+        check_time()
         try:
             values[name] = expression(values)
         except (Missing, EvaluationError):

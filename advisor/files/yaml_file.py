@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from advisor.files.positions import Key, Positions, position
@@ -36,6 +38,14 @@ _WORDS = {
     "model_type": "must be a mapping",
 }
 """Pydantic's kinds of errors, in plain words."""
+
+
+LARGEST_BYTES = 256 << 10
+"""Size of a file: reading one takes 60 µs a line, and the largest that came with the project has 40 KiB."""
+_MOST_NODES = 50_000
+"""Keys, values and lists of a file in which each alias stands for what it names: ten lines can name a billion."""
+_LONGEST_MESSAGE = 500
+"""Characters: a message repeats what is wrong."""
 
 
 class FileError(ValueError):
@@ -72,7 +82,7 @@ def read(
         FileError: It cannot be read, or anything in it is wrong.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _content(path)
     except OSError as error:
         raise FileError(f"{path}: cannot read it: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -93,6 +103,9 @@ def read(
         raise _wrong(path, (1, 1), f"not YAML: {error}") from None
     except RecursionError:
         raise _wrong(path, (1, 1), "nested too deeply") from None
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # ruamel.yaml raises whatever it meets in a file that is damaged on purpose.
+        raise _wrong(path, (1, 1), f"not YAML: {type(error).__name__}: {error}") from None
     if not isinstance(tree, root):
         raise _wrong(path, (1, 1), is_what)
     try:
@@ -103,8 +116,28 @@ def read(
         raise _misshapen(path, Positions(text), first, kinds) from None
 
 
+def _content(path: Path) -> str:
+    """Raises FileError where there is too much of it, OSError and UnicodeDecodeError."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_BYTES + 1)
+    if len(content) > LARGEST_BYTES:
+        raise FileError(f"{path}: larger than {LARGEST_BYTES >> 10} KiB, the most that is read")
+    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
 class _Constructor(RoundTripConstructor):
-    """Adds the position to errors of scalars that only look like a date, a number or a text, such as 2027-02-30."""
+    """Refuses aliases that multiply without end, before they are followed.
+
+    Adds the position to errors of scalars that only look like a date, a number or a text, such
+    as 2027-02-30.
+    """
+
+    def construct_document(self, node: Any) -> Any:
+        if _nodes(node, {}) > _MOST_NODES:
+            raise MarkedYAMLError(
+                problem=f"its aliases stand for more than {_MOST_NODES:,} values", problem_mark=node.start_mark
+            )
+        return super().construct_document(node)
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - as ruamel has it
         try:
@@ -116,7 +149,18 @@ class _Constructor(RoundTripConstructor):
         return found
 
 
+def _nodes(node: Any, known: dict[int, float]) -> float:
+    """The nodes in a tree whose aliases are followed; infinite where one stands for what it is in."""
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is counted
+        below = [each for pair in node.value for each in pair] if isinstance(node, MappingNode) else node.value
+        known[id(node)] = 1 + (0 if isinstance(node, ScalarNode) else sum(_nodes(each, known) for each in below))
+    return known[id(node)]
+
+
 def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]} …"
     return FileError(f"{path}:{where[0]}:{where[1]}: {message}")
 
 

@@ -14,7 +14,12 @@ from exporter.server import Server, Version, parse_version
 
 
 def _number_as_text(value: object) -> object:
-    return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return value
+    try:
+        return repr(float(value))
+    except OverflowError:
+        raise ValueError("no number is as large as that") from None
 
 
 def _checked_version(text: str) -> str:
@@ -145,6 +150,10 @@ class Undecided(_Shape):
     cure: Text | None = None
 
 
+MOST_LET = 100
+"""Names in ``let``: each is checked in an environment of its own, which takes milliseconds."""
+
+
 class RuleFile(_Shape):
     """A rule file; ``let``, ``when``, ``unless`` and all values are CEL."""
 
@@ -155,7 +164,9 @@ class RuleFile(_Shape):
     applies: Applies
     needs: tuple[Text, ...] = Field(strict=False, min_length=1)
     for_each: Text | None = None
-    let: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Cel] = Field(default_factory=dict)
+    let: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Cel] = Field(
+        default_factory=dict, max_length=MOST_LET
+    )
     when: tuple[Cel, ...] = Field(strict=False, min_length=1)
     choose: Choose | None = None
     lasting: Lasting | None = None

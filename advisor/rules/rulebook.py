@@ -143,9 +143,9 @@ class Rulebook:
         Raises:
             FileError: Anything in the files is wrong; the old rule set stays in force.
         """
-        self._files.reload()
-        warn_of_unknown(self)
-        memory.release()
+        if self._files.reload():
+            warn_of_unknown(self)
+            memory.release()
 
     async def run(self) -> None:
         """Load the files again when they change, until cancelled."""

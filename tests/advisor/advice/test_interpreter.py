@@ -12,17 +12,19 @@ from advisor.advice.interpreter import evaluate
 from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
+from advisor.rules.expressions import LONGEST_TEXT
+from advisor.rules.file import MOST_LET
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Outcome, Table
 from tests.advisor.advice.windows import scanning, verdicts
-from tests.advisor.building import advised, scanned, server, snapshot
+from tests.advisor.building import advised, scanned, server, snapshot, variables
 
 SCAN_RULE = "scan-exceeds-old-sublist"
 MakeRule = Callable[..., Rule]
 TWO = Window((snapshot(10), snapshot(20)))
 OFF_RANGE = "(setting.innodb_old_blocks_pct + 59.0)"
-NO_WORD = "setting.innodb_change_buffering + '-some'"
+NO_WORD = "server.family"
 
 
 def test_a_false_condition_silences_a_rule(make_rule: MakeRule) -> None:
@@ -157,7 +159,7 @@ def test_a_condition_that_says_no_settles_it_even_if_others_are_not_known_or_fai
             "innodb_old_blocks_pct does not take 96",
         ),
         ({"change": [{"setting": "innodb_old_blocks_pct", "value": f"{OFF_RANGE} / 0.0"}]}, "does not take inf"),
-        ({"change": [{"setting": "innodb_change_buffering", "value": NO_WORD}]}, "does not take all-some"),
+        ({"change": [{"setting": "innodb_change_buffering", "value": NO_WORD}]}, "does not take mysql"),
         ({"effect": {"quantity": "q", "predicted": "0.0 / 0.0"}}, "a value is nan"),
         ({"evidence": [{"name": "n", "value": "1.0 / 0.0", "source": "s"}]}, "a value is inf"),
     ],
@@ -169,6 +171,42 @@ def test_a_rule_that_fails_is_reported_as_failed(make_rule: MakeRule, keys: dict
     assert reason in failed.reason
     assert advice.blind == ()
     assert [found.rule for found in advice.recommendations] == ["other"]
+
+
+@pytest.mark.parametrize(
+    "let",
+    [
+        {"long": "setting.innodb_change_buffering"},
+        {"surrogate": "setting.innodb_change_buffering"},
+        {
+            f"step_{number}": f"{'step_' + str(number - 1) if number else 'window.seconds'} * 1.5"
+            for number in range(MOST_LET)
+        },
+    ],
+    ids=["too-long", "no-text", "too-slow"],
+)
+def test_a_let_that_fails_or_takes_its_time_leaves_the_others_their_advice(
+    make_rule: MakeRule, let: dict[str, str]
+) -> None:
+    value = {"long": "x" * (LONGEST_TEXT + 1), "surrogate": "\ud800"}.get(next(iter(let)), "all")
+    window = Window(tuple(snapshot(at, variables=variables(innodb_change_buffering=value)) for at in (10, 20)))
+    last = [*let][-1]
+    when = f"{last} == 'none'" if len(let) == 1 else f"{last} > 1.0"
+    broken = make_rule(let=let, when=[when], budget_seconds=1e-6)
+    advice = advised(window, broken, make_rule(id="other"))
+    assert [found.rule for found in advice.recommendations] == ["other"]
+    assert [each.rule for each in (*advice.failed, *advice.blind)] == ["plain"]
+
+
+def test_rules_that_took_the_time_of_all_leave_the_others_a_little(make_rule: MakeRule) -> None:
+    tables = [Table("s", f"t{n}") for n in range(20)]
+    sizes = IndexSizes({Index(t.schema, t.table, "PRIMARY"): IndexSize(100, 90, 1_000) for t in tables}, 0)
+    window = Window(
+        tuple(scanned(10.0 * k, 0, 0, index_sizes=sizes, table_scans=dict.fromkeys(tables, 2000 * k)) for k in range(3))
+    )
+    rule = make_rule(for_each="scans", needs=["table_scans"])
+    advice = evaluation.advise([rule], window, seconds=0.0)
+    assert len(advice.recommendations) == len(tables)
 
 
 def lasting(condition: str, **keys: float) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 
 import pytest
 
 from advisor.contract.templates import FactValue
-from advisor.rules.expressions import EvaluationError, ExpressionError, Missing, Vocabulary, names_in
+from advisor.rules.expressions import LONGEST_TEXT, EvaluationError, ExpressionError, Missing, Vocabulary, names_in
 
 VOCABULARY = Vocabulary({"pool.pages": float, "pool.old.target": float, "scan.schema": str, "full": bool, "x": float})
 VALUES: dict[str, FactValue | None] = {
@@ -69,7 +70,7 @@ def test_a_result_of_the_wrong_type_is_refused(text: str, wanted: type, message:
     ("text", "value"),
     [
         ("x * 2.0", 6.0),
-        ("scan.schema + '!'", "shop!"),
+        ("full ? scan.schema : 'none'", "shop"),
         ("full && x < 4.0", True),
         ("pool.pages > 1e4 ? 'large' : 'small'", "large"),
         ("math.least(x, 2.0)", 2.0),
@@ -126,3 +127,39 @@ def test_evaluation_takes_far_less_than_a_millisecond() -> None:
 )
 def test_names_are_found_in_expressions(expression: str, names: list[str]) -> None:
     assert names_in(expression) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[x].all(each, each > 0.0)", "unknown name"),
+        ("[x].exists(each, [x].exists(other, each > other))", "unknown name"),
+        ("size([x].map(each, [each, each])) > 0", "unknown name"),
+        ("scan.schema + scan.schema", "'+' does not take (string, string); texts are put together in a template"),
+        ("[x] + [x] == [x]", "'+' does not take (list(double), list(double))"),
+        ("b'a' + b'a' == b'a'", "'+' does not take (bytes, bytes)"),
+        ("x + " * 2000 + "x", "an expression of 8,001 characters; 4,096 at most"),
+        ("x + " * 900 + "x", "Exceeded max recursion depth"),
+        ("(" * 500 + "x" + ")" * 500, "recursion limit exceeded"),
+    ],
+)
+def test_what_could_multiply_or_loop_is_refused_before_it_runs(text: str, why: str) -> None:
+    message = refusal(text)[2]
+    assert why in message
+    assert len(message) < 300
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)*b", "(.*)*x(.*)*y", "((a{30}){30}){30}"])
+def test_a_regular_expression_does_not_backtrack(pattern: str) -> None:
+    """RE2: linear in the text, and bounded in memory."""
+    expression = VOCABULARY.expression(f"scan.schema.matches('{pattern}')")
+    began = time.thread_time()
+    with contextlib.suppress(EvaluationError):
+        expression({"scan.schema": "a" * LONGEST_TEXT})
+    backtracking = 10.0  # seconds that 2^4096 steps would exceed
+    assert time.thread_time() - began < backtracking
+
+
+def test_a_text_that_is_too_long_fails_the_expression_that_takes_it() -> None:
+    with pytest.raises(EvaluationError, match=r"scan\.schema is a text of 4,097 characters; 4,096 at most"):
+        VOCABULARY.expression("scan.schema == 'a'")({"scan.schema": "a" * (LONGEST_TEXT + 1)})
