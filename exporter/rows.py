@@ -52,7 +52,9 @@ def plain(value: object) -> Value:
         case None | int() | float():
             return value
         case Decimal():
-            return int(value) if value == value.to_integral_value() else float(value)
+            # A long exponent is a number in ten bytes, and gigabytes of digits.
+            whole = value.is_finite() and value.adjusted() < _LONGEST and value == value.to_integral_value()
+            return int(value) if whole else float(value)
         case bytes() | bytearray():
             return bytes(value).decode("utf-8", "replace")
         case datetime() | date() | time():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from exporter.anonymisation import Anonymiser
+from exporter.connection.bounds import USUAL, Bound
 from exporter.connection.target import Peer
 from exporter.linux import process
 from exporter.metrics import Sample, Spec
@@ -111,6 +112,8 @@ class Collector(SectionKey[Section]):
     """Removes the owner's names from a result."""
     values: tuple[Value, ...] = ()
     """Parameters, for each ``%s`` of every statement."""
+    bound: Bound = USUAL
+    """The most of an answer; a larger one is a failure."""
     metrics: tuple[SnapshotMetric, ...] = ()
     privilege: str | None = None
     """What the account needs, as in ``GRANT <privilege> TO …``; None if any account will do."""

@@ -17,6 +17,7 @@ from exporter.collectors.base import (
     Unavailable,
     performance_schema_off,
 )
+from exporter.connection.bounds import LARGE
 from exporter.digest_text import CUT, LONGEST, NAME, unquoted
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
@@ -44,7 +45,7 @@ _COUNT = re.compile(
 )
 _PLAIN_NAME = r"(?:`(?:[^`]|``)+`|[\w$]+)"
 _CUT = re.compile(rf"(?:(?<= FROM )|(?<= \. )){re.escape(CUT)}")
-_COMMENT = re.compile(r"/\*.*?\*/|(?:--|#).*?$", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"/\*(?:.*?\*/|.*)|(?:--|#).*?$", re.DOTALL | re.MULTILINE)
 _FROM = re.compile(rf"\bFROM\s+(?:(?P<schema>{_PLAIN_NAME})\s*\.\s*)?(?P<table>{_PLAIN_NAME})", re.IGNORECASE)
 """The table in the text of a statement without comments, whose digest is that of a count."""
 
@@ -143,6 +144,7 @@ COUNT_STATEMENTS = Collector(
     "count_statements",
     queries,
     parse,
+    bound=LARGE,
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", "statements_digest", "statement/sql/select"),
     anonymise=each_row(_anonymous),

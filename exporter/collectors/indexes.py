@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from exporter.anonymisation import columns
 from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, index_labels
 from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
+from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
@@ -88,6 +89,7 @@ INDEXES = Collector(
     "indexes",
     queries,
     parse,
+    bound=LARGE,
     privilege="PROCESS ON *.*",
     every=60.0,
     allowed=dictionary_fits,

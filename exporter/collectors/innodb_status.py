@@ -14,6 +14,7 @@ from exporter.collectors.base import (
     optional,
 )
 from exporter.collectors.status import STATUS
+from exporter.connection.bounds import LARGE
 from exporter.rows import Rows, number, text
 from exporter.snapshot import Snapshot
 from exporter.status_text import InnodbStatus, parse_text, without_statements
@@ -81,6 +82,7 @@ INNODB_STATUS = Collector(
     "innodb_status",
     fixed(SQL),
     parse,
+    bound=LARGE,
     privilege="PROCESS ON *.*",
     every=15.0,
     anonymise=lambda _, rows: without_statements(rows),

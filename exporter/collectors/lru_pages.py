@@ -23,6 +23,7 @@ from exporter.collectors.base import (
     index_labels,
 )
 from exporter.collectors.pools import POOLS
+from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
 from exporter.server import Server
@@ -130,6 +131,7 @@ LRU_PAGES = Collector(
     "lru_pages",
     queries,
     parse,
+    bound=LARGE,
     privilege="PROCESS ON *.*",
     every=600.0,
     allowed=small_enough,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from exporter.anonymisation import each_row
 from exporter.collectors.base import Collector, with_performance_schema
 from exporter.collectors.count_statements import counts_table
+from exporter.connection.bounds import LARGE
 from exporter.digest_text import LONGEST, tables_read
 from exporter.rows import Rows, Value, count, number, seconds, text
 from exporter.snapshot import Table
@@ -78,6 +79,7 @@ def table_digests(table: Table) -> Collector[TableDigests | None]:
         with_performance_schema(SQL),
         parse,
         values=(f"`{name}`", f"`{name.replace('`', '``')}`", f" {name} "),
+        bound=LARGE,
         privilege="SELECT ON performance_schema.*",
         instruments=("global_instrumentation", "statements_digest"),
         anonymise=each_row(lambda _, __: None),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from exporter.anonymisation import columns
 from exporter.collectors.base import Collector
 from exporter.collectors.index_sizes import TableFormats, dictionary_fits
+from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
@@ -46,6 +47,7 @@ TABLE_FORMATS = Collector(
     "table_formats",
     queries,
     parse,
+    bound=LARGE,
     privilege="PROCESS ON *.*",
     every=300.0,
     allowed=dictionary_fits,

@@ -30,6 +30,8 @@ _RESOURCE = re.compile(r"'(max_\w+)'")
 _SESSIONS = 4
 """Enough for the sidecar's two, and for two that the server has not ended yet."""
 _QUERIES = ("max_questions", "max_queries_per_hour")
+LONGEST_TEXT = 512
+"""Characters of a text: MYSQL_ERRMSG_SIZE, the most that a server sends (include/mysql_com.h)."""
 DIRECT = (
     "connect to the server itself, not through a proxy, and take --maximum-… options for these settings away: what the"
     " statements return depends on them"
@@ -92,10 +94,15 @@ def _over_quota(text: str, target: Target) -> str:
 
 
 def _code_and_text(error: err.MySQLError) -> tuple[int, str]:
+    """The error's number, 0 without one, and its text, which may be anybody's who answers at that address."""
     match error.args:
         case (int(code), str(text), *_):
-            return code, text
+            return code, _shortened(text)
         case (str(text), *_):
-            return 0, text
+            return 0, _shortened(text)
         case _:
             return 0, type(error).__name__
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"

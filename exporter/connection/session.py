@@ -16,6 +16,7 @@ from typing import Any, Final
 from pymysql import err
 
 from exporter.connection import session_settings
+from exporter.connection.bounds import USUAL, AnswerTooLarge, Bound
 from exporter.connection.error_codes import DIRECT, connect_error, query_error
 from exporter.connection.errors import (
     ConnectionLost,
@@ -112,12 +113,12 @@ class Session:
         except LoginRefused as error:
             connection.abort()
             raise Unreachable(f"{target.address} {error}; no password was sent") from None
-        except ServerError:
+        except (ServerError, asyncio.CancelledError):
             connection.abort()
             raise
-        except asyncio.CancelledError:
+        except AnswerTooLarge as error:
             connection.abort()
-            raise
+            raise NotMySQL(f"{target.address} sends what no MySQL server does: {error}") from None
         except Exception as error:
             # On a foreign greeting, aiomysql raises whatever its unpacking raises.
             connection.abort()
@@ -141,7 +142,9 @@ class Session:
             )
         self.account, self.id = str(session["account"]), session["id"]
 
-    async def query(self, collector: str, sql: str, deadline_seconds: float, *values: Value) -> Rows:
+    async def query(
+        self, collector: str, sql: str, deadline_seconds: float, *values: Value, bound: Bound = USUAL
+    ) -> Rows:
         """Run one statement.
 
         Args:
@@ -149,6 +152,7 @@ class Session:
             sql: Constant text.
             deadline_seconds: The connection is dropped after this time.
             values: For the text's parameters, each ``%s``.
+            bound: The connection is dropped where the answer is larger.
 
         Raises:
             PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement failed. The session remains usable after the
@@ -157,7 +161,7 @@ class Session:
         """
         try:
             async with self._turn, asyncio.timeout(deadline_seconds):
-                return await self._execute(sql, collector, *values)
+                return await self._execute(sql, collector, *values, bound=bound)
         except TimeoutError:
             self.abort()
             raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
@@ -172,6 +176,9 @@ class Session:
         except asyncio.CancelledError:
             self.abort()  # a statement may still be running in it
             raise
+        except AnswerTooLarge as error:
+            self.abort()
+            raise QueryFailed(str(error)) from None
         except Exception as error:
             # On a damaged answer, aiomysql raises whatever its unpacking raises.
             self.abort()
@@ -185,11 +192,12 @@ class Session:
         """
         await self.query("cancel", CANCEL_SQL, _CANCEL_SECONDS, other.id)
 
-    async def _execute(self, sql: str, collector: str, *values: Value) -> Rows:
+    async def _execute(self, sql: str, collector: str, *values: Value, bound: Bound = USUAL) -> Rows:
+        self._raw.expect(bound)
         async with self._raw.cursor(Cursor) as cursor:
             await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}", values or None)
             columns = [column[0] for column in cursor.description or ()]
-            return Rows.of(columns, await cursor.fetchall() if columns else ())
+            return Rows.of(columns, await cursor.rows(bound) if columns else ())
 
     @property
     def peer(self) -> Peer:

@@ -1,10 +1,11 @@
-"""aiomysql, hardened: no SHOW WARNINGS, no silent TLS downgrade, no clear-text password."""
+"""aiomysql, hardened: no SHOW WARNINGS, no silent TLS downgrade, no clear-text password, no answer without end."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import ssl
+from collections.abc import Sequence
 from typing import Any
 
 # aiomysql looks up the operating system's user name on import, and a container's uid may have none.
@@ -13,6 +14,7 @@ os.environ.setdefault("USER", "innodb-advisor")
 import aiomysql
 from pymysql.constants import CLIENT
 
+from exporter.connection.bounds import LOGIN, AnswerTooLarge, Bound
 from exporter.connection.target import Target
 
 
@@ -20,11 +22,67 @@ class LoginRefused(Exception):
     """A login that would be unsafe; the text continues a sentence that begins with the server's address."""
 
 
-class Cursor(aiomysql.Cursor):  # type: ignore[misc]  # aiomysql ships no types
-    """A cursor without the extra SHOW WARNINGS that aiomysql sends after a statement with warnings."""
+_PAUSE = 512
+"""Reads between two pauses for others, where they come faster than they are read."""
+
+
+class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no types
+    """A cursor of one result, read row by row.
+
+    It is without the extra SHOW WARNINGS that aiomysql sends after a statement with warnings.
+    """
 
     async def _show_warnings(self, conn: object) -> None:
         pass
+
+    async def nextset(self) -> None:
+        """Raises AnswerTooLarge where there is another result: each statement has one."""
+        if self._result is not None and self._result.has_next:
+            raise AnswerTooLarge("the answer has more than one result")
+
+    async def rows(self, bound: Bound) -> list[Sequence[object]]:
+        """All rows.
+
+        Raises:
+            AnswerTooLarge: They have too many values.
+        """
+        found: list[Sequence[object]] = []
+        values = 0
+        while (row := await self.fetchone()) is not None:
+            values += len(row)
+            if values > bound.values:
+                raise AnswerTooLarge(f"the answer has more than {bound.values:,} values")
+            found.append(row)
+        return found
+
+    async def close(self) -> None:
+        """Read what is left, within the bound; of a lost connection nothing is."""
+        if self._connection is not None and self._connection.closed:
+            self._connection = None  # nothing is left to be read
+        await super().close()
+
+
+class _Reader:
+    """What the server sends, of which one answer has a bounded amount."""
+
+    def __init__(self, stream: asyncio.StreamReader) -> None:
+        self._stream = stream
+        self.begin(LOGIN)
+
+    def begin(self, bound: Bound) -> None:
+        """A new answer begins."""
+        self._bound, self._bytes, self._reads = bound, bound.size, bound.reads
+
+    async def readexactly(self, size: int) -> bytes:
+        self._bytes -= size
+        self._reads -= 1
+        if self._bytes < 0:
+            raise AnswerTooLarge(f"the answer is longer than {self._bound.size >> 10:,} KiB")
+        if self._reads < 0:
+            raise AnswerTooLarge("the answer has too many rows")
+        if self._reads % _PAUSE == 0:
+            await asyncio.sleep(0)
+        return await self._stream.readexactly(size)
 
 
 class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
@@ -37,6 +95,20 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
     tls_required = False
     _ssl_context: ssl.SSLContext | None
     _stream: asyncio.StreamWriter | None = None
+    _bounded: _Reader | None = None
+
+    @property
+    def _reader(self) -> _Reader | None:
+        return self._bounded
+
+    @_reader.setter
+    def _reader(self, reader: asyncio.StreamReader | None) -> None:
+        self._bounded = None if reader is None else _Reader(reader)
+
+    def expect(self, bound: Bound) -> None:
+        """The next answer has this bound."""
+        if self._bounded is not None:
+            self._bounded.begin(bound)
 
     @property
     def _writer(self) -> asyncio.StreamWriter | None:

@@ -62,7 +62,7 @@ class CollectorRun:
         try:
             results = tuple(
                 [
-                    await each.query(collector.name, sql, self._deadline, *collector.values)
+                    await each.query(collector.name, sql, self._deadline, *collector.values, bound=collector.bound)
                     for each in asked
                     for sql in queries
                 ]

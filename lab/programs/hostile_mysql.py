@@ -1,0 +1,220 @@
+"""A program that speaks MySQL's protocol and means harm: it logs anybody in, and answers statements as an attack says.
+
+Protocol: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from lab.processes.ports import HOST, free_port
+
+MIB = 1 << 20
+LARGEST_PACKET = (1 << 24) - 1
+_TEXT, _UTF8MB4 = 0xFD, 45
+_CAPABILITIES = 0x00FF_F7FF  # everything but TLS
+GREETING = (
+    b"\x0a9.7.4\0"
+    b"\x01\0\0\0"
+    + b"a" * 8
+    + b"\0"
+    + (_CAPABILITIES & 0xFFFF).to_bytes(2, "little")
+    + b"\x2d\x02\0"
+    + (_CAPABILITIES >> 16).to_bytes(2, "little")
+    + b"\x15"
+    + b"\0" * 10
+    + b"b" * 12
+    + b"\0mysql_native_password\0"
+)
+OK, MORE_RESULTS = b"\0\0\0\x02\0\0\0", b"\0\0\0\x0a\0\0\0"
+_EOF = b"\xfe\0\0\x02\0"
+_COLLECTOR = re.compile(r"/\* innodb-advisor:(\w+) \*/")
+_SETTING = re.compile(r"SESSION (\w+) = ('[^']*'|\S+?)(?=,|$)")
+_ALIAS = re.compile(r"\bAS (\w+)", re.IGNORECASE)
+
+Attack = Callable[[str, str], "AsyncIterator[bytes] | None"]
+"""From a collector's name and its statement to the payloads of the answer's packets; None for an honest answer."""
+
+
+def error(code: int, text: bytes) -> bytes:
+    """An ERR packet."""
+    return b"\xff" + code.to_bytes(2, "little") + b"#HY000" + text
+
+
+def length(number: int) -> bytes:
+    """A length-encoded integer."""
+    if number < 251:
+        return bytes([number])
+    for mark, size in ((b"\xfc", 2), (b"\xfd", 3)):
+        if number < 1 << 8 * size:
+            return mark + number.to_bytes(size, "little")
+    return b"\xfe" + number.to_bytes(8, "little")
+
+
+def column(name: str, kind: int = _TEXT) -> bytes:
+    """The description of a column."""
+    names = b"".join(length(len(each)) + each for each in (b"def", b"", b"", b"", name.encode(), b""))
+    return names + b"\x0c" + _UTF8MB4.to_bytes(2, "little") + b"\xff\xff\0\0" + bytes([kind]) + b"\0\0\0\0\0"
+
+
+def row(values: Sequence[bytes | None]) -> bytes:
+    """A row; None is NULL."""
+    return b"".join(b"\xfb" if value is None else length(len(value)) + value for value in values)
+
+
+def result(columns: Sequence[str], rows: Sequence[Sequence[bytes | None]], kind: int = _TEXT) -> Iterator[bytes]:
+    """The packets of a result."""
+    yield length(len(columns))
+    for name in columns:
+        yield column(name, kind)
+    yield _EOF
+    for values in rows:
+        yield row(values)
+    yield _EOF
+
+
+def aliases(sql: str) -> list[str]:
+    """The columns that a statement asks for, as far as it names them."""
+    selected = sql.partition(" FROM ")[0]
+    return list(dict.fromkeys(_ALIAS.findall(selected))) or ["Variable_name", "Value"]
+
+
+class HostileServer:
+    """Answers in its own thread; a context manager.
+
+    Attributes:
+        port: Its port on the loopback address.
+        greeting: The payload of its first packet, or what makes the bytes of a handshake of its own.
+        attack: Answers statements; a change takes effect at once.
+        sent: Bytes that it sent.
+        answered: How often each collector was answered by an attack.
+    """
+
+    def __init__(self, attack: Attack = lambda _collector, _sql: None) -> None:
+        """It listens once it is entered."""
+        self.port = free_port()
+        self.greeting: bytes | Callable[[], AsyncIterator[bytes]] = GREETING
+        self.attack = attack
+        self.sent = 0
+        self.answered: dict[str, int] = {}
+        self._began = time.monotonic()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="lab.programs.hostile_mysql", daemon=True)
+        self._calls: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+
+        async def listen() -> asyncio.Server:
+            return await asyncio.start_server(self._accepted, HOST, self.port)
+
+        self._listener = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(10)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        async def close() -> None:
+            self._listener.close()
+            for call in self._calls:
+                call.cancel()
+            await asyncio.gather(*self._calls, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(close(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @property
+    def dsn(self) -> str:
+        """For the sidecar."""
+        return f"mysql://root@{HOST}:{self.port}/"
+
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        call = asyncio.ensure_future(self._serve(reader, writer))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                await self._talk(reader, writer)
+        finally:
+            writer.transport.abort()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not isinstance(self.greeting, bytes):
+            async for piece in self.greeting():
+                await self._send(writer, piece)
+            await reader.read()
+            return
+        await self._send(writer, _packet(self.greeting, 0))
+        await _received(reader)  # whoever it is, and whatever the password
+        await self._send(writer, _packet(OK, 2))
+        settings: dict[str, str] = {}
+        while (command := await _received(reader))[:1] == b"\x03":
+            sql = command[1:].decode()
+            found = _COLLECTOR.search(sql)
+            collector = found[1] if found else ""
+            answer = self.attack(collector, sql)
+            if answer is None:
+                answer = _each(self._honest(collector, sql, settings))
+            else:
+                self.answered[collector] = self.answered.get(collector, 0) + 1
+            number = 1
+            async for payload in answer:
+                while len(payload) >= LARGEST_PACKET:
+                    await self._send(writer, _packet(payload[:LARGEST_PACKET], number))
+                    payload, number = payload[LARGEST_PACKET:], number + 1  # noqa: PLW2901 - what is left of it
+                await self._send(writer, _packet(payload, number))
+                number += 1
+
+    async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        writer.write(data)
+        self.sent += len(data)
+        await writer.drain()
+
+    def _honest(self, collector: str, sql: str, settings: dict[str, str]) -> Iterator[bytes]:
+        """What a session needs to begin, and a status; nothing else is here."""
+        if "*/ SET " in sql:
+            settings |= {name: value.strip("'") for name, value in _SETTING.findall(sql)}
+            return iter([OK])
+        if collector == "session":
+            known = {"account": "root@localhost", "id": "7"} | settings
+            names = aliases(sql)
+            return result(names, [[known[name].encode() for name in names]])
+        if collector == "identity":
+            values = {
+                "version": "9.7.4",
+                "version_comment": "hostile",
+                "performance_schema": "ON",
+                "port": str(self.port),
+            }
+            return result(
+                ["Variable_name", "Value"], [[name.encode(), value.encode()] for name, value in values.items()]
+            )
+        if collector == "status":
+            uptime = str(int(time.monotonic() - self._began) + 1).encode()
+            return result(["VARIABLE_NAME", "VARIABLE_VALUE"], [[b"Uptime", uptime], [b"Threads_running", b"1"]])
+        return iter([error(1146, b"there is no such table")])
+
+
+def _packet(payload: bytes, number: int) -> bytes:
+    return len(payload).to_bytes(3, "little") + bytes([number % 256]) + payload
+
+
+async def _received(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readexactly(4)
+    return await reader.readexactly(int.from_bytes(head[:3], "little"))
+
+
+async def _each(payloads: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for payload in payloads:
+        yield payload

@@ -1,0 +1,150 @@
+"""A program at the server's address that means harm: what is read of it is bounded, and its words stay words."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator, Callable
+from decimal import Decimal
+
+import pytest
+
+from exporter.collectors import BY_NAME
+from exporter.collectors.base import Collector
+from exporter.connection.errors import NotMySQL, QueryFailed, ServerError, Unreachable
+from exporter.connection.session import Session
+from exporter.connection.target import from_dsn
+from exporter.rows import Rows, plain
+from exporter.sampling.sampler import Sampler
+from lab.programs.hostile_answers import ANSWERS, other_names
+from lab.programs.hostile_mysql import GREETING, MIB, HostileServer, row
+
+MOST_MIB = 20
+"""Of Python's objects while an answer of the usual bound is read."""
+SQL = "SELECT a AS schema_name, b AS table_name, c AS n FROM somewhere"
+UNDER_ATTACK = ("pools", "innodb_status", "indexes", "count_statements", "variables", "table_scans")
+
+
+def attacked(name: str, *collectors: str) -> HostileServer:
+    answer = ANSWERS[name]
+    return HostileServer(lambda collector, sql: answer(sql) if collector in (collectors or ("test",)) else None)
+
+
+async def asked(server: HostileServer) -> Rows | ServerError:
+    session = await Session.open(from_dsn(server.dsn), statement_seconds=5)
+    try:
+        return await session.query("test", SQL, 120.0)
+    except ServerError as error:
+        return error
+    finally:
+        session.abort()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_an_answer_is_rows_or_an_error_and_takes_bounded_memory(name: str) -> None:
+    with attacked(name) as server:
+        tracemalloc.start()
+        try:
+            found = await asked(server)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < MOST_MIB * MIB
+    assert isinstance(found, Rows | QueryFailed)
+    if isinstance(found, QueryFailed):
+        assert len(str(found)) < 700
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if "without end" in name or "bytes" in name])
+async def test_what_has_no_end_is_refused_with_its_bound(name: str) -> None:
+    with attacked(name) as server:
+        found = await asked(server)
+    assert isinstance(found, QueryFailed) or name == "comments without end"
+    assert "the answer " in str(found) or isinstance(found, Rows)
+
+
+async def pieces(*sent: bytes, again: bytes = b"") -> AsyncIterator[bytes]:
+    for each in sent:
+        yield each
+    while again:
+        yield again
+
+
+def packet(payload: bytes, number: int = 0) -> bytes:
+    return len(payload).to_bytes(3, "little") + bytes([number]) + payload
+
+
+SWITCH = b"\xfemysql_native_password\0" + b"c" * 20 + b"\0"
+HANDSHAKES: dict[str, Callable[[], AsyncIterator[bytes]]] = {
+    "a version without end": lambda: pieces(b"\xff\xff\xff\0\x0a", again=b"9" * 65_536),
+    "a version of 60 KiB": lambda: pieces(packet(GREETING.replace(b"9.7.4", b"9" * 60_000))),
+    "packets without end": lambda: pieces(packet(GREETING), *(packet(SWITCH, n % 256) for n in range(2, 2000, 2))),
+    "empty packets without end": lambda: pieces(packet(GREETING), again=packet(b"", 2)),
+    "nothing of what it begins": lambda: pieces(packet(GREETING)[:20]),
+}
+
+
+@pytest.mark.parametrize("name", HANDSHAKES)
+async def test_a_handshake_ends(name: str) -> None:
+    with HostileServer() as server:
+        server.greeting = HANDSHAKES[name]
+        with pytest.raises((NotMySQL, Unreachable)) as refused:
+            await Session.open(from_dsn(server.dsn), statement_seconds=5, connect_seconds=2)
+    assert len(str(refused.value)) < 700
+
+
+async def test_a_packet_that_comes_byte_by_byte_is_read() -> None:
+    async def bytewise() -> AsyncIterator[bytes]:
+        for byte in packet(GREETING):
+            yield bytes([byte])
+            await asyncio.sleep(0)
+
+    with HostileServer() as server:
+        server.greeting = bytewise
+        with pytest.raises(Unreachable, match="did not answer within"):  # the greeting was understood
+            await Session.open(from_dsn(server.dsn), statement_seconds=5, connect_seconds=1)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_a_source_that_means_harm_spoils_itself_only(name: str) -> None:
+    with attacked(name, *UNDER_ATTACK) as server:
+        sampler = Sampler(from_dsn(server.dsn), interval=1)
+        try:
+            snapshot = await sampler.collect()
+        finally:
+            await sampler.close()
+    assert snapshot.sections["status"]["threads_running"] == 1
+    assert set(server.answered) >= set(UNDER_ATTACK) - {"innodb_status"}
+    for outcome in snapshot.outcomes.values():
+        assert len(outcome.reason) < 700
+
+
+async def test_names_that_are_new_each_time_take_bounded_memory() -> None:
+    answer = other_names(1000)
+    with HostileServer(lambda collector, sql: answer(sql) if _has_section(collector) else None) as server:
+        sampler = Sampler(from_dsn(server.dsn), interval=0.01)
+        try:
+            await sampler.collect()
+            tracemalloc.start()
+            for _ in range(12):
+                await sampler.collect()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            await sampler.close()
+    assert peak < 100 * MIB
+    assert 2 <= len(sampler.history) < 13
+
+
+def _has_section(name: str) -> bool:
+    collector: Collector[object] | None = BY_NAME.get(name)
+    return collector is not None and name not in ("status", "variables")
+
+
+@pytest.mark.parametrize("exponent", ["1e999999999", "-1e999999999", "1E+400", "1e-999999999"])
+def test_a_number_of_a_billion_digits_is_not_written_out(exponent: str) -> None:
+    assert isinstance(plain(Decimal(exponent)), float)
+
+
+def test_rows_are_as_the_protocol_has_them() -> None:
+    assert row([None, b"ab", b"x" * 300]) == b"\xfb\x02ab\xfc\x2c\x01" + b"x" * 300
