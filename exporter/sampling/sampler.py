@@ -23,6 +23,7 @@ from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
 from exporter.connection.target import Target
 from exporter.sampling.assembly import Answer, Assembler
+from exporter.sampling.bounded_history import BoundedHistory
 from exporter.sampling.run import CollectorRun, failure
 from exporter.sampling.schedule import Schedule
 from exporter.sampling.single_flight import SingleFlight, cancelled
@@ -99,7 +100,7 @@ class Sampler:
             clock: Unix seconds.
             root: The root of the host's file system.
         """
-        self.history: deque[Snapshot] = deque(past, maxlen=max(2, round(history_seconds / interval) + 1))
+        self.history: deque[Snapshot] = BoundedHistory(past, max(2, round(history_seconds / interval) + 1))
         self.problem: ServerError | None = None
         self.interval = interval
         self._grant_seconds = grant_seconds

@@ -10,7 +10,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from itertools import zip_longest
 from typing import Any, TypeVar
+
+_SLOT = 64
+"""Bytes of an object, or of an entry of a mapping."""
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
@@ -83,6 +87,43 @@ def _share(section: Any, before: Any) -> Any:
         section_type: Any = type(section)
         return section_type(*[_share(getattr(section, name), getattr(before, name, None)) for name in names])
     return section
+
+
+def weight(section: object, before: object = None) -> int:
+    """Bytes that a section takes, roughly, without what it shares with the section before.
+
+    Args:
+        section: A result of ``share``.
+        before: The section that it shares with; None for none.
+    """
+    if section is before:
+        return 0
+    match section:
+        case SharedColumns():
+            last = before if isinstance(before, SharedColumns) else None
+            known = {} if last is None else last.positions
+            keys = 0 if section.positions is known else sum(_SLOT + weight(key, _same(key, known)) for key in section)
+            columns = zip_longest(section.columns, () if last is None else last.columns[: len(section.columns)])
+            return keys + sum(weight(column, old) for column, old in columns)
+        case array():
+            return len(section) * section.itemsize
+        case str():
+            return _SLOT + len(section)
+        case tuple():
+            old = before if isinstance(before, tuple) else ()
+            return _SLOT + sum(8 + weight(each, old[n] if n < len(old) else None) for n, each in enumerate(section))
+        case Mapping():
+            old_items = before if isinstance(before, Mapping) else {}
+            return sum(weight(each, old_items.get(key)) for key, each in section.items())
+        case _ if is_dataclass(section):
+            names = [field.name for field in fields(section)]
+            return _SLOT + sum(weight(getattr(section, name), getattr(before, name, None)) for name in names)
+        case _:
+            return _SLOT // 2
+
+
+def _same(key: object, known: Mapping[Any, int]) -> object:
+    return key if key in known else None  # ``share`` keeps the keys that were known
 
 
 def _mapping(items: Mapping[Any, Any], before: SharedColumns[Any, Any] | None) -> SharedColumns[Any, Any]:

@@ -17,7 +17,7 @@ from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.recording.file import replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.shared_columns import SharedColumns, share
+from exporter.sampling.shared_columns import SharedColumns, share, weight
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import CAPTURES
@@ -139,3 +139,24 @@ def test_the_history_of_a_busy_server_is_small() -> None:
     assert [len(section or ()) for section in sections] == [BUSY_TABLES] * 3
     assert len({(each[TABLE_FILES] or {})[names[5]].bytes for each in history}) == SNAPSHOTS
     assert taken <= LARGEST_HISTORY, f"{taken / 2**20:.1f} MiB for {SNAPSHOTS} snapshots"
+
+
+def test_the_weight_is_about_what_a_section_takes() -> None:
+    gc.collect()
+    tracemalloc.start()
+    section = share(
+        {Table("shop", f"a long name of table {n}"): FileReads(2**40 + n, n + 2**40, 0.5) for n in range(5000)}
+    )
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert taken / 4 < weight(section) < taken * 2
+
+
+def test_what_is_shared_weighs_nothing() -> None:
+    tables = [Table("shop", f"t{n}") for n in range(100)]
+    first = share({table: FileReads(1, 2, 3.0) for table in tables})
+    assert weight(share({table: FileReads(1, 2, 3.0) for table in tables}, first), first) == 0
+    changed = share({table: FileReads(n, 2, 3.0) for n, table in enumerate(tables)}, first)
+    assert weight(changed, first) == 8 * 100
+    more = share({table: FileReads(1, 2, 3.0) for table in (*tables, Table("shop", "another"))}, first)
+    assert weight(more, first) < weight(first)

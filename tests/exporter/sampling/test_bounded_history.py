@@ -1,0 +1,45 @@
+"""A history has a bounded length, and a bounded size whatever the server sends."""
+
+from __future__ import annotations
+
+from exporter.sampling.bounded_history import BoundedHistory
+from exporter.sampling.shared_columns import share
+from exporter.server import identify
+from exporter.snapshot import Snapshot, Table
+
+SERVER = identify({"version": "9.7.4", "version_comment": ""})
+NAMES = 1000
+
+
+def named(at: float, prefix: str) -> Snapshot:
+    return Snapshot(
+        at, SERVER, "a@b", sections={"table_scans": share({Table(prefix, f"t{n}"): n for n in range(NAMES)})}
+    )
+
+
+def test_it_keeps_the_newest_of_a_length() -> None:
+    history = BoundedHistory((named(at, "shop") for at in range(5)), 3)
+    assert [each.at for each in history] == [2, 3, 4]
+
+
+def test_new_names_in_each_answer_shorten_it() -> None:
+    history = BoundedHistory((), 360, most_bytes=2 << 20)
+    for at in range(360):
+        history.append(named(at, f"schema {at} " + "x" * 500))
+    assert 2 <= len(history) < 20
+    assert history[-1].at == 359
+
+
+def test_the_same_names_fill_its_whole_length() -> None:
+    history = BoundedHistory((), 360, most_bytes=2 << 20)
+    snapshot = named(0, "shop")
+    for at in range(360):
+        history.append(Snapshot(at, SERVER, "a@b", sections=snapshot.sections))
+    assert len(history) == 360
+
+
+def test_the_newest_is_replaced() -> None:
+    history = BoundedHistory((named(at, "shop") for at in range(3)), 3)
+    assert history.pop().at == 2
+    history.append(named(9, "shop"))
+    assert [each.at for each in history] == [0, 1, 9]
