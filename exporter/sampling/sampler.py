@@ -321,12 +321,12 @@ class Sampler:
             if again:
                 return await self._ask(collector, await self._sessions.second(), again=False)
             return Answer(collector.name, at, 0.0, (), failure(error), str(error))
-        if answer.failure == "deadline" and session.closed:
+        if answer.failure is not None and session.closed:
             await self._give_up(session, others)
         return answer
 
     async def _give_up(self, session: Session, others: Sequence[Session]) -> None:
-        """The sidecar closed a session during a statement: end the statement in the server too."""
+        """The sidecar closed a session, after its deadline or for what came: end the statement in the server too."""
         if session is self._sessions.first:
             self._given_up = session
         for other in others:

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,7 @@ from lab.processes.ports import HOST, free_port
 
 MIB = 1 << 20
 LARGEST_PACKET = (1 << 24) - 1
+_PIECE = 65_536
 _TEXT, _UTF8MB4 = 0xFD, 45
 _CAPABILITIES = 0x00FF_F7FF  # everything but TLS
 GREETING = (
@@ -39,7 +41,31 @@ _COLLECTOR = re.compile(r"/\* innodb-advisor:(\w+) \*/")
 _SETTING = re.compile(r"SESSION (\w+) = ('[^']*'|\S+?)(?=,|$)")
 _ALIAS = re.compile(r"\bAS (\w+)", re.IGNORECASE)
 
-Attack = Callable[[str, str], "AsyncIterator[bytes] | None"]
+
+@dataclass(frozen=True)
+class Huge:
+    """A packet of 16 MiB that another one continues, made piece by piece.
+
+    Attributes:
+        head: Its first bytes; the rest repeats `filling`.
+        filling: A text.
+    """
+
+    head: bytes = b""
+    filling: bytes = b"x"
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its payload."""
+        yield self.head
+        left = LARGEST_PACKET - len(self.head)
+        piece = (self.filling * (1 + _PIECE // len(self.filling)))[:_PIECE]
+        while left:
+            yield piece[:left]
+            left -= len(piece[:left])
+
+
+Payload = bytes | Huge
+Attack = Callable[[str, str], "AsyncIterator[Payload] | None"]
 """From a collector's name and its statement to the payloads of the answer's packets; None for an honest answer."""
 
 
@@ -170,16 +196,19 @@ class HostileServer:
                 self.answered[collector] = self.answered.get(collector, 0) + 1
             number = 1
             async for payload in answer:
-                while len(payload) >= LARGEST_PACKET:
-                    await self._send(writer, _packet(payload[:LARGEST_PACKET], number))
-                    payload, number = payload[LARGEST_PACKET:], number + 1  # noqa: PLW2901 - what is left of it
-                await self._send(writer, _packet(payload, number))
+                if isinstance(payload, Huge):
+                    await self._send(writer, b"\xff\xff\xff" + bytes([number % 256]))
+                    for piece in payload.pieces():
+                        await self._send(writer, piece)
+                else:
+                    await self._send(writer, _packet(payload, number))
                 number += 1
 
     async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         writer.write(data)
         self.sent += len(data)
         await writer.drain()
+        await asyncio.sleep(0)  # drain() alone does not let others run while the other side reads
 
     def _honest(self, collector: str, sql: str, settings: dict[str, str]) -> Iterator[bytes]:
         """What a session needs to begin, and a status; nothing else is here."""
@@ -215,6 +244,6 @@ async def _received(reader: asyncio.StreamReader) -> bytes:
     return await reader.readexactly(int.from_bytes(head[:3], "little"))
 
 
-async def _each(payloads: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _each(payloads: Iterator[bytes]) -> AsyncIterator[Payload]:
     for payload in payloads:
         yield payload
