@@ -27,6 +27,10 @@ LONGEST_WINDOW = 3600.0
 """Seconds of history that advice and ledger look back at, as in production."""
 MOST_JUDGEMENTS = 500
 """Regular judgements of one replay: a longer one is judged less often, so that its cost is bounded."""
+MOST_BREAKS = 500
+"""Changes, restarts and gaps of one replay before which the rules judge; later ones wait for a regular judgement."""
+MOST_SNAPSHOTS = 7_200
+"""Snapshots that advice and ledger look back at: LONGEST_WINDOW at two a second."""
 
 
 class Replaying:
@@ -50,7 +54,8 @@ class Replaying:
         self.ledger, self._judge = ledger or Ledger(), judge
         self._rules, self._may_read, self._versions = rule_set, may_read, versions(rule_set.rules)
         self._calibrations, self._sizes = Calibrations(), SizeChoices()
-        self._history: deque[Snapshot] = deque()
+        self._history: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
+        self._breaks = 0
         self._began, self._collections = float("inf"), 0
         self._judgements: dict[str, Judgement] = {}
         self._judged_at = float("-inf")
@@ -67,7 +72,8 @@ class Replaying:
             self._take(snapshot)
             last = len(Window.of(snapshots[number : number + 2], LONGEST_WINDOW).snapshots) < 2
             history = tuple(self._history)
-            if last or snapshot.at - self._judged_at >= apart:
+            self._breaks += last
+            if (last and self._breaks <= MOST_BREAKS) or snapshot.at - self._judged_at >= apart:
                 found = self._assessed()
                 self.ledger, _ = self.ledger.observe(history, found.advice, self._versions, found.is_gone)
             else:

@@ -18,6 +18,7 @@ from exporter import __version__
 _COMMANDS = LazyCommands(
     {
         "advise": "advisor.cli.advise.advise",
+        "anonymise": "advisor.cli.anonymise.anonymise",
         "check": "advisor.cli.check.check",
         "curve": "advisor.cli.curve.curve",
         "fleet": "advisor.cli.fleet.fleet",

@@ -54,15 +54,25 @@ class SourceOptions:
             click.UsageError: None or too many of them are given.
             TargetError: One of them cannot be used.
         """
-        if recording is not None:
-            if dsn or defaults_file or password_file:
-                raise click.UsageError("--recording stands alone: it replaces the server")
-            return cls(recording, None)
+        if recording is None:
+            return cls._server(dsn, defaults_file, password_file, ", or a file with --recording")
+        if dsn or defaults_file or password_file:
+            raise click.UsageError("--recording stands alone: it replaces the server")
+        return cls(recording, None)
+
+    @classmethod
+    def of_server(cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None) -> SourceOptions:
+        """From the options of a command that takes no recording. Raises as ``of``."""
+        return cls._server(dsn, defaults_file, password_file, "")
+
+    @classmethod
+    def _server(
+        cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None, otherwise: str
+    ) -> SourceOptions:
         dsn = dsn or os.environ.get(DSN_VARIABLE) or None
         if dsn is None and defaults_file is None:
             raise click.UsageError(
-                f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file, "
-                "or a file with --recording"
+                f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file{otherwise}"
             )
         target = functools.partial(resolve, dsn, defaults_file, password_file, dict(os.environ))
         target().tls()  # report an unusable file at the start
@@ -109,9 +119,7 @@ def _with(command: Callable[..., Any], options: tuple[Decorator[Any], ...]) -> C
     return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-where_options = option_group(
-    "where",
-    SourceOptions.of,
+_SERVER = (
     click.option(
         "--dsn",
         metavar="URL",
@@ -129,6 +137,13 @@ where_options = option_group(
         metavar="FILE",
         help="A file that holds the password. $INNODB_ADVISOR_PASSWORD or the defaults file may hold it instead.",
     ),
+)
+
+server_options = option_group("where", SourceOptions.of_server, *_SERVER)
+where_options = option_group(
+    "where",
+    SourceOptions.of,
+    *_SERVER,
     click.option(
         "--recording",
         type=click.Path(path_type=Path),

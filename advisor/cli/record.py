@@ -8,7 +8,7 @@ import click
 
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
-from advisor.cli.options import state_option, where_options
+from advisor.cli.options import server_options, state_option
 from advisor.cli.parameters import Duration, Interval
 
 
@@ -19,7 +19,7 @@ from advisor.cli.parameters import Duration, Interval
         "record --defaults-file ~/.my.cnf --state-dir /var/lib/innodb-advisor -o with-history.jsonl.gz",
     )
 )
-@where_options
+@server_options
 @click.option("--for", "seconds", type=Duration(), default="60s", show_default=True, help="How long to record.")
 @click.option("--interval", type=Interval(), default="5s", show_default=True, help="Time between two collections.")
 @click.option(
@@ -44,7 +44,8 @@ def record() -> None:
     `advise` and `history` show.
 
     --anonymise replaces names by random ones and leaves out what no parser reads. The advice stays the same, except
-    for the names. What became of advice is then without its texts, and without what your own rules found.
+    for the names. What became of advice is then without its texts, and without what your own rules found. The command
+    `anonymise` does the same to a recording that is there.
 
     Ctrl-C ends the recording early, with exit code 0: the file then holds what was recorded so far.
     """

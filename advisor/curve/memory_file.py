@@ -18,6 +18,7 @@ from advisor.curve.curve import Curve
 from advisor.curve.memory import MOST_HOURS, Hour, Memory, hour
 from advisor.observe.window import Window
 from exporter.recording import folder as folders
+from exporter.recording.bounds import Budget, TooMuch, open_regular
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +54,14 @@ def read(path: Path) -> Memory:
         UnusableMemory: The file cannot be read, or is something else.
     """
     try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise UnusableMemory(f"it has more than {_LARGEST_BYTES >> 20} MiB")
-        content = path.read_bytes()
+        with open_regular(path, follow=False) as file:
+            content = Budget(text=_LARGEST_BYTES).taken(file.read(_LARGEST_BYTES + 1))
     except (FileNotFoundError, NotADirectoryError):
         return Memory()
     except OSError as error:
         raise UnusableMemory(error.strerror or str(error)) from error
+    except TooMuch as error:
+        raise UnusableMemory(str(error)) from error
     try:
         hours = _Stored.model_validate_json(content).hours
     except ValidationError as error:

@@ -23,6 +23,7 @@ from advisor.ledger.ledger import Ledger
 from advisor.ledger.lines import entry, line
 from exporter import __version__
 from exporter.recording import folder as folders
+from exporter.recording.bounds import Budget, TooMuch, lines, open_regular
 
 log = logging.getLogger(__name__)
 
@@ -79,26 +80,43 @@ def read(path: Path) -> Content:
         FileNotFoundError: There is none.
         UnusableJournal: It cannot be read, or is something else.
     """
+    reading = _Reading()
     try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise UnusableJournal(f"it has more than {LARGEST_BYTES >> 20} MiB")
-        content = path.read_bytes()
+        with open_regular(path, follow=False) as file:
+            for number, written in enumerate(lines(file, Budget(text=LARGEST_BYTES)), 1):
+                reading.take(number, written)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise UnusableJournal(error.strerror or str(error)) from error
-    *lines, torn = content.split(b"\n")
-    if not lines:
+    except TooMuch as error:
+        raise UnusableJournal(str(error)) from error
+    if not reading.has_head:
         raise UnusableJournal("it has no whole line")
-    _check_head(lines[0])
-    found: list[Entry] = []
-    damage: str | None = None
-    for number, written in enumerate(lines[1:], 2):
-        try:
-            found += list(map(entry, json.loads(written)))
-        except (ValueError, TypeError, RecursionError) as error:
-            damage = damage or f"line {number}: {error}"
-    return Content(tuple(found), len(content), bool(torn), damage)
+    return Content(tuple(reading.found), reading.bytes, reading.torn, reading.damage)
+
+
+class _Reading:
+    """What was read of a journal so far. The fields are those of Content."""
+
+    def __init__(self) -> None:
+        self.found: list[Entry] = []
+        self.bytes, self.torn, self.has_head = 0, False, False
+        self.damage: str | None = None
+
+    def take(self, number: int, written: bytes) -> None:
+        """Take a line. Raises UnusableJournal."""
+        self.bytes += len(written)
+        if not written.endswith(b"\n"):
+            self.torn = True
+        elif number == 1:
+            _check_head(written)
+            self.has_head = True
+        else:
+            try:
+                self.found += list(map(entry, json.loads(written)))
+            except (ValueError, TypeError, RecursionError) as error:
+                self.damage = self.damage or f"line {number}: {error}"
 
 
 def _check_head(written: bytes) -> None:

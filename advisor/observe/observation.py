@@ -13,6 +13,7 @@ from advisor.observe.source import SnapshotSource
 from exporter.connection.errors import ServerError
 from exporter.connection.target import Target
 from exporter.recording.file import Carried, Recorder
+from exporter.recording.folder import replacing
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 
@@ -101,25 +102,16 @@ def record(
         KeyboardInterrupt, ServerError: The same, before anything was collected.
         OSError: The file cannot be written.
     """
-    replace = output.is_file() or not output.exists()  # else it is a device or a pipe
-    part = output.with_name(f".part-{output.name}") if replace else output
     end: KeyboardInterrupt | ServerError | None = None
-    try:
-        with recorder(part) as keep:
-            sampler = Sampler(target, interval=interval, keep=keep)
-            try:
-                run(observe(sampler, seconds, progress))
-            except (KeyboardInterrupt, ServerError) as error:
-                if not sampler.history:
-                    raise
-                end = error
-            carried = ledger()
-            if carried is not None:
-                keep.ledger(carried)
-        if replace:
-            part.replace(output)
-    except BaseException:
-        if replace:
-            part.unlink(missing_ok=True)
-        raise
+    with replacing(output) as part, recorder(part) as keep:
+        sampler = Sampler(target, interval=interval, keep=keep)
+        try:
+            run(observe(sampler, seconds, progress))
+        except (KeyboardInterrupt, ServerError) as error:
+            if not sampler.history:
+                raise
+            end = error
+        carried = ledger()
+        if carried is not None:
+            keep.ledger(carried)
     return end

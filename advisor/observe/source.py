@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,9 +10,11 @@ from typing import Any, Protocol
 from advisor.observe.window import Window
 from exporter.collectors.base import Collector
 from exporter.connection.errors import ServerError
-from exporter.recording.file import RecordingError, Replayer
+from exporter.recording.file import RecordingError, Replayer, TruncatedRecording
 from exporter.sampling.assembly import Answer
 from exporter.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
 
 
 class SnapshotSource(Protocol):
@@ -58,17 +61,24 @@ class Replay:
     interval: float | None = None
 
     def __init__(self, path: Path) -> None:
-        """Read the file.
+        """Read the file. Of a truncated one all complete collections are taken, and the log says so.
 
         Raises:
             RecordingError: It cannot be used, or holds no complete collection.
         """
         self.name = path.name
         replayer = Replayer()
-        self.history: Sequence[Snapshot] = list(replayer.read(path))
-        self.ledger = replayer.ledger
-        if not self.history:
+        history: list[Snapshot] = []
+        try:
+            history.extend(replayer.read(path))
+        except TruncatedRecording as error:
+            if not history:
+                raise
+            log.warning("%s; the collections before that are taken: %d", error, len(history))
+        if not history:
             raise RecordingError(f"{path} holds no complete collection")
+        self.history: Sequence[Snapshot] = history
+        self.ledger = replayer.ledger
 
     @property
     def latest(self) -> Snapshot | None:

@@ -50,14 +50,13 @@ class AnonymousRecorder(Recorder):
         collector = BY_NAME.get(answer.collector)
         if collector is None:
             return
-        super().answer(
-            replace(
-                answer,
-                results=tuple(collector.anonymise(self._pseudonyms, rows) for rows in answer.results),
-                reason=_REASONS.get(answer.failure or "", answer.reason),
-                cure=self._cure(answer.cure),
-            )
-        )
+        try:
+            results = tuple(collector.anonymise(self._pseudonyms, rows) for rows in answer.results)
+        except (ValueError, LookupError, TypeError, AttributeError):  # rows that its parser cannot read either
+            super().answer(Answer(answer.collector, answer.at, answer.seconds, (), "failed", _REASONS["failed"]))
+            return
+        reason = _REASONS.get(answer.failure or "", answer.reason)
+        super().answer(replace(answer, results=results, reason=reason, cure=self._cure(answer.cure)))
 
     def ledger(self, ledger: Carried) -> None:
         """Keep what became of advice, without what may hold other names than those of schemas, tables and indexes."""

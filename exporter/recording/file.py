@@ -10,7 +10,7 @@ was opened in an earlier recording,
 ``{"collection": <Unix seconds>}`` at the end of a collection,
 ``{"ledger": [{"kind": …}, …]}`` with what became of advice until then, as advisor.ledger has it; readers that do not
 know this line skip it,
-and ``{"end": <lines before>}`` last: without it the recording is truncated.
+and ``{"end": <lines before>}`` last: without it the recording is truncated, and its complete collections count.
 """
 
 from __future__ import annotations
@@ -18,24 +18,45 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, cast
+from typing import Any, BinaryIO, Protocol, Self, cast, get_args
 
 from exporter import __version__
+from exporter.collectors import BY_NAME
 from exporter.pseudonyms import Pseudonyms
+from exporter.recording.bounds import Budget, TooMuch, lines, open_regular
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server, identify, identity
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Failure, Snapshot
 
 FORMAT = 1
+MOST_COLLECTIONS = 100_000
+"""Collections of a recording: a day has 86,400 at the least sensible interval, a second."""
+_MOST_OTHERS = 100
+"""Collectors that this version does not have; a later one may have some."""
+_EARLIEST, _LATEST = 0.0, 32_503_680_000.0
+"""Unix seconds: 1970 and 3000. A clock may be wrong, but not so that a day before or after has no date."""
+_LONGEST = 1e9
+"""Seconds that a collector can have taken."""
+_LONGEST_NAME = 60
+"""Characters of a foreign text that a message shows."""
+_CURE = "record for less time, or with a longer --interval"
 
 
 class RecordingError(ValueError):
     """The file is not a usable recording; the text says why and where."""
+
+
+class TooLarge(RecordingError):
+    """The recording takes more time or memory than a recording may."""
+
+
+class TruncatedRecording(RecordingError):
+    """The recording ends early, as that of a machine that crashed, or a copy that broke off. All before is intact."""
 
 
 class Carried(Protocol):
@@ -46,7 +67,11 @@ class Carried(Protocol):
 
 
 class Recorder:
-    """Writes a recording, which is complete once the recorder is closed."""
+    """Writes a recording, which is complete once the recorder is closed.
+
+    Attributes:
+        collections: Complete collections so far.
+    """
 
     def __init__(self, path: Path, compression: int = 9) -> None:
         """Open the file.
@@ -64,6 +89,7 @@ class Recorder:
             # No name and no time in the header: the same rows make the same file.
             compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file, compresslevel=compression, mtime=0)
             self._file = cast("BinaryIO", self._close.enter_context(compressed))
+        self.collections = 0
         self._lines = 0
         self._last: dict[str, tuple[Rows, ...]] = {}
         self._write({"recording": FORMAT, "by": f"innodb-advisor {__version__}"})
@@ -103,15 +129,16 @@ class Recorder:
     def collection(self, at: float) -> None:
         """A collection that began at ``at`` (Unix seconds) is complete."""
         self._write({"collection": at})
+        self.collections += 1
 
     def ledger(self, ledger: Carried) -> None:
         """What became of advice until now; it replaces what came before."""
         self._write({"ledger": ledger.lines()})
 
     def close(self) -> None:
-        """Write the end mark and close the file."""
-        self._write({"end": self._lines})
-        self._close.close()
+        """Write the end mark and close the file, which is closed too if that fails. Raises OSError."""
+        with self._close:
+            self._write({"end": self._lines})
 
     def _write(self, line: dict[str, Any]) -> None:
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
@@ -123,9 +150,34 @@ def replay(path: Path) -> Iterator[Snapshot]:
     """The snapshots of a recording, made by the same parsers as from a live server.
 
     Raises:
-        RecordingError: The file cannot be read, is not a recording, or is damaged or truncated.
+        TruncatedRecording: After the last complete collection: the recording ends early.
+        RecordingError: The file cannot be read, is not a recording, is damaged, or is too much to read.
     """
     return Replayer().read(path)
+
+
+def copy(path: Path, to: Recorder, carried: Callable[[list[Any]], Carried]) -> None:
+    """Record a recording again: answers as they are, or without the owner's names.
+
+    Args:
+        path: The recording.
+        to: Records it.
+        carried: What the recording carries beside answers, from its JSON values.
+
+    Raises:
+        RecordingError: As ``replay`` does; what came before is recorded.
+        OSError: It cannot be written.
+    """
+    for event in Events().read(path):
+        match event:
+            case Session():
+                to.session(event.server, event.account)
+            case Answer():
+                to.answer(event)
+            case float():
+                to.collection(event)
+            case _:
+                to.ledger(carried(event))
 
 
 class Replayer:
@@ -135,85 +187,172 @@ class Replayer:
         ledger: The entries that the last of them carries that has any, as JSON values; None where none has.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
+        """Nothing is read yet.
+
+        Args:
+            budget: What all of them may take; by default what one recording may.
+        """
         self.ledger: list[Any] | None = None
+        self._events = Events(budget)
         self._assembler: Assembler | None = None
 
     def read(self, path: Path) -> Iterator[Snapshot]:
         """The snapshots of the next recording. Raises RecordingError, as ``replay`` does."""
-        began = False
+        for event in self._events.read(path):
+            match event:
+                case Session():
+                    self._session(event)
+                case Answer() if self._assembler is not None:
+                    self._assembler.take(event)
+                case float() if self._assembler is not None:
+                    yield self._assembler.snapshot(event)
+                case list():
+                    self.ledger = event
+
+    def _session(self, session: Session) -> None:
+        current, same = self._assembler, (session.server, session.account)
+        if not session.continued or current is None or (current.server, current.account) != same:
+            self._assembler = Assembler(*same)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that was opened, in this recording or in an earlier one."""
+
+    server: Server
+    account: str
+    continued: bool
+
+
+Event = Session | Answer | float | list[Any]
+"""A session, a collector's answer, the time of a complete collection, or the ledger's entries as JSON values."""
+
+
+class Events:
+    """Reads the lines of recordings as what they tell, within a budget."""
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        """Nothing is read yet.
+
+        Args:
+            budget: What all of them may take; by default what one recording may.
+        """
+        self._budget = budget or Budget(cure=_CURE)
+
+    def read(self, path: Path) -> Iterator[Event]:
+        """The events of a recording, in their order; the first is a session. Raises RecordingError, as ``replay``."""
+        began, collections = False, 0
         last: dict[str, tuple[Rows, ...]] = {}
-        for number, line in _lines(path):
+        for number, line in _lines(path, self._budget):
             try:
                 if "server" in line:
-                    self._session(identify(line["server"]), line["account"], continued="continued" in line)
                     began = True
-                elif self._assembler is None or not began:
+                    yield Session(identify(line["server"]), str(line["account"]), "continued" in line)
+                elif not began:
                     raise ValueError("an answer before any session")
                 elif "answer" in line:
-                    answer = _answer(line, last)
-                    if answer.failure is None:
-                        last[answer.collector] = answer.results
-                    self._assembler.take(answer)
+                    yield _answer(line, last)
                 elif "collection" in line:
-                    yield self._assembler.snapshot(float(line["collection"]))
+                    collections += 1
+                    if collections > MOST_COLLECTIONS:
+                        raise ValueError(f"more than {MOST_COLLECTIONS:,} collections; {_CURE}")
+                    yield _moment(line["collection"])
                 elif "ledger" in line:
-                    self.ledger = list(line["ledger"])
+                    yield list(line["ledger"])
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-                what = f"{type(error).__name__}: {error}"
+                what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
                 raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
-
-    def _session(self, server: Server, account: str, *, continued: bool) -> None:
-        current = self._assembler
-        if not continued or current is None or (current.server, current.account) != (server, account):
-            self._assembler = Assembler(server, account)
 
 
 def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
-    name, at, seconds = line["answer"], float(line["at"]), float(line["seconds"])
+    """The answer, which becomes the last one of its collector if it is no failure."""
+    name, at, seconds = line["answer"], _moment(line["at"]), float(line["seconds"])
+    if not 0 <= seconds < _LONGEST:
+        raise ValueError(f"a collector did not take {seconds:g} s")
+    if name not in BY_NAME and name not in last and len(last.keys() - BY_NAME.keys()) >= _MOST_OTHERS:
+        raise ValueError(f"more than {_MOST_OTHERS} sources that this version does not know")
     if "failure" in line:
-        return Answer(name, at, seconds, (), line["failure"], line["reason"], line["cure"])
+        failure, reason, cure = line["failure"], line["reason"], line["cure"]
+        if failure not in get_args(Failure) or not isinstance(reason, str) or not isinstance(cure, str | None):
+            raise ValueError("a failure of no known kind")
+        return Answer(name, at, seconds, (), failure, reason, cure)
     results = last[name] if "same" in line else tuple(Rows.of(r["columns"], r["rows"]) for r in line["results"])
+    last[name] = results
     return Answer(name, at, seconds, results)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _moment(written: Any) -> float:
+    """A time, Unix seconds."""
+    found = float(written)
+    if not _EARLIEST <= found < _LATEST:
+        raise ValueError(f"the time {found:g} is not between the years 1970 and 3000")
+    return found
+
+
+def _lines(path: Path, budget: Budget) -> Iterator[tuple[int, dict[str, Any]]]:
     """The parsed lines between the first and the last, with their numbers; checks the first and the last."""
-    opener = gzip.open if path.suffix == ".gz" else open
     number = 0
     try:
         # Closed here, and not by a generator of its own: an interruption while Python frees a generator would be lost.
-        with opener(path, "rb") as file:
-            for number, line in enumerate(map(partial(_parsed, path), cast("BinaryIO", file)), 1):
+        with ExitStack() as opened:
+            file = opened.enter_context(open_regular(path))
+            if path.suffix == ".gz":
+                file = cast("BinaryIO", opened.enter_context(gzip.GzipFile(fileobj=file, mode="rb")))
+            for number, text in enumerate(lines(file, budget), 1):
+                line = _parsed(path, number, text)
                 if number == 1:
                     _check_head(path, line)
                 elif "end" in line:
-                    if line["end"] != number - 1:
-                        raise RecordingError(f"{path}: lines are missing: {line['end']} written, {number - 1} found")
+                    _check_end(path, number, line["end"], file)
                     return
                 else:
                     yield number, line
     except gzip.BadGzipFile as error:
-        raise RecordingError(f"{path} is named .gz but is not gzip-compressed, or is damaged") from error
+        what = f"damaged after line {number}" if number else "named .gz but is not gzip-compressed, or is damaged"
+        raise RecordingError(f"{path} is {what}: {error}") from error
+    except TooMuch as error:
+        raise TooLarge(f"{path}:{number + 1}: {error}") from error
+    except EOFError as error:
+        raise _truncated(path, number) from error
     except OSError as error:
         raise RecordingError(f"cannot read the recording {path}: {error.strerror}") from error
-    except RecordingError:
-        raise
-    except (ValueError, RecursionError, EOFError, zlib.error) as error:  # ValueError: also too many digits
-        what = f"truncated or damaged after line {number}" if number else "not a recording of innodb-advisor"
-        raise RecordingError(f"{path}: {what}") from error
-    raise RecordingError(f"{path}: truncated: it ends after line {number} without its end mark")
+    except zlib.error as error:
+        raise RecordingError(f"{path}: damaged after line {number}: it cannot be decompressed") from error
+    raise _truncated(path, number)
 
 
-def _parsed(path: Path, raw: bytes) -> dict[str, Any]:
-    line = json.loads(raw)
-    if not isinstance(line, dict):
+def _truncated(path: Path, number: int) -> TruncatedRecording:
+    return TruncatedRecording(f"{path}: truncated: it ends after line {number} without its end mark")
+
+
+def _parsed(path: Path, number: int, text: bytes) -> dict[str, Any]:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also too many digits
+        if number > 1 and not text.endswith(b"\n"):
+            raise _truncated(path, number - 1) from error
+        line = None
+    if isinstance(line, dict):
+        return line
+    if number == 1:
         raise RecordingError(f"{path}: not a recording of innodb-advisor")
-    return line
+    raise RecordingError(f"{path}:{number}: damaged recording: not a line of JSON that a recording has")
+
+
+def _check_end(path: Path, number: int, written: object, file: BinaryIO) -> None:
+    if written != number - 1:
+        raise RecordingError(f"{path}: lines are missing: {str(written)[:_LONGEST_NAME]} written, {number - 1} found")
+    if file.read(1):  # and the checksum of what was compressed is right
+        raise RecordingError(f"{path}:{number}: more follows the end of the recording")
 
 
 def _check_head(path: Path, line: dict[str, Any]) -> None:
     if "recording" not in line:
         raise RecordingError(f"{path}: not a recording of innodb-advisor")
     if line["recording"] != FORMAT:
-        raise RecordingError(f"{path}: recording format {line['recording']}; this version reads {FORMAT}")
+        written = str(line.get("by", "another version"))[:_LONGEST_NAME]
+        raise RecordingError(
+            f"{path}: recording format {ascii(line['recording'])[:_LONGEST_NAME]}; this version reads {FORMAT}: "
+            f"use the version that wrote it ({written!a})"
+        )

@@ -3,7 +3,7 @@
 The collectors' answers are written once a minute and at the end, each time as a new recording under a temporary name,
 which is synced and then renamed: a crash leaves only whole files and loses at most a minute. Answers are shortened, so
 that no client's statement is stored. File names begin with a hash of the server's address; other servers' files are not
-touched. Only one sidecar at a time may store a server's history in a folder.
+touched. Only one sidecar at a time may store a server's history in a folder: exporter.recording.lock keeps others out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +23,8 @@ from typing import Any, Self
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import Collector, Integration
 from exporter.recording import folder as folders
-from exporter.recording.file import Recorder, RecordingError, Replayer
+from exporter.recording.bounds import Budget
+from exporter.recording.file import Recorder, RecordingError, Replayer, TooLarge
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
 from exporter.snapshot import Snapshot
@@ -78,6 +80,7 @@ class State:
         seconds: float = 3600.0,
         period: float = 60.0,
         largest: int = LARGEST_BYTES,
+        memory: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Read the folder.
@@ -88,12 +91,14 @@ class State:
             seconds: The history's length.
             period: Seconds between two writes.
             largest: Maximum bytes of all files; the oldest are deleted first.
+            memory: Bytes by which reading them may let the process grow; by default what it can afford.
             clock: Unix seconds.
         """
         self.report = Report()
         self._folder = folder
         self._key = folders.key(address)
         self._seconds, self._period, self._largest, self._clock = seconds, period, largest, clock
+        self._memory = memory
         self._files: deque[_File] = deque()
         self._damaged: list[Path] = []
         self._number = 0
@@ -188,6 +193,7 @@ class State:
         part: Path | None = None
         self._number += 1
         try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may have been deleted
             part = folders.part_of(path)
             with Recorder(part, compression=1) as recorder:
                 for event in events:
@@ -228,20 +234,32 @@ class State:
     # Reading the folder at the start
 
     def _read(self) -> tuple[Snapshot, ...]:
+        paths = sorted(self._folder.glob(f"{self._key}-{'[0-9]' * _DIGITS}{_SUFFIX}"))
+        if paths:
+            self._number = int(paths[-1].name.removesuffix(_SUFFIX)[-_DIGITS:]) + 1
         found: list[Snapshot] = []
-        replayer = Replayer()
-        for path in sorted(self._folder.glob(f"{self._key}-{'[0-9]' * _DIGITS}{_SUFFIX}")):
-            self._number = int(path.name.removesuffix(_SUFFIX)[-_DIGITS:]) + 1
+        ends = dict.fromkeys(paths, 0.0)
+        budget = Budget(self._memory)
+        replayer = Replayer(budget)
+        for position, path in enumerate(paths[-MOST_FILES:]):
             try:
-                held = list(replayer.read(path))
+                held = _held(replayer, path)
             except RecordingError as error:
                 log.warning("set aside: %s", error)
                 self._damaged.append(path)
-                replayer = Replayer()
+                del ends[path]
+                if isinstance(error, TooLarge):
+                    log.warning("the history begins anew: what is stored takes too much memory")
+                    found.clear()
+                    ends |= dict.fromkeys(paths[-MOST_FILES:][position + 1 :], self._clock())
+                    break
+                replayer = Replayer(budget)
                 continue
             found += held
+            ends[path] = held[-1].at if held else 0.0
+        for path, end in ends.items():
             with suppress(OSError):
-                self._files.append(_File(path, path.stat().st_size, held[-1].at if held else 0.0))
+                self._files.append(_File(path, path.stat().st_size, end))
         now = self._clock()
         recent = list(_in_order(each for each in reversed(found) if now - self._seconds <= each.at <= now))
         if recent:
@@ -252,13 +270,26 @@ class State:
         """Delete old files and those left by a crash, and set damaged ones aside. Raises OSError."""
         self.report = replace(self.report, damaged=len(self._damaged))
         for path in self._damaged:
-            path.replace(path.with_name(path.name + _ASIDE))
-        for path in sorted(self._folder.glob(f"{self._key}-*{_ASIDE}"))[:-KEPT_DAMAGED]:
-            path.unlink()
+            self._try(partial(path.replace, path.with_name(path.name + _ASIDE)))
+        for path in sorted(self._folder.glob(f"{self._key}-*{_SUFFIX}{_ASIDE}"))[:-KEPT_DAMAGED]:
+            self._try(path.unlink)
         for path in self._folder.glob(f".part-{self._key}-*"):
-            path.unlink()
+            self._try(path.unlink)
         self._prune(self._clock())
         self.report = replace(self.report, bytes=self._bytes)
+
+    def _try(self, change: Callable[[], object]) -> None:
+        try:
+            change()
+        except OSError as error:
+            self._failed(error)
+
+
+def _held(replayer: Replayer, path: Path) -> list[Snapshot]:
+    """The snapshots of a file. Raises RecordingError."""
+    if path.is_symlink():
+        raise RecordingError(f"{path} is a symbolic link, which no sidecar writes")
+    return list(replayer.read(path))
 
 
 def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:

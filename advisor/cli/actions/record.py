@@ -25,12 +25,9 @@ def record(
     """Record, and print the size of the file.
 
     Raises:
-        click.UsageError: There is a recording instead of a server.
         ServerError: The server went away; the file holds what came before.
         Unusable: The file cannot be written.
     """
-    if where.recording:
-        raise click.UsageError("record needs a server, not a recording")
     address = where.server().address
     if state_dir is not None and known_of(state_dir, address) is None:
         say(f"{state_dir} has no history of this server: the recording carries none", err=True)

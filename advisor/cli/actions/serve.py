@@ -39,6 +39,7 @@ from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
 from exporter.collectors.metric_kinds import METRIC_KINDS
 from exporter.recording import history_metrics
 from exporter.recording.history import State
+from exporter.recording.lock import locked
 from exporter.sampling import metrics
 
 log = logging.getLogger("innodb-advisor")
@@ -70,6 +71,7 @@ def serve(
         click.UsageError: The options do not go together.
         Unusable: The address cannot be used.
         FileError, RecordingError, TargetError: A file cannot be used.
+        InUse: Another sidecar keeps this server's state in the folder.
     """
     logs.begin(logging.DEBUG if verbose else logging.INFO)
     loaded = load_setup(setup)
@@ -120,13 +122,14 @@ def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[
 
 @contextlib.contextmanager
 def _state(folder: Path | None, where: SourceOptions) -> Iterator[State | None]:
-    """The history that outlives a restart, where there is a folder for it."""
+    """The history that outlives a restart, where there is a folder for it; no other sidecar may keep one there."""
     if folder is None:
         yield None
         return
     if where.recording:
         raise click.UsageError("--state-dir needs a server, not a recording")
-    with State(folder, where.server().address) as state:
+    address = where.server().address
+    with locked(folder, address), State(folder, address) as state:
         yield state
 
 
