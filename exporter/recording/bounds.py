@@ -19,7 +19,7 @@ TEXT_BYTES = 1 << 30
 MEMORY_BYTES = 512 << 20
 """Memory that the content of a file may take; less where the process may not have four times as much."""
 _PART = 4
-_LEAST_LINE = 256
+LEAST_LINE = 256
 """Bytes that a line counts at least: many short ones take time, too."""
 _VALUE_BYTES = 72
 """Memory of a JSON value: an empty object with its place in a list (measured with CPython 3.11)."""
@@ -114,7 +114,7 @@ class Budget:
         """
         if len(text) > LINE_BYTES:
             raise TooMuch(f"a line of more than {LINE_BYTES >> 20} MiB, which innodb-advisor never writes")
-        self._text += max(len(text), _LEAST_LINE)
+        self._text += max(len(text), LEAST_LINE)
         if self._text > self._most_text:
             raise TooMuch(f"more than {self._most_text >> 20} MiB of text{self._cure}")
         needs = _most_memory(text)

@@ -1,6 +1,7 @@
 import errno
 import gzip
 import os
+import shutil
 import stat
 import threading
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
 from exporter.connection.target import from_dsn
+from exporter.recording import folder as folders
 from exporter.recording.file import Recorder, RecordingError, Replayer, replay
 from exporter.recording.history import KEPT_DAMAGED, State
 from exporter.rows import Rows
@@ -260,6 +262,69 @@ def test_a_damaged_file_is_set_aside_and_the_others_are_read(
     assert broken.name in caplog.text
     assert [file.name for file in files(tmp_path, "*.damaged")] == [f"{broken.name}.damaged"]
     assert open_state().report.damaged == 0
+
+
+@pytest.mark.parametrize("place", ["a pipe", "a folder", "a link", "a bomb", "a former format"])
+def test_what_lies_in_place_of_a_file_is_set_aside_and_the_others_are_read(
+    open_state: Callable[..., State], tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_state() as state:
+        keep(state, NOW - 30, NOW - 20, NOW - 10)
+    broken = files(tmp_path)[1]
+    content = broken.read_bytes()
+    broken.unlink()
+    match place:
+        case "a pipe":
+            os.mkfifo(broken)
+        case "a folder":
+            broken.mkdir()
+        case "a link":
+            (tmp_path / "other").write_bytes(content)
+            broken.symlink_to(tmp_path / "other")
+        case "a bomb":
+            broken.write_bytes(gzip.compress(bytes(20 << 20), 1))
+        case _:
+            broken.write_bytes(gzip.compress(gzip.decompress(content).replace(b'{"recording":1', b'{"recording":0', 1)))
+    state = open_state()
+    expected = [] if place == "a bomb" else [NOW - 30, NOW - 10]  # after a bomb nobody knows what else there is
+    assert times(state) == expected
+    assert state.report.damaged == 1
+    assert str(broken) in caplog.text
+    assert [file.name for file in files(tmp_path, "*.damaged")] == [f"{broken.name}.damaged"]
+    keep(state, NOW)
+    state.close()
+    assert open_state().report.damaged == 0
+    assert NOW in times(open_state())
+
+
+def test_a_history_that_takes_too_much_memory_begins_anew(
+    open_state: Callable[..., State], caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_state() as state:
+        keep(state, NOW - 30, NOW - 20)
+    assert times(open_state(memory=10)) == []
+    assert "takes more than 0 MiB of memory" in caplog.text
+    assert "the history begins anew" in caplog.text
+    assert times(open_state()) == [NOW - 20]
+
+
+def test_a_folder_that_was_deleted_is_made_again(open_state: Callable[..., State], tmp_path: Path) -> None:
+    state = open_state()
+    keep(state, NOW - 20)
+    shutil.rmtree(tmp_path / "state")
+    keep(state, NOW - 10, session=False)
+    assert state.report.failures == 0
+    assert times(open_state()) == [NOW - 10]
+
+
+def test_a_link_in_place_of_the_part_is_never_written_through(open_state: Callable[..., State], tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    state = open_state()
+    (tmp_path / "state" / f".part-{folders.key(ADDRESS)}-00000000.jsonl.gz").symlink_to(victim)
+    keep(state, NOW)
+    assert victim.read_text() == "mine"
+    assert times(open_state()) == [NOW]
 
 
 def test_few_damaged_files_are_kept(open_state: Callable[..., State], tmp_path: Path) -> None:
