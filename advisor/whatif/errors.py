@@ -6,6 +6,8 @@ import contextlib
 import logging
 from collections.abc import Iterator
 
+from advisor.models.lru.instance import TooManySteps
+
 log = logging.getLogger(__name__)
 
 
@@ -20,12 +22,18 @@ class Unanswerable(Exception):
         super().__init__(reason)
         self.lacks = lacks
 
+    def __reduce__(self) -> tuple[type[Unanswerable], tuple[str, str]]:
+        """For pickle, which would give the reason alone."""
+        return Unanswerable, (self.lacks, str(self))
+
 
 @contextlib.contextmanager
 def answerable() -> Iterator[None]:
     """Errors of a model become Unanswerable: they must not stop anything else."""
     try:
         yield
+    except TooManySteps as error:
+        raise Unanswerable("time", str(error)) from error
     except (ArithmeticError, ValueError) as error:
         log.exception("the model failed")
         raise Unanswerable("model", f"the model failed: {error}") from error

@@ -268,7 +268,7 @@ def _judged(workload: Workload, case: _Case) -> Fit:
 
 def _simulated(workload: Workload, case: _Case) -> simulation.Simulation:
     case.check_time()
-    simulated = simulation.simulate(scenario(workload, case.pool))
+    simulated = simulation.simulate(scenario(workload, case.pool), simulation.LONGEST)
     case.steps.append(simulated.steps)
     return simulated
 

@@ -166,10 +166,10 @@ def _predict(today: Calibration, changes: Mapping[str, float], *, strained: bool
         began, steps = None, scenario(then_workload, then_pool)
     else:
         steps = scenario(workload, pool)
-        began = len(simulation.simulate(steps).passes) if changes else 0
+        began = len(simulation.simulate(steps, simulation.LONGEST).passes) if changes else 0
         if changes:
             steps = scenario(workload, pool, then=(_settings(then_pool), then_workload))
-    found = simulation.simulate(steps)
+    found = simulation.simulate(steps, simulation.LONGEST)
     if began is None:  # the steps that fill the pool do not count
         began = len(found.passes) - passes_of(then_workload)
     others = [found.resident[name] for name in (HOT, UNSEEN, OTHER) if name in found.resident]

@@ -128,4 +128,4 @@ class _Search:
 
     def _rates(self, found: Workload) -> Rates:
         self.check_time()
-        return rates(found, simulation.simulate(scenario(found, self.pool)).passes)
+        return rates(found, simulation.simulate(scenario(found, self.pool), simulation.LONGEST).passes)

@@ -18,6 +18,10 @@ FLUID = 64
 """A free list that many times smaller than the pool is refilled continuously in the model, not in batches."""
 
 
+class TooManySteps(Exception):
+    """A simulation takes more steps than it may; the text says how many it would take."""
+
+
 @dataclass(slots=True)
 class Counts:
     """Pages read and promoted so far."""
@@ -33,6 +37,7 @@ class Instance:
     Args:
         pool: The settings.
         pages: Its share of the pool.
+        most_steps: Steps that it may take.
 
     Attributes:
         clock: Evictions so far: freed_page_clock.
@@ -44,8 +49,9 @@ class Instance:
         steps: Events of scans and slices of lookups so far: what the simulation costs.
     """
 
-    def __init__(self, pool: Pool, pages: int) -> None:
+    def __init__(self, pool: Pool, pages: int, most_steps: float = math.inf) -> None:
         self.pages = pages
+        self._most_steps = most_steps
         self.list = LruList()
         self.free = float(pages)
         self.clock = 0.0
@@ -55,6 +61,12 @@ class Instance:
         self.steps = 0
         self.area = min(EXTENT, 1 << (max(1, pages // 32) - 1).bit_length())
         self.set(pool)
+
+    def spend(self) -> None:
+        """Count a step. Raises TooManySteps beyond the most."""
+        self.steps += 1
+        if self.steps > self._most_steps:
+            raise TooManySteps
 
     def set(self, pool: Pool) -> None:
         """SET GLOBAL."""

@@ -116,7 +116,7 @@ class ScanPass:
     def _next_event(self) -> tuple[float, _Rates]:
         """The number of pages to the next event, and the rates until then."""
         at, lru = self.at, self.at.list
-        at.steps += 1
+        at.spend()
         room = at.room
         full = room <= NOTHING
         spare, tail = lru.tail_of(self.object) if full else (math.inf, None)

@@ -8,10 +8,11 @@ the list and have the same history are one run (runs.py), and a scan goes throug
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance
+from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance, TooManySteps
 from advisor.models.lru.list import Sublists
 from advisor.models.lru.lookups import Lookups
 from advisor.models.lru.popularity import PageGroup, chances, groups
@@ -20,6 +21,10 @@ from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenar
 
 ALIKE = 1e-3
 """Share of an instance: instances that differ by less in each object are one instance in the model."""
+LONGEST = 50_000
+"""Steps of a simulation that somebody waits for, some 5 s of a core: ten tables beside lookups take a few thousand."""
+_STEP_SECONDS = 100e-6
+"""Of a core, for a step of a long simulation (60 to 190 µs were measured)."""
 STEADY = 2e-3
 """Share of the pool, or of what a round reads: a round that changes less than this repeats itself from then on."""
 
@@ -39,16 +44,45 @@ class Simulation:
     steps: int
 
 
-def simulate(scenario: Scenario) -> Simulation:
-    """Run a scenario: the pages it reads, and the pages it leaves in the pool."""
-    simulator = _Simulator(scenario)
-    passes = tuple(each for step in scenario.steps for each in simulator.do(step))
+def simulate(scenario: Scenario, most_steps: float = math.inf) -> Simulation:
+    """Run a scenario: the pages it reads, and the pages it leaves in the pool.
+
+    Args:
+        scenario: What happens.
+        most_steps: Steps that it may take.
+
+    Raises:
+        TooManySteps: It takes more.
+    """
+    simulator = _Simulator(scenario, most_steps)
+    try:
+        passes = tuple(each for step in scenario.steps for each in simulator.do(step))
+    except TooManySteps:
+        done = max(simulator.measured / len(simulator.instances), 1.0)
+        wanted = most_steps * max(_parts(scenario.steps) / done, 1.0)
+        raise TooManySteps(
+            f"one simulation alone may take up to {wanted:,.0f} steps, some {wanted * _STEP_SECONDS:,.0f} s of a"
+            f" core; {most_steps:,.0f} steps are allowed"
+        ) from None
     resident = {name: simulator.resident(name) for name in simulator.sizes}
     return Simulation(passes, resident, sum(group.instance.steps for group in simulator.instances))
 
 
+def _parts(steps: Sequence[Step]) -> int:
+    """The scans and lookups of some steps, repetitions included."""
+    found = 0
+    for step in steps:
+        if isinstance(step, Repeat):
+            found += step.repeat * _parts(step.steps)
+        elif isinstance(step, Scan):
+            found += step.passes
+        elif isinstance(step, Points):
+            found += 1
+    return found
+
+
 class _Simulator:
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, most_steps: float) -> None:
         self.pool = scenario.pool
         self.sizes = scenario.sizes()
         self.now = 0.0  # ms
@@ -64,9 +98,9 @@ class _Simulator:
         self.groups = {
             name: groups(size, looked_up.get(name, 0), skewed=name in skewed) for name, size in self.sizes.items()
         }
-        self.instances = [
-            _Instances(self.pool, count, shares, self.groups) for count, shares in _shares(self.pool, self.sizes)
-        ]
+        shares = _shares(self.pool, self.sizes)
+        each = most_steps / len(shares)
+        self.instances = [_Instances(self.pool, count, parts, self.groups, each) for count, parts in shares]
 
     def do(self, step: Step) -> Iterator[Pass]:
         """One step of the scenario."""
@@ -182,11 +216,16 @@ class _Instances:
     """``count`` instances that are alike, each with these shares (0 to 1) of the objects."""
 
     def __init__(
-        self, pool: Pool, count: int, shares: dict[str, float], groups: Mapping[str, Sequence[PageGroup]]
+        self,
+        pool: Pool,
+        count: int,
+        shares: dict[str, float],
+        groups: Mapping[str, Sequence[PageGroup]],
+        most_steps: float,
     ) -> None:
         self.count = count
         self.shares = shares
-        self.instance = Instance(pool, pool.pages // pool.instances)
+        self.instance = Instance(pool, pool.pages // pool.instances, most_steps)
         self.groups = {
             name: [PageGroup(g.lo * shares[name], g.hi * shares[name], g.pages * shares[name]) for g in found]
             for name, found in groups.items()
