@@ -11,19 +11,25 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+_ARENA_MAX, _ARENAS = -8, 2
+"""M_ARENA_MAX, mallopt(3). By default each of some forty threads may have a heap of its own, with its own rest."""
 _SMAPS = Path("/proc/self/smaps")
 _LIBRARY = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ [1-9]\d* +\S+\.so(?:\.\S+)?$")
 _MAPPING = re.compile(r"[0-9a-f]+-[0-9a-f]+ ")
 
 
 def release() -> None:
-    """Collect garbage, and trim. Call it after loading, and after the first run of all rules.
+    """Collect garbage, trim, and let later threads share two heaps.
+
+    Call it after loading, and after the first run of all rules.
 
     What is alive then lives on: later garbage collections skip it. The first call must come before another thread
     loads libraries.
     """
     gc.collect()
     gc.freeze()
+    with contextlib.suppress(OSError, AttributeError):  # not glibc
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
     trim()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from advisor import memory
+from advisor.advice.apart import Apart, in_thread
 from advisor.advice.turns import Turn, Turns
 from advisor.curve import estimate
 from advisor.curve.curve import TIMES, Curve
@@ -79,6 +80,7 @@ class Curves:
         *,
         estimate: Estimate = estimate.curve,
         seconds: float = CURVE_SECONDS,
+        apart: Apart = in_thread,
         remember: Callable[[Window, Curve | None], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         core: Callable[[], float] = time.thread_time,
@@ -91,13 +93,14 @@ class Curves:
             questions: Held by the model that somebody waits for.
             estimate: Works a curve out.
             seconds: Limit for a curve, in seconds of a core.
+            apart: Where curves are worked out.
             remember: As in ``Service``.
             clock: Seconds, monotonic.
             core: Seconds of the core that a thread took.
         """
         self._longest, self._turns, self._questions = longest, turns, questions
         self._estimate, self._seconds, self._clock, self._core = estimate, seconds, clock, core
-        self._remember = remember
+        self._apart, self._remember = apart, remember
         self._kept: dict[float, _Answer] = {}  # by length of the window
         self._busy = asyncio.Lock()
         self._turn = Turn(turns)
@@ -189,7 +192,7 @@ class Curves:
                 found = Unanswerable(error.lacks, str(error))  # without its frames, which would be kept with it
             return found, self._core() - began
 
-        found, spent = await asyncio.to_thread(work)
+        found, spent = await self._apart(work)
         answer = _Answer(found, window.latest.at, window.seconds, self._clock())
         if turn is self._turn:
             self._kept[longest] = answer

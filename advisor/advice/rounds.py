@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor import memory
+from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.remembered import Remembered
@@ -91,7 +92,8 @@ class Rounds:
         seconds: float = EVALUATION_SECONDS,
         turns: Turns,
         calibrations: Calibrations | None = None,
-        urgent: bool = False,
+        urgent: asyncio.Lock | None = None,
+        apart: Apart = in_thread,
         remembered: Callable[[], Remembered] = Remembered,
         clock: Callable[[], float] = time.monotonic,
         core: Callable[[], float] = time.thread_time,
@@ -105,14 +107,16 @@ class Rounds:
             seconds: Limit for an evaluation, in seconds of a core.
             turns: What its models yield to.
             calibrations: As in ``Evaluator``.
-            urgent: Whether somebody waits for them, so that others yield.
+            urgent: Held by evaluations that somebody waits for: others yield to them, and they go one at a time. None
+                where nobody waits.
+            apart: Where those that somebody waits for are made.
             remembered: The memory of days as it is now.
             clock: Seconds, monotonic.
             core: Seconds of the core that a thread took.
             now: Unix seconds.
         """
         self.failure: Exception | None = None
-        self._recent, self._judge, self._seconds = recent, judge, seconds
+        self._recent, self._judge, self._seconds, self._apart = recent, judge, seconds, apart
         self._turns, self._calibrations, self._urgent = turns, calibrations, urgent
         self._remembered, self._sizes = remembered, SizeChoices()
         self._clock, self._core, self._now = clock, core, now
@@ -122,6 +126,7 @@ class Rounds:
         self._window: Window | None = None  # the newest that a rule was judged on
         self._computed_at: float | None = None
         self._assessment: Assessment | None = None
+        self._waiting = 0
         self._stale = False  # whether a judgement came after it
 
     def begin(self, window: Window, rule_set: RuleSet) -> None:
@@ -136,7 +141,7 @@ class Rounds:
         for part in self._parts:
             rests = self._clock() < part.rests_until or (part.done and part.done.latest is window.latest)
             if not (part.running or rests):
-                part.turn = Turn(None if self._urgent else self._turns)
+                part.turn = Turn(None if self._urgent is not None else self._turns)
                 part.task = asyncio.create_task(self._run(part, part.turn, window, rule_set))
 
     def call_off(self) -> None:
@@ -181,14 +186,31 @@ class Rounds:
             models: Whether to wait for the rules with a model too.
         """
         running = [part.task for part in self._parts if part.task and (models or not part.models)]
-        if running:
+        if not running:
+            return
+        self._waiting += 1
+        try:
             await asyncio.wait(running, timeout=seconds)
+        except asyncio.CancelledError:
+            if self._urgent is not None and self._waiting == 1:
+                tasks = [part.task for part in self._parts if part.task]
+                self.call_off()
+                for task in tasks:  # nobody waits any more
+                    task.cancel()
+            raise
+        finally:
+            self._waiting -= 1
 
     def _take(self, judgement: Judgement, window: Window) -> None:
         self._judgements[judgement.rule] = judgement
         if self._window is None or window.latest.at > self._window.latest.at:
             self._window = window
         self._computed_at, self._stale = self._now(), True
+
+    def _all(self, rules: Sequence[Rule], window: Window, options: Options) -> tuple[list[Judgement], float]:
+        """All judgements, and the seconds of a core that they took."""
+        began = self._core()
+        return list(self._judge(rules, window, options)), self._core() - began
 
     async def _run(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> None:
         rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is part.models]
@@ -220,17 +242,28 @@ class Rounds:
         first, spent = part.done is None, _AFTER_FAILURE
         failure: Exception | None = None
         try:
-            with self._turns.first() if self._urgent and part.models else contextlib.nullcontext():
+            if self._urgent is None:
                 spent = await asyncio.to_thread(work)
+            else:
+                async with self._urgent:
+                    with self._turns.first() if part.models else contextlib.nullcontext():
+                        judged, spent = await self._apart(lambda: self._all(rules, window, options))
+                for each in judged:
+                    take(each)
         except Exception as error:  # the next evaluation may go well
             log.exception("no advice")
             failure = error
-        # The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries.
-        await asyncio.to_thread(memory.release if first else memory.trim)
+        if self._urgent is None:  # what is made apart leaves nothing behind
+            await _clean_up(first=first)
         if part.turn is turn:
             self.failure = failure
             part.rests_until = self._clock() + rest_after(spent, window.seconds)
             part.done = part.done if failure else window
+
+
+async def _clean_up(*, first: bool) -> None:
+    """The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries."""
+    await asyncio.to_thread(memory.release if first else memory.trim)
 
 
 def _kept(judgements: Mapping[str, Judgement], before: RuleSet, now: RuleSet) -> Iterator[tuple[str, Judgement]]:

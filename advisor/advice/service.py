@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.curves import Curves, Estimate
@@ -35,7 +36,8 @@ from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
 from advisor.whatif.answer import WhatIf, what_if
-from advisor.whatif.calibrations import Calibrations
+from advisor.whatif.calibrations import Calibrations, Kept
+from advisor.whatif.errors import Refused, Unanswerable
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot, Table
 
@@ -87,6 +89,7 @@ class Service:
         judge: Judge = judge,
         model: Callable[[Window, Mapping[str, SettingValue], Calibrations], WhatIf] = what_if,
         curve: Estimate = estimate.curve,
+        apart: Apart = in_thread,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,
         remembered: Callable[[], Remembered] = Remembered,
@@ -106,6 +109,7 @@ class Service:
             judge: Judges a window by rules.
             model: Answers what-if questions.
             curve: Works miss curves out.
+            apart: Where questions to the model and miss curves are worked out.
             collection_seconds: How long a request waits for a collection.
             evaluation_seconds: Limit for an evaluation, in seconds of a core.
             remembered: The memory of days as it is now. The outcomes come from ``books``.
@@ -124,13 +128,17 @@ class Service:
         self._known: Assessment | None = None
         self._turns, self._calibrations = Turns(), Calibrations()
         self._questions = asyncio.Lock()  # each takes a core
-        self._curves = Curves(longest, self._turns, self._questions, estimate=curve, remember=remember, clock=clock)
+        self._apart = apart
+        self._curves = Curves(
+            longest, self._turns, self._questions, estimate=curve, apart=apart, remember=remember, clock=clock
+        )
         self._overviews = Overviews(source, clock=clock)
         self._statements = Statements(source, clock)
         self._seen: Window | None = None
         self._rounds_of = functools.partial(
             Rounds,
             judge=judge,
+            apart=apart,
             seconds=evaluation_seconds,
             turns=self._turns,
             calibrations=self._calibrations,
@@ -139,6 +147,7 @@ class Service:
             now=now,
         )
         self._whole = self._rounds_of(recent=True)
+        self._urgent = asyncio.Lock()
         self._others: dict[float, Rounds] = {}  # by length of the window
 
     async def run(self) -> None:
@@ -255,7 +264,7 @@ class Service:
         """The model's answer to a question about a window that ends now. Questions are answered one at a time.
 
         Args:
-            question: Of a window, and the calibrations that are kept. It is asked in a thread.
+            question: Of a window, and the calibrations that are kept.
             longest: Seconds to look back at most.
 
         Raises:
@@ -266,8 +275,28 @@ class Service:
             seen = self._window(longest)
             if seen is None:
                 raise self.unseen
+            kept = self._calibrations
+
+            def work() -> tuple[Answer | Refused | Unanswerable, Kept | None]:
+                try:
+                    return question(seen, kept), kept.newest
+                except (Refused, Unanswerable) as error:
+                    return error, kept.newest  # the next question need not fit the model again
+
             with self._turns.first():
-                return await asyncio.to_thread(question, seen, self._calibrations)
+                answer, newest = await self._apart(work)
+            kept.keep(newest)
+            if isinstance(answer, Refused | Unanswerable):
+                raise answer
+            return answer
+
+    async def look_at(self, question: Callable[[Window], Answer], longest: float | None = None) -> Answer:
+        """The answer to a question about a window that ends now, which takes no model. Raises Unseen as ``ask``."""
+        await self.collect()
+        seen = self._window(longest)
+        if seen is None:
+            raise self.unseen
+        return await asyncio.to_thread(question, seen)
 
     async def curve(self, longest: float | None = None) -> MissCurve:
         """The miss curve: a new one, or the last one while it is fresh.
@@ -381,7 +410,7 @@ class Service:
         """The evaluations over windows of this length."""
         if longest is None:
             return self._whole
-        found = self._others.pop(longest, None) or self._rounds_of(recent=False, urgent=True)
+        found = self._others.pop(longest, None) or self._rounds_of(recent=False, urgent=self._urgent)
         self._others[longest] = found
         while len(self._others) > WINDOWS:
             self._others.pop(next(iter(self._others))).call_off()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 
@@ -14,6 +15,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._waiting = 0
+        self._process = os.getpid()
         self._free = threading.Event()
         self._free.set()
 
@@ -30,8 +32,12 @@ class Turns:
                 self._free.set()
 
     def wait(self) -> None:
-        """In the thread of a model in the background: block while somebody waits for another."""
-        self._free.wait()
+        """In the thread of a model in the background: block while somebody waits for another.
+
+        A fork (apart.py) goes on: it takes no core from anybody in this process, and nobody would wake it.
+        """
+        if os.getpid() == self._process:
+            self._free.wait()
 
 
 class Turn:

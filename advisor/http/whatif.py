@@ -135,7 +135,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
 async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
     """Their ranges."""
     with _problems():
-        return await service.ask(lambda window, _: ranges(window), wanted.window)
+        return await service.look_at(ranges, wanted.window)
 
 
 @contextlib.contextmanager

@@ -68,7 +68,9 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class Kept:
+    """A calibration, and what it was made from."""
+
     evidence: Evidence
     fit: Fit
     calibrated: Calibrated
@@ -89,7 +91,25 @@ class Calibrations:
             fit: Finds the background beside the scans.
         """
         self._fit = fit
-        self._kept: list[_Kept] = []
+        self._kept: list[Kept] = []
+
+    @property
+    def newest(self) -> Kept | None:
+        """The calibration that was asked for last, for ``keep``; None if none was yet."""
+        return self._kept[0] if self._kept else None
+
+    def keep(self, newest: Kept | None) -> None:
+        """Keep a calibration that a copy of these made, with its predictions."""
+        if newest is None or any(each is newest for each in self._kept):
+            return
+        others = []
+        for each in self._kept:
+            if each.evidence == newest.evidence:
+                for question, prediction in each.calibrated.predictions.items():
+                    newest.calibrated.predictions.setdefault(question, prediction)
+            else:
+                others.append(each)
+        self._kept = [newest, *others][:MOST]
 
     def of(self, found: Evidence, check_time: Callable[[], None]) -> Calibrated:
         """The calibration for some evidence: a kept one that stands for it, or a new one.
@@ -101,7 +121,7 @@ class Calibrations:
         kept = next((each for each in self._kept if stands(each.evidence, found)), None)
         if kept is None:
             made = self._fit(found.workload, found.pool, found.measured, check_time)
-            kept = _Kept(found, made, Calibrated(calibration(found, made)))
+            kept = Kept(found, made, Calibrated(calibration(found, made)))
         self._kept = [kept, *(each for each in self._kept if each is not kept)][:MOST]
         if kept.evidence is found:
             return kept.calibrated

@@ -13,6 +13,7 @@ import click
 from prometheus_client.core import Metric
 
 from advisor import memory
+from advisor.advice.apart import in_process
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
@@ -91,6 +92,7 @@ def serve(
             service = Service(
                 source,
                 loaded.book,
+                apart=in_process,
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),

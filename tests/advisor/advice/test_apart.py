@@ -1,0 +1,75 @@
+"""Work in a process of its own: its result, its errors, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from advisor.advice import apart
+from advisor.advice.apart import in_process
+from advisor.whatif.errors import Refused, Unanswerable
+
+
+async def test_it_hands_back_its_result_and_changes_nothing_else() -> None:
+    here: list[int] = []
+
+    def work() -> tuple[int, int]:
+        here.append(1)
+        return os.getpid(), len(b"x" * 5_000_000)
+
+    worker, length = await in_process(work)
+    assert worker != os.getpid()
+    assert length == 5_000_000
+    assert here == []
+
+
+@pytest.mark.parametrize("error", [Refused("no such setting"), Unanswerable("model", "it does not fit")])
+async def test_it_raises_what_the_work_raises(error: Exception) -> None:
+    def work() -> None:
+        raise error
+
+    with pytest.raises(type(error), match=str(error)) as raised:
+        await in_process(work)
+    assert vars(raised.value) == vars(error)
+
+
+async def test_it_has_none_of_its_parents_connections(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("w") as file:
+        number = file.fileno()
+        assert await in_process(lambda: Path(f"/proc/self/fd/{number}").exists()) is False
+
+
+async def test_it_is_killed_when_nobody_waits_for_it() -> None:
+    def work() -> None:
+        while True:
+            time.sleep(1)
+
+    before = children()
+    asked = asyncio.create_task(in_process(work))
+    async with asyncio.timeout(30):
+        while children() == before:  # noqa: ASYNC110 - the kernel tells no event
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        while children() != before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_it_is_ended_by_the_kernel_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "CORE_SECONDS", 1)
+
+    def work() -> None:
+        while True:
+            pass
+
+    with pytest.raises(Unanswerable, match="it takes more than 1 s of a core"):
+        await in_process(work)
+
+
+def children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
