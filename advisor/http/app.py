@@ -26,6 +26,7 @@ from advisor.http import (
     whatif,
 )
 from advisor.http.broadcast import Broadcast
+from advisor.http.exposition import Exposed
 from advisor.http.foundation import Background, application
 from advisor.render import html
 
@@ -44,7 +45,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
         (service.run, *background),
         openapi_url=None,  # a file (pages.py)
     )
-    app.state.service, app.state.exposition = service, exposition or Exposition(service)
+    app.state.service, app.state.exposed = service, Exposed((exposition or Exposition(service)).families)
     app.state.book, app.state.links = service.book, html.LINKS
     app.state.broadcast = Broadcast(service)
     app.include_router(advice.router)

@@ -24,9 +24,12 @@ SECURITY_HEADERS: Mapping[str, str] = {
 }
 """Headers of every response; an endpoint may set its own instead."""
 CONNECTIONS = 256
-"""Above so many connections each request gets 503; above twice as many a new connection is closed at once."""
+"""Above so many connections each request but scrapes and probes gets 503; there are twice as many at most."""
 CONNECTIONS_OF_ONE = 32
-"""Connections of one address at most; a further one is closed at once."""
+"""Connections of one address at most. A further one takes the place of the one that has been silent for longest; it is
+closed at once if all of them wait for an answer."""
+GONE = "gone"
+"""Key in the state of a request: a function that says whether the client has gone."""
 CROWDED = "crowded"
 """Key in the state of a request whose connection is above the limit."""
 PROLONG = "prolong"
@@ -57,29 +60,53 @@ class Connection(H11Protocol):
         self.logger = log
         self._admits = admits
         self._phase: _Phase | None = None
+        self.answered = False
+        self.silent_since = self.loop.time()
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Accept the connection if there is room and its certificate is allowed."""
         super().connection_made(transport)
-        addresses = [each.client and each.client[0] for each in self.connections if isinstance(each, Connection)]
         tls = transport.get_extra_info("ssl_object")
-        if (
-            addresses.count(self.client and self.client[0]) > CONNECTIONS_OF_ONE
-            or len(addresses) > 2 * CONNECTIONS
-            or not (tls is None or self._admits(tls.getpeercert()))
-        ):
+        if not (self._has_room() and (tls is None or self._admits(tls.getpeercert()))):
             transport.abort()
             return
-        if len(addresses) > CONNECTIONS:
-            self.app_state = {**self.app_state, CROWDED: True}
-        self.app_state = {**self.app_state, PROLONG: lambda: self._within("streaming")}
+        self.app_state = {
+            **self.app_state,
+            CROWDED: len(self.connections) > CONNECTIONS,
+            PROLONG: lambda: self._within("streaming"),
+            GONE: transport.is_closing,
+        }
         self._within("reading")
 
+    def _has_room(self) -> bool:
+        """Whether there is room for this connection, or room could be made."""
+        others = [each for each in self.connections if isinstance(each, Connection) and not each.transport.is_closing()]
+        of_one = [each for each in others if each.address == self.address]
+        if len(of_one) > CONNECTIONS_OF_ONE:
+            others = of_one
+        elif len(others) <= 2 * CONNECTIONS:
+            return True
+        silent = [each for each in others if each is not self and each.is_silent]
+        if silent:  # one that asked before, as a Prometheus does, goes after those that never did
+            min(silent, key=lambda each: (each.answered, each.silent_since)).transport.abort()
+        return bool(silent)
+
+    @property
+    def address(self) -> str:
+        """The client's."""
+        return str(self.client and self.client[0])
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request of it is being answered: the client has sent none, or a part of one."""
+        return self._phase in (None, "reading")
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the deadline."""
+        """Cancel the deadline, and leave nothing behind."""
         self._within(None)
         super().connection_lost(exc)
+        self.app_state = {}  # it refers to this connection: without it the memory is free at once
 
     def data_received(self, data: bytes) -> None:
         """Receive a part of a request."""
@@ -102,6 +129,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """The response is written. The client may still be slow to receive it, or to finish its request."""
         super().on_response_complete()
+        self.answered = True
         if self.transport.get_write_buffer_size():
             self._within("sending")
         elif self.conn.their_state is h11.SEND_BODY:
@@ -135,4 +163,5 @@ class Connection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         self._phase = phase
+        self.silent_since = self.loop.time()
         self._deadline = None if phase is None else self.loop.call_later(SECONDS[phase], self.transport.abort)

@@ -18,12 +18,16 @@ class Costs:
     Attributes:
         rates: By kind of request: the rate for each client, and for all together.
         kind: The kind of a request; one that is not in ``rates`` has no limit.
+        models: The kinds that keep a core busy. Few of them are in progress at once, in a place of their own.
     """
 
     rates: Mapping[str, tuple[Rate, Rate]]
     kind: Callable[[Scope], str]
+    models: frozenset[str] = frozenset()
 
 
+UNSHARED = frozenset(("/metrics", "/healthz", "/readyz"))
+"""What a Prometheus and probes ask for: no limit on requests counts it or holds it up. Connections are its bound."""
 MODEL = Rate(20, 1), Rate(40, 2)
 """For what a model or a long text is made for."""
 _SWEEP = Rate(40, 2), Rate(80, 4)
@@ -60,6 +64,7 @@ SIDECAR = Costs(
         "/-/reload": (Rate(10, 0.2), Rate(20, 0.4)),
     },
     _of_the_sidecar,
+    frozenset(("/whatif", "/whatif/sweep", "/curve", "/advise")),
 )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from fastapi import Request, Response
 from prometheus_client import CollectorRegistry
@@ -11,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, CONTENT_TYPE_PLAIN
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
-from advisor.http.negotiation import NEGOTIATED, accept, best
+from advisor.http.negotiation import accept, accepts_gzip, best
 
 _CLASSIC = "text/plain; version=0.0.4"
 _ENCODERS: Mapping[str, tuple[Callable[[CollectorRegistry], bytes], str]] = {
@@ -20,6 +22,10 @@ _ENCODERS: Mapping[str, tuple[Callable[[CollectorRegistry], bytes], str]] = {
     "text/plain; version=1.0.0": (generate_latest, CONTENT_TYPE_LATEST),  # the same: all names are plain
 }
 """Encoder and content type of each form."""
+
+
+_LEVEL = 1
+"""Of gzip: higher levels save little more."""
 
 
 class _Families(Collector):
@@ -40,7 +46,30 @@ def render(families: Sequence[Metric], accepted: str) -> tuple[bytes, str]:
     return encode(registry), content_type
 
 
-def exposed(request: Request, families: Sequence[Metric]) -> Response:
-    """The families in the form that the request accepts best."""
-    content, content_type = render(families, accept(request))
-    return Response(content, headers={"Content-Type": content_type, **NEGOTIATED})
+class Exposed:
+    """What /metrics shows, made once for all who ask while it is made."""
+
+    def __init__(self, families: Callable[[], Awaitable[Sequence[Metric]]]) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            families: The families now.
+        """
+        self._families = families
+        self._made: dict[tuple[str, bool], asyncio.Task[tuple[bytes, str]]] = {}  # by form, and whether compressed
+
+    async def answer(self, request: Request) -> Response:
+        """The exposition in the form that the request accepts best."""
+        form = best(accept(request), tuple(_ENCODERS)) or _CLASSIC
+        compressed = accepts_gzip(", ".join(request.headers.getlist("accept-encoding")))
+        key = form, compressed
+        if key not in self._made:
+            self._made[key] = asyncio.create_task(self._make(form, compressed=compressed))
+            self._made[key].add_done_callback(lambda _: self._made.pop(key))
+        content, content_type = await asyncio.shield(self._made[key])
+        headers = {"Content-Type": content_type, "Vary": "Accept, Accept-Encoding"}
+        return Response(content, headers=headers | ({"Content-Encoding": "gzip"} if compressed else {}))
+
+    async def _make(self, form: str, *, compressed: bool) -> tuple[bytes, str]:
+        content, content_type = render(await self._families(), form)
+        return gzip.compress(content, _LEVEL) if compressed else content, content_type

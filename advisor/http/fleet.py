@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
-from prometheus_client.core import Metric
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetReport, NotAsked, ServedReport
@@ -21,7 +20,7 @@ from advisor.fleet.watch import Watch
 from advisor.http import health
 from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import TheBook
-from advisor.http.exposition import exposed
+from advisor.http.exposition import Exposed
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
 from advisor.render import fleet_html
@@ -135,8 +134,8 @@ async def advise(request: Request, wanted: Annotated[Wanted, Query()], watch: Th
 )
 async def metrics(request: Request) -> Response:
     """All families."""
-    families: Callable[[], Iterable[Metric]] = request.app.state.families
-    return exposed(request, list(families()))
+    found: Exposed = request.app.state.exposed
+    return await found.answer(request)
 
 
 @router.get(

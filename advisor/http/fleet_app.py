@@ -11,6 +11,7 @@ from advisor.contract.links import Links
 from advisor.fleet import metrics
 from advisor.fleet.watch import Watch
 from advisor.http import fleet, health, pages, rule, runbooks
+from advisor.http.exposition import Exposed
 from advisor.http.foundation import Background, application
 from advisor.rules.rulebook import Rulebook
 
@@ -34,17 +35,15 @@ def create(
         links: Where people reach the service; None where that is not known.
     """
 
-    def families() -> Iterable[Metric]:
-        yield from metrics.families(watch, links)
-        for some in own:
-            yield from some()
+    async def families() -> list[Metric]:
+        return [*metrics.families(watch, links), *(family for some in own for family in some())]
 
     app = application(
         "What to change on a fleet of MySQL and MariaDB servers",
         "Errors are application/problem+json (RFC 9457). Nothing here changes a server, or is connected to one.",
         (watch.run, *background),
     )
-    app.state.watch, app.state.book, app.state.links, app.state.families = watch, book, _LINKS, families
+    app.state.watch, app.state.book, app.state.links, app.state.exposed = watch, book, _LINKS, Exposed(families)
     app.include_router(fleet.router)
     app.include_router(rule.router, responses=rule.examples_of(book.rules[0]))
     app.include_router(runbooks.router)

@@ -5,6 +5,7 @@ The order matters: the cheapest checks come first, and no body is read before th
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import contextlib
@@ -20,8 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from advisor.http import problems
 from advisor.http.authentication import Passwords
-from advisor.http.connections import CROWDED, SECURITY_HEADERS
-from advisor.http.costs import SIDECAR, Costs
+from advisor.http.connections import CROWDED, GONE, SECURITY_HEADERS
+from advisor.http.costs import SIDECAR, UNSHARED, Costs
+from advisor.http.logins import Crowded, Logins
+from advisor.http.problems import MALFORMED
 from advisor.http.rate_limits import Bucket, Limit, Rate, retry_after
 from advisor.http.web_configuration import RateLimit, WebConfig
 from advisor.http.web_settings import WebSettings
@@ -29,7 +32,9 @@ from advisor.http.web_settings import WebSettings
 LONGEST_BODY = 64 * 1024
 """Bytes of a request body at most."""
 AT_ONCE = 64
-"""Requests in progress at most; /healthz is always answered."""
+"""Requests in progress at most; scrapes and probes are always answered."""
+MODELS_AT_ONCE = 8
+"""Questions to the model, and whatever else keeps a core busy, in progress and waiting at most."""
 _REALM = {"WWW-Authenticate": 'Basic realm="innodb-advisor", charset="UTF-8"'}
 _OPEN = WebConfig()
 _READING = ("GET", "HEAD", "OPTIONS")
@@ -62,9 +67,9 @@ class Guard:
         self._clock = clock
         self._passwords = Passwords()
         self._limit: tuple[RateLimit | None, Bucket | None] = (None, None)
-        self._answering = 0
-        self._logins = Limit(Rate(10, 1), Rate(30, 3), clock)
-        self._kind = costs.kind
+        self._answering = {False: 0, True: 0}  # by whether they keep a core busy
+        self._logins = Logins(clock)
+        self._kind, self._models = costs.kind, costs.models
         self._costly = {kind: Limit(each, overall, clock) for kind, (each, overall) in costs.rates.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,22 +102,34 @@ class Guard:
     async def _answer(self, config: WebConfig, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         address = scope["client"][0] if scope["client"] else ""
-        if scope.get("state", {}).get(CROWDED):
-            raise _busy("connections", {"Connection": "close"})
-        self._within_rate(config.rate_limit)
+        unshared = scope["path"] in UNSHARED
+        if not unshared:
+            if scope.get("state", {}).get(CROWDED):
+                raise _busy("connections", {"Connection": "close"})
+            self._within_rate(config.rate_limit)
         if self._local and not config.users and scope["scheme"] == "http":
             _require_local_name(headers.get("host", ""))
         if config.users:
-            await self._log_in(config, address, headers.getlist("authorization"))
+            gone = scope.get("state", {}).get(GONE, lambda: False)
+            await self._log_in(config, address, headers.getlist("authorization"), gone)
         if scope["method"] not in _READING:
             _refuse_other_sites(headers)
+        body: Message = {"type": "http.request", "body": b"", "more_body": False}
         if "content-length" in headers or "transfer-encoding" in headers:
-            receive = await _whole(headers.get("content-length", ""), receive)
-        with self._among_few(scope["path"]):
-            await self._sparingly(address, scope, receive, send)
+            body = await _whole(headers.get("content-length", ""), receive)
+        if unshared:
+            await self._app(scope, _once(body, receive), send)
+            return
+        kind = self._kind(scope)
+        with self._place(kind):
+            limit = self._sparingly(kind, address)
+            state = scope.setdefault("state", {})
+            await _while_asked(self._app, scope, body, receive, send)
+            if limit is not None and state.get(MALFORMED):
+                limit.give_back(address)
 
     def _within_rate(self, limit: RateLimit | None) -> None:
-        """Apply the limit of the web configuration, which counts every request."""
+        """Apply the limit of the web configuration, which counts every request but scrapes and probes."""
         if limit != self._limit[0]:
             rate = Rate(limit.burst, 1 / limit.interval) if limit and limit.interval else None
             self._limit = limit, Bucket(rate, self._clock()) if rate else None
@@ -123,43 +140,81 @@ class Guard:
                 raise _too_often("there is a limit on requests (rate_limit of the web configuration)", wait)
             bucket.take()
 
-    async def _log_in(self, config: WebConfig, address: str, sent: list[str]) -> None:
+    async def _log_in(self, config: WebConfig, address: str, sent: list[str], gone: Callable[[], bool]) -> None:
+        """Check the login. Wrong ones slow down their own address and user; a right one is always heard."""
         user, password = _credentials(sent)
         if self._passwords.remembered(config.users, user, password):
             return
-        wait = self._logins.take(address)
-        if wait:
-            raise _too_often("too many attempts to log in", wait)
-        if not await self._passwords.verify(config.users, user, password):
+        # Names of users are few; all others are one.
+        who = f"{address} {user}" if user in config.users else address
+        try:
+            right = await self._logins.verified(who, lambda: self._passwords.verify(config.users, user, password), gone)
+        except Crowded:
+            raise _too_often("too many attempts to log in", 1.0) from None
+        if not right:
             raise HTTPException(HTTPStatus.UNAUTHORIZED, "this is no user's name and password", _REALM)
-        self._logins.give_back(address)
 
     @contextlib.contextmanager
-    def _among_few(self, path: str) -> Iterator[None]:
-        if self._answering >= AT_ONCE and path != "/healthz":
-            raise _busy("requests")
-        self._answering += 1
+    def _place(self, kind: str) -> Iterator[None]:
+        """A place among the requests in progress. What keeps a core busy has few of its own, and takes no others."""
+        models = kind in self._models
+        if self._answering[models] >= (MODELS_AT_ONCE if models else AT_ONCE):
+            raise _busy("questions to the model" if models else "requests")
+        self._answering[models] += 1
         try:
             yield
         finally:
-            self._answering -= 1
+            self._answering[models] -= 1
 
-    async def _sparingly(self, address: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Limit the rate of costly requests; a request that is refused costs nothing, and is not counted."""
-        limit = self._costly.get(self._kind(scope))
-        if limit is None:
-            await self._app(scope, receive, send)
-            return
-        wait = limit.take(address)
+    def _sparingly(self, kind: str, address: str) -> Limit | None:
+        """Limit the rate of costly requests. Each that is understood counts, however it ends: to refuse it is work."""
+        limit = self._costly.get(kind)
+        wait = 0.0 if limit is None else limit.take(address)
         if wait:
             raise _too_often("this takes a while to work out, and was asked for very often", wait)
+        return limit
 
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start" and 400 <= message["status"] < 500:
-                limit.give_back(address)
-            await send(message)
 
-        await self._app(scope, receive, sent)
+async def _while_asked(app: ASGIApp, scope: Scope, body: Message, receive: Receive, send: Send) -> None:
+    """Answer, for as long as the client is there: what it no longer waits for is given up."""
+    gone, answered = asyncio.Event(), False
+
+    async def sent(message: Message) -> None:
+        nonlocal answered
+        answered = message["type"] == "http.response.body" and not message.get("more_body")
+        await send(message)
+
+    async def gone_by_now() -> Message:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+        if not answered:
+            answering.cancel()
+
+    answering = asyncio.ensure_future(app(scope, _once(body, gone_by_now), sent))
+    watching = asyncio.create_task(watch())
+    try:
+        await answering
+    except asyncio.CancelledError:
+        if not gone.is_set():  # the server stops
+            answering.cancel()
+            raise
+    finally:
+        watching.cancel()
+
+
+def _once(body: Message, then: Receive) -> Receive:
+    """Gives a body that is read already, and then what comes next."""
+    left = [body]
+
+    async def receive() -> Message:
+        return left.pop() if left else await then()
+
+    return receive
 
 
 def _credentials(sent: list[str]) -> tuple[str, bytes]:
@@ -202,8 +257,8 @@ def _refuse_other_sites(headers: Headers) -> None:
         raise HTTPException(HTTPStatus.FORBIDDEN, "a page of another site sent this")
 
 
-async def _whole(length: str, receive: Receive) -> Receive:
-    """Read the body, which must not be too long, and return a ``receive`` that gives it again.
+async def _whole(length: str, receive: Receive) -> Message:
+    """The whole body, which must not be too long.
 
     Starlette's own limit answers in plain text, and does not apply to bodies that no endpoint reads.
     """
@@ -214,19 +269,12 @@ async def _whole(length: str, receive: Receive) -> Receive:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            break
+            return message
         body += message.get("body", b"")
         if len(body) > LONGEST_BODY:
             raise too_long
         if not message.get("more_body"):
-            message = {"type": "http.request", "body": bytes(body), "more_body": False}
-            break
-    left: list[Message] = [message]
-
-    async def again() -> Message:
-        return left.pop() if left else await receive()
-
-    return again
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
 
 def _busy(of: str, headers: dict[str, str] | None = None) -> HTTPException:

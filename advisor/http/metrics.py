@@ -8,7 +8,6 @@ from fastapi.responses import PlainTextResponse
 from advisor.http import examples, pages
 from advisor.http.answers import Json
 from advisor.http.dependencies import TheExposition, TheService
-from advisor.http.exposition import exposed
 from advisor.http.negotiation import NEGOTIATED, wants_page
 from advisor.http.problems import UNSEEN, documented
 from advisor.render import snapshot_html
@@ -31,9 +30,9 @@ router = APIRouter(tags=["server"])
         }
     ),
 )
-async def metrics(request: Request, exposition: TheExposition) -> Response:
+async def metrics(request: Request, exposed: TheExposition) -> Response:
     """All families."""
-    return exposed(request, await exposition.families())
+    return await exposed.answer(request)
 
 
 @router.get(

@@ -20,6 +20,8 @@ from advisor.http.answers import Json
 
 log = logging.getLogger(__name__)
 
+MALFORMED = "malformed"
+"""Attribute of a request's state: it was refused before anything was done for it."""
 MEDIA_TYPE = "application/problem+json"
 UNSEEN = "cannot connect to 127.0.0.1:3306: Connection refused"
 """An example of the detail while the server is away."""
@@ -114,8 +116,9 @@ async def _http_problem(_: Request, error: Exception) -> Response:
     return response(error)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    setattr(request.state, MALFORMED, True)
     return response(HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors())))
 
 

@@ -64,7 +64,7 @@ class Limit:
         return wait
 
     def give_back(self, address: str) -> None:
-        """Undo a ``take``, because the request cost nothing."""
+        """Undo a ``take``, because the request was not even understood, and cost nothing."""
         self._overall.take(-1)
         if address in self._by_address:
             self._by_address[address].take(-1)

@@ -17,7 +17,10 @@ from starlette.types import ASGIApp
 from advisor.http.connections import HANDSHAKE_SECONDS, Connection
 from advisor.http.web_settings import WebSettings
 
-_BACKLOG = 128
+_BACKLOG = 1024
+"""Connections that may wait to be accepted; the kernel drops more, and their clients try again a second later."""
+_ACCEPTED = 32
+"""Connections that are accepted before the next requests get their turn."""
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the time between two scrapes, so that Prometheus keeps its connection."""
 _TICKS = 10
@@ -30,6 +33,12 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._stopping = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept. asyncio takes one number for both; the listeners keep their own backlog."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_BACKLOG)
 
     async def main_loop(self) -> None:
         """Tick once a second, until it stops; uvicorn's own loop ticks ten times, which takes 0.2 % of a core."""
@@ -102,6 +111,7 @@ def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -
         server_header=False,
         lifespan="on",
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        backlog=_ACCEPTED,
         timeout_graceful_shutdown=5,
     )
     with asyncio.Runner(loop_factory=_Loop) as runner:

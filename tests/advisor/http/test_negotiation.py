@@ -1,10 +1,13 @@
 """Content negotiation after RFC 9110, section 12.5.1."""
 
+import asyncio
 import itertools
 
 import pytest
+from fastapi import Request, Response
+from prometheus_client.core import Metric
 
-from advisor.http.exposition import render
+from advisor.http.exposition import Exposed, render
 from advisor.http.negotiation import MOST_RANGES, accepts_gzip, best
 
 JSON, PLAIN, MARKDOWN = OFFERS = ("application/json", "text/plain", "text/markdown")
@@ -123,3 +126,32 @@ def test_metrics_have_the_form_that_the_client_prefers(accept: str, content_type
 )
 def test_an_answer_is_compressed_for_those_who_prefer_it(accept_encoding: str, compressed: bool) -> None:  # noqa: FBT001
     assert accepts_gzip(accept_encoding) == compressed
+
+
+async def test_scrapes_at_once_share_one_exposition() -> None:
+    made = 0
+    go = asyncio.Event()
+
+    async def families() -> list[Metric]:
+        nonlocal made
+        made += 1
+        await go.wait()
+        return []
+
+    exposed = Exposed(families)
+
+    def scrape(accept: str = "*/*", encoding: str = "gzip") -> asyncio.Task[Response]:
+        headers = [(b"accept", accept.encode()), (b"accept-encoding", encoding.encode())]
+        return asyncio.create_task(exposed.answer(Request({"type": "http", "headers": headers})))
+
+    alike = [scrape() for _ in range(50)]
+    plain, other = scrape(encoding="identity"), scrape(PROMETHEUS["3.5"])
+    await asyncio.sleep(0)
+    go.set()
+    answers = await asyncio.gather(*alike)
+    assert {each.headers["content-encoding"] for each in answers} == {"gzip"}
+    assert "content-encoding" not in (await plain).headers
+    assert (await other).headers["content-type"].startswith(OPENMETRICS)
+    assert made == 3
+    await scrape()
+    assert made == 4

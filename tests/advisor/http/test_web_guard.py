@@ -15,7 +15,8 @@ from fastapi.responses import StreamingResponse
 from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http.connections import SECURITY_HEADERS
-from advisor.http.guard import AT_ONCE, LONGEST_BODY, Guard
+from advisor.http.costs import UNSHARED
+from advisor.http.guard import AT_ONCE, LONGEST_BODY, MODELS_AT_ONCE, Guard
 from advisor.http.web_settings import WebSettings
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
@@ -196,11 +197,28 @@ async def test_series_and_streams_are_limited(breaking: FastAPI) -> None:
         assert {(await client.head("/live")).status_code for _ in range(45)} == {200, 429}  # which ends
 
 
-def test_what_is_refused_is_not_counted(fresh: Sidecar) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/whatif", {"set": {"innodb_old_blocks_pct": 96}}, 422),
+        ("GET", "/advise/0123456789abcdef?window=5", None, 404),
+    ],
+)
+def test_what_is_refused_was_work_too_and_is_counted(
+    fresh: Sidecar, method: str, path: str, body: object, status: int
+) -> None:
     with elsewhere(fresh, "127.0.0.2") as client:
-        wrong = [client.post("/whatif", json={"set": {"innodb_old_blocks_pct": 96}}) for _ in range(60)]
-        assert {each.status_code for each in wrong} == {422}
-        assert client.post("/whatif", json=QUESTION).status_code == 200
+        answers = [client.request(method, path, json=body).status_code for _ in range(40)]
+        assert set(answers) == {status, 429}
+        assert answers[0] == status
+
+
+def test_reloads_of_a_broken_rule_are_counted(serve: Serve, tmp_path: Path) -> None:
+    rules = tmp_path / "own-rules"
+    rules.mkdir()
+    sidecar = serve("--recording", capture(RECORDING), "--rules", rules)
+    (rules / "broken.yaml").write_text("rule: [")
+    assert {sidecar.post("/-/reload").status_code for _ in range(20)} == {400, 429}
 
 
 def test_all_clients_together_are_limited_too(fresh: Sidecar) -> None:
@@ -279,41 +297,92 @@ async def test_an_error_that_no_endpoint_made_is_a_problem_too(caplog: pytest.Lo
     assert "a-secret-of-the-code" in caplog.text
 
 
-async def test_so_many_are_answered_at_once_and_healthz_in_any_case() -> None:
-    go, full, began = asyncio.Event(), asyncio.Event(), 0
+class Slow:
+    """An application that answers nothing until it may, but scrapes and probes."""
 
-    async def slow(scope: Any, _: Any, send: Any) -> None:
-        nonlocal began
-        if scope["path"] != "/healthz":
-            began += 1
-            if began == AT_ONCE:
-                full.set()
-            await go.wait()
+    def __init__(self, awaited: int) -> None:
+        self.go, self.full, self.given_up = asyncio.Event(), asyncio.Event(), 0
+        self._began, self._awaited = 0, awaited
+
+    async def __call__(self, scope: Any, _: Any, send: Any) -> None:
+        if scope["path"] not in UNSHARED:
+            self._began += 1
+            if self._began == self._awaited:
+                self.full.set()
+            try:
+                await self.go.wait()
+            except asyncio.CancelledError:
+                self.given_up += 1
+                raise
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"ok"})
 
+
+async def test_so_many_are_answered_at_once_and_scrapes_and_probes_in_any_case() -> None:
+    slow = Slow(AT_ONCE)
     async with asking(Guard(slow)) as client:
-        waiting = [asyncio.create_task(client.get("/metrics")) for _ in range(AT_ONCE)]
-        await full.wait()
-        response = await client.get("/metrics")
+        waiting = [asyncio.create_task(client.get("/rules")) for _ in range(AT_ONCE)]
+        await slow.full.wait()
+        response = await client.get("/rules")
         assert problem(response) == (503, "too many requests at once; try again")
         assert response.headers["retry-after"] == "1"
-        assert (await client.get("/healthz")).status_code == 200
-        go.set()
+        assert {(await client.get(path)).status_code for path in UNSHARED} == {200}
+        slow.go.set()
         assert {each.status_code for each in await asyncio.gather(*waiting)} == {200}
-        assert (await client.get("/metrics")).status_code == 200
+        assert (await client.get("/rules")).status_code == 200
 
 
-async def test_the_limit_of_the_web_configuration_spares_nobody(tmp_path: Path, breaking: FastAPI) -> None:
+async def test_questions_to_the_model_have_few_places_and_take_no_others() -> None:
+    slow = Slow(MODELS_AT_ONCE)
+    async with asking(Guard(slow)) as client:
+        waiting = [asyncio.create_task(client.get("/curve")) for _ in range(MODELS_AT_ONCE)]
+        await slow.full.wait()
+        assert problem(await client.get("/advise?window=7")) == (
+            503,
+            "too many questions to the model at once; try again",
+        )
+        slow.go.set()
+        assert (await client.get("/advise")).status_code == 200
+        assert {each.status_code for each in await asyncio.gather(*waiting)} == {200}
+
+
+@pytest.mark.parametrize("path", ["/whatif", "/advise", "/advise?window=7", "/curve"])
+async def test_what_nobody_waits_for_any_more_is_given_up(path: str) -> None:
+    slow, gone = Slow(1), asyncio.Event()
+    guard = Guard(slow)
+    messages: list[Any] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(_: Any) -> None:
+        raise AssertionError("there is nobody to answer to")
+
+    name, _, query = path.partition("?")
+    scope = {"type": "http", "method": "GET", "path": name, "query_string": query.encode(), "headers": []}
+    asked = asyncio.create_task(guard({**scope, "scheme": "http", "client": None, "server": None}, receive, send))
+    await slow.full.wait()
+    gone.set()
+    await asked
+    assert slow.given_up == 1
+
+
+async def test_the_limit_of_the_web_configuration_spares_scrapes_and_probes_alone(
+    tmp_path: Path, breaking: FastAPI
+) -> None:
     web = WebSettings(write(tmp_path / "web.yml", {"rate_limit": {"interval": "10s", "burst": 3}}))
     now = 0.0
     async with asking(Guard(breaking, web, clock=lambda: now)) as client:
-        assert [(await client.get("/healthz")).status_code for _ in range(4)] == [200, 200, 200, 429]
-        response = await client.get("/metrics")
+        assert [(await client.get("/state")).status_code for _ in range(4)] == [200, 200, 200, 429]
+        response = await client.get("/state")
         assert problem(response)[1].startswith("there is a limit on requests (rate_limit of the web configuration)")
         assert response.headers["retry-after"] == "10"
+        assert [(await client.get("/healthz")).status_code for _ in range(5)] == [200] * 5
         now = 10.0
-        assert [(await client.get("/healthz")).status_code for _ in range(2)] == [200, 429]
+        assert [(await client.get("/state")).status_code for _ in range(2)] == [200, 429]
 
 
 async def test_headers_of_the_web_configuration_win(tmp_path: Path, breaking: FastAPI) -> None:
