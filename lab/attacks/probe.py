@@ -28,6 +28,7 @@ MORE_MS = 100.0
 """What an attack may add to the 99th percentile of an idle sidecar, milliseconds."""
 PAUSE_SECONDS = 0.02
 """Between two requests."""
+_CLOSED = ("RemoteDisconnected", "ConnectionResetError", "BrokenPipeError")
 _LONGEST_SECONDS = 10.0
 """Prometheus' own patience (scrape_timeout); then the request counts as unanswered."""
 
@@ -123,20 +124,28 @@ def _measure(url: str, headers: Mapping[str, str], ended: threading.Event) -> La
     while not ended.is_set():
         for path, connection in connections.items():
             began = time.perf_counter()
-            try:
-                connection.request("GET", path, headers=headers)
-                answer = connection.getresponse()
-                answer.read()
-                failure = None if answer.status == http.client.OK else str(answer.status)
-            except (OSError, http.client.HTTPException) as error:
-                connection.close()
-                failure = type(error).__name__
+            kept = connection.sock is not None
+            failure = _failure(connection, path, headers)
+            if kept and failure in _CLOSED:  # a kept connection may be closed at any time: Go asks over a new one, too
+                failure = _failure(connection, path, headers)
             ms[path].append((time.perf_counter() - began) * 1000)
             if failure is not None:
                 kind = f"{path}: {failure}"
                 failures[kind] = failures.get(kind, 0) + 1
             time.sleep(PAUSE_SECONDS)
     return Latencies(ms={path: tuple(each) for path, each in ms.items()}, failures=failures)
+
+
+def _failure(connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]) -> str | None:
+    """Ask once: the status or the kind of a failure; None for 200."""
+    try:
+        connection.request("GET", path, headers=dict(headers))
+        answer = connection.getresponse()
+        answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()
+        return type(error).__name__
+    return None if answer.status == http.client.OK else str(answer.status)
 
 
 def _main() -> None:

@@ -37,7 +37,6 @@ class RunningSidecar:
     pid: int
 
 
-@dataclass
 class LiveStage:
     """A stage with real programs.
 
@@ -47,9 +46,9 @@ class LiveStage:
         say: Takes a progress message.
     """
 
-    server: Server
-    short: bool
-    say: Callable[[str], None]
+    def __init__(self, server: Server, say: Callable[[str], None], *, short: bool) -> None:
+        self.server, self.short = server, short
+        self.say: Callable[[str], None] = say
 
     @contextlib.contextmanager
     def sidecar(self, *arguments: str, defaults_of: Server | None = None) -> Iterator[RunningSidecar]:
@@ -94,7 +93,7 @@ def staged(say: Callable[[str], None], *, short: bool) -> Iterator[LiveStage]:
                 lambda connection: insert_rows(connection, WRITTEN, 50, indexes=2, read_back=False, seed=None),
                 pause=0.5,
             )
-            yield LiveStage(server, short, say)
+            yield LiveStage(server, say, short=short)
 
 
 def _wait_until_ready(sidecar: RunningSidecar) -> None:

@@ -13,6 +13,7 @@ from lab.attacks import probe, record, report
 from lab.attacks.attack import Attack, Line, Stage
 from lab.attacks.probe import Latencies
 from lab.attacks.registry import ATTACKS
+from lab.campaign import records
 from lab.campaign.progress import Reporter
 from lab.processes.service import NotServing
 from tests.unavailable import give_up
@@ -65,7 +66,7 @@ def test_an_attack_after_which_the_sidecar_no_longer_answers_has_broken_a_bound(
 
 
 def test_the_record_keeps_the_attacks_that_were_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record.records, "FOLDER", tmp_path)
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
     attacks = {name: Attack(name, f"does {name}", Rounds()) for name in ("first", "second")}
     assert report.section(attacks) == ""
     record.save({"second": [KEPT], "gone": [KEPT]}, "9.7.4", ["second", "gone"])
