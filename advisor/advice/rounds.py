@@ -147,6 +147,8 @@ class Rounds:
     def call_off(self) -> None:
         """Forget the advice, and end the evaluations under way."""
         for part in self._parts:
+            if self._urgent is not None and part.task is not None:
+                part.task.cancel()  # with the process that works for it
             part.call_off()
         self._window = self._assessment = None
 
@@ -193,10 +195,7 @@ class Rounds:
             await asyncio.wait(running, timeout=seconds)
         except asyncio.CancelledError:
             if self._urgent is not None and self._waiting == 1:
-                tasks = [part.task for part in self._parts if part.task]
-                self.call_off()
-                for task in tasks:  # nobody waits any more
-                    task.cancel()
+                self.call_off()  # nobody waits any more
             raise
         finally:
             self._waiting -= 1
@@ -207,10 +206,25 @@ class Rounds:
             self._window = window
         self._computed_at, self._stale = self._now(), True
 
-    def _all(self, rules: Sequence[Rule], window: Window, options: Options) -> tuple[list[Judgement], float]:
-        """All judgements, and the seconds of a core that they took."""
-        began = self._core()
-        return list(self._judge(rules, window, options)), self._core() - began
+    async def _judge_apart(
+        self,
+        one: asyncio.Lock,
+        part: _Part,
+        judge: Callable[[], Iterator[Judgement]],
+        take: Callable[[Judgement], None],
+    ) -> float:
+        """Take all judgements of rules that somebody waits for; the seconds of a core that they took."""
+
+        def work() -> tuple[list[Judgement], float]:
+            began = self._core()
+            return list(judge()), self._core() - began
+
+        async with one:
+            with self._turns.first() if part.models else contextlib.nullcontext():
+                judged, spent = await self._apart(work)
+        for each in judged:
+            take(each)
+        return spent
 
     async def _run(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> None:
         rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is part.models]
@@ -245,11 +259,7 @@ class Rounds:
             if self._urgent is None:
                 spent = await asyncio.to_thread(work)
             else:
-                async with self._urgent:
-                    with self._turns.first() if part.models else contextlib.nullcontext():
-                        judged, spent = await self._apart(lambda: self._all(rules, window, options))
-                for each in judged:
-                    take(each)
+                spent = await self._judge_apart(self._urgent, part, lambda: self._judge(rules, window, options), take)
         except Exception as error:  # the next evaluation may go well
             log.exception("no advice")
             failure = error
