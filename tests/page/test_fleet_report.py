@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from advisor.contract.fleet import FleetReport
 from advisor.render import fleet_html
+from lab.attacks.names import NAMES
 from tests.advisor.fleet import hostile, reports
 from tests.page.visitor import NARROWEST, Visitor, accessible, drawn, narrow, unfold
 
@@ -57,7 +58,7 @@ def test_names_are_text_and_run_nothing(show: Shown) -> None:
     page = show(hostile.report())
     assert page.title() == "The fleet · innodb-advisor"
     unfold(page)
-    expect(page.locator("body")).to_contain_text(hostile.NAMES[0])
+    expect(page.locator("body")).to_contain_text(NAMES[0])
     assert page.locator("script, img, iframe, form").count() == 0
     assert {each.split(":")[0] for each in page.locator("a").evaluate_all("all => all.map(a => a.href)")} <= {
         "file",

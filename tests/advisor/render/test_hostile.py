@@ -119,7 +119,7 @@ def test_a_statement_keeps_the_lines_of_its_author() -> None:
 def test_annotations_of_an_alert_show_and_call_nobody(name: str) -> None:
     found = finding(name)
     told = annotations_of(found, name, LINKS)
-    outcome = Outcome.model_construct(promise=None, measured=None, others=())
+    outcome = Outcome(id="a", at=0.0, changes=())
     for each in (*told.values(), *with_outcome(told, outcome).values()):
         assert not raw(each)
         assert not [call for call in ("<!channel>", "<@U", "<https:", "@here") if call in each]

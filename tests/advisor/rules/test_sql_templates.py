@@ -27,7 +27,8 @@ def with_statement(make_rule: MakeRule, sql: str, key: str = "apply") -> check.R
     ],
 )
 def test_a_quoted_name_is_accepted(make_rule: MakeRule, sql: str) -> None:
-    assert with_statement(make_rule, sql)
+    [action] = with_statement(make_rule, sql).action
+    assert action.item.apply == (sql,)
 
 
 @pytest.mark.parametrize("key", ["apply", "rollback"])
