@@ -19,6 +19,7 @@ from advisor.observe.window import Window, total
 from advisor.whatif.settings import size_as_set
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
+from exporter.recording.bounds import EARLIEST, LATEST
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
@@ -60,7 +61,8 @@ _OF_READS = (
 """Settings that decide what is read, beside the pool's size."""
 
 
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
+_Time = Annotated[float, Field(ge=EARLIEST, lt=LATEST)]
+_Length = Annotated[float, Field(ge=0, le=LONGEST)]
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -88,9 +90,9 @@ class Hour:
         sizes: Smaller pools, ascending.
     """
 
-    at: _Finite
-    seconds: _Count
-    started: _Finite
+    at: _Time
+    seconds: _Length
+    started: _Time
     pool_bytes: _Count
     settings: str
     settled: bool

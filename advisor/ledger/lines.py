@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from advisor.ledger.entry import Entry
+from advisor.ledger.entry import Baseline, Entry, Found, Outcome
+from exporter.recording.bounds import moment
 
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
 
@@ -24,11 +25,25 @@ def entry(line: object) -> Entry:
         ValueError: They are no entry of this version; the text says why.
     """
     try:
-        return _ENTRY.validate_python(line)
+        found = _ENTRY.validate_python(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+    for at in _times(found):
+        moment(at)
+    return found
+
+
+def _times(entry: Entry) -> tuple[float, ...]:
+    match entry:
+        case Found():
+            times: tuple[float | None, ...] = (entry.first_seen, entry.last_seen, entry.resolved_at)
+        case Outcome():
+            times = (entry.at, entry.closed_at)
+        case Baseline():
+            times = (entry.reading.began, entry.reading.at)
+    return tuple(each for each in times if each is not None)
 
 
 def readable(lines: Iterable[object]) -> Iterator[Entry]:

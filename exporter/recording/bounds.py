@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from exporter.linux import limits
 
@@ -18,6 +18,8 @@ TEXT_BYTES = 1 << 30
 """Bytes of a file's text, once decompressed."""
 MEMORY_BYTES = 512 << 20
 """Memory that the content of a file may take; less where the process may not have four times as much."""
+EARLIEST, LATEST = 0.0, 32_503_680_000.0
+"""Unix seconds: 1970 and 3000. A clock may be wrong, but not so that a day before or after has no date."""
 _PART = 4
 LEAST_LINE = 256
 """Bytes that a line counts at least: many short ones take time, too."""
@@ -60,6 +62,18 @@ def _refuse_others(found: os.stat_result) -> None:
     if kind == stat.S_IFLNK:
         raise OSError(errno.ELOOP, "Is a symbolic link, which nobody follows here; put the file itself there")
     raise OSError(errno.EINVAL, f"Is {_KINDS.get(kind, 'no regular file')}; write what it gives to a file first")
+
+
+def moment(written: Any) -> float:
+    """A time, Unix seconds.
+
+    Raises:
+        ValueError, TypeError, OverflowError: It is none, or not from EARLIEST to LATEST.
+    """
+    found = float(written)
+    if not EARLIEST <= found < LATEST:
+        raise ValueError(f"the time {found:g} is not between the years 1970 and 3000")
+    return found
 
 
 def resident_bytes() -> int:

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, Protocol, Self, cast, get_args
 from exporter import __version__
 from exporter.collectors import BY_NAME
 from exporter.pseudonyms import Pseudonyms
-from exporter.recording.bounds import Budget, TooMuch, lines, open_regular
+from exporter.recording.bounds import Budget, TooMuch, lines, moment, open_regular
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server, identify, identity
@@ -38,8 +38,6 @@ MOST_COLLECTIONS = 100_000
 """Collections of a recording: a day has 86,400 at the least sensible interval, a second."""
 _MOST_OTHERS = 100
 """Collectors that this version does not have; a later one may have some."""
-_EARLIEST, _LATEST = 0.0, 32_503_680_000.0
-"""Unix seconds: 1970 and 3000. A clock may be wrong, but not so that a day before or after has no date."""
 _LONGEST = 1e9
 """Seconds that a collector can have taken."""
 _LONGEST_NAME = 60
@@ -257,7 +255,7 @@ class Events:
                     collections += 1
                     if collections > MOST_COLLECTIONS:
                         raise ValueError(f"more than {MOST_COLLECTIONS:,} collections; {_CURE}")
-                    yield _moment(line["collection"])
+                    yield moment(line["collection"])
                 elif "ledger" in line:
                     yield list(line["ledger"])
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
@@ -267,7 +265,7 @@ class Events:
 
 def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
     """The answer, which becomes the last one of its collector if it is no failure."""
-    name, at, seconds = line["answer"], _moment(line["at"]), float(line["seconds"])
+    name, at, seconds = line["answer"], moment(line["at"]), float(line["seconds"])
     if not 0 <= seconds < _LONGEST:
         raise ValueError(f"a collector did not take {seconds:g} s")
     if name not in BY_NAME and name not in last and len(last.keys() - BY_NAME.keys()) >= _MOST_OTHERS:
@@ -280,14 +278,6 @@ def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
     results = last[name] if "same" in line else tuple(Rows.of(r["columns"], r["rows"]) for r in line["results"])
     last[name] = results
     return Answer(name, at, seconds, results)
-
-
-def _moment(written: Any) -> float:
-    """A time, Unix seconds."""
-    found = float(written)
-    if not _EARLIEST <= found < _LATEST:
-        raise ValueError(f"the time {found:g} is not between the years 1970 and 3000")
-    return found
 
 
 def _lines(path: Path, budget: Budget) -> Iterator[tuple[int, dict[str, Any]]]:

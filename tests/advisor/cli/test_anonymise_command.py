@@ -46,9 +46,8 @@ def test_a_truncated_recording_gives_its_complete_collections_with_a_warning(run
     path, output = cut(tmp_path, 5), tmp_path / "whole.jsonl"
     lines = path.read_bytes().count(b"\n")
     complete = path.read_bytes().count(b'{"collection"')
-    said = (
-        f"{path}: truncated: it ends after line {lines} without its end mark; the collections before that are taken: "
-    )
+    said = f"{path}: truncated: it ends after line {lines} without its end mark"
+    said += "; the collections before that are taken: "
     done = run("advise", "--recording", path)
     assert (done.returncode, done.stderr) == (0, f"{said}{complete}\n")
     done = run("anonymise", path, "-o", output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -106,7 +107,17 @@ def test_a_file_that_is_not_ours_is_set_aside_with_the_reason(
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("reads", -1.0), ("reads", "NaN"), ("pool_bytes", "many"), ("sizes", [{"bytes": 1, "expected": 1}]), ("at", None)],
+    [
+        ("reads", -1.0),
+        ("reads", "NaN"),
+        ("at", 253370764800.0),
+        ("at", -1.0),
+        ("started", 1e300),
+        ("seconds", 1e300),
+        ("pool_bytes", "many"),
+        ("sizes", [{"bytes": 1, "expected": 1}]),
+        ("at", None),
+    ],
 )
 def test_a_number_that_cannot_be_is_refused(tmp_path: Path, key: str, value: object) -> None:
     path = kept(tmp_path)
@@ -115,6 +126,22 @@ def test_a_number_that_cannot_be_is_refused(tmp_path: Path, key: str, value: obj
     path.write_text(json.dumps(content))
     with pytest.raises(UnusableMemory, match="hours"):
         memory_file.read(path)
+
+
+@pytest.mark.parametrize("place", ["a pipe", "a link", "a bomb"])
+def test_what_lies_in_its_place_is_set_aside_at_once(tmp_path: Path, place: str) -> None:
+    path = memory_file.path_of(tmp_path, ADDRESS)
+    match place:
+        case "a pipe":
+            os.mkfifo(path)
+        case "a link":
+            kept(tmp_path).rename(tmp_path / "other")
+            path.symlink_to("other")
+        case _:
+            path.write_text('{"hours": [' + "[]," * 2_500_000)
+    assert MemoryFile(tmp_path, ADDRESS).memory == Memory()
+    assert not path.is_symlink()
+    assert not path.exists()
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
