@@ -155,6 +155,39 @@ def test_a_file_that_is_not_ours_is_set_aside_with_the_reason(
     assert journals.read(path).entries == ()
 
 
+@pytest.mark.parametrize("place", ["a pipe", "a folder", "a link", "a bomb"])
+def test_what_lies_in_its_place_is_set_aside_at_once(tmp_path: Path, place: str) -> None:
+    path = journals.path_of(tmp_path, ADDRESS)
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    match place:
+        case "a pipe":
+            os.mkfifo(path)
+        case "a folder":
+            path.mkdir()
+        case "a link":
+            path.symlink_to(victim)
+        case _:
+            path.write_bytes(b'{"ledger": 1}\n[' + b"[]," * (8 << 20) + b"[]]\n")
+    made = Journal(tmp_path, ADDRESS)
+    assert made.ledger == Ledger()
+    made.keep((found(),), Ledger.of([found()]))
+    assert made.problem is None
+    assert Journal(tmp_path, ADDRESS).ledger == Ledger.of([found()])
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("at", ["NaN", "1e999", "253370764800", "-62135596800"])
+def test_an_entry_of_an_odd_time_is_damage(tmp_path: Path, at: str) -> None:
+    path = kept(tmp_path, found(), unasked())
+    head, first, second = path.read_text().splitlines(keepends=True)
+    odd = {**json.loads(first)[0], "first_seen": "AT"}
+    path.write_text(head + json.dumps([odd]).replace('"AT"', at) + "\n" + second)
+    content = journals.read(path)
+    assert content.entries == (unasked(),)
+    assert (content.damage or "").startswith("line 2: ")
+
+
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     path = journals.path_of(tmp_path, ADDRESS)
     with path.open("wb") as file:
