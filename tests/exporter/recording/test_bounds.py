@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from exporter.linux import limits
 from exporter.recording import bounds
 from exporter.recording import file as recordings
 from exporter.recording.bounds import Budget, TooMuch, open_regular
@@ -141,8 +142,8 @@ def test_the_memory_is_looked_at_once_the_most_that_lines_may_take_is_used_up() 
 
 def test_a_process_in_a_small_container_may_take_a_quarter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bounds.affordable_bytes() <= bounds.MEMORY_BYTES
-    limit = bounds.limits.Memory(64 * MIB, "cgroup memory.max", None)
-    monkeypatch.setattr(bounds.limits, "memory", lambda *_: limit)
+    limit = limits.Memory(64 * MIB, "cgroup memory.max", None)
+    monkeypatch.setattr(limits, "memory", lambda *_: limit)
     assert bounds.affordable_bytes() == 16 * MIB
 
 
