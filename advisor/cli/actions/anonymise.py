@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from advisor.cli.actions.output import say
 from advisor.cli.exits import Unusable
 from advisor.ledger.carried import CarriedLedger, ledger_of
 from advisor.ledger.ledger import Ledger
@@ -33,7 +34,7 @@ def anonymise(*, recording: Path, output: Path) -> None:
             except TruncatedRecording as error:
                 if not recorder.collections:
                     raise
-                click.echo(f"{error}; the collections before that are taken: {recorder.collections}", err=True)
+                say(f"{error}; the collections before that are taken: {recorder.collections}", err=True)
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
-    click.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)
+    say(f"{output}: {output.stat().st_size:,} bytes", err=True)
