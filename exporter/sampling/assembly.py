@@ -40,7 +40,15 @@ class Answer:
 class Assembler:
     """Takes answers and gives snapshots."""
 
-    def __init__(self, server: Server, account: str) -> None:
+    def __init__(self, server: Server, account: str, like: Mapping[str, Any] | None = None) -> None:
+        """Nothing is known yet.
+
+        Args:
+            server: The server.
+            account: The account of the sidecar's session.
+            like: Sections that are kept in memory anyway: what is equal to them is shared, and nothing is known by it.
+        """
+        self._like = like or {}
         self.server = server
         self.account = account
         self._outcomes: dict[str, Outcome] = {}
@@ -104,7 +112,7 @@ class Assembler:
             section = collector.parse(results)
         else:
             section = join.parse(results, self._before.get(join.source))
-        return share(section, self._before.get(collector.name))
+        return share(section, self._before.get(collector.name, self._like.get(collector.name)))
 
     def _join(self, changed: str) -> None:
         """Parse the sections that another one, which has changed, completes."""

@@ -280,7 +280,8 @@ class Sampler:
         if lost or self._assembler is None or self._assembler.server != session.server:
             # The server may have restarted: everything known is outdated.
             self._schedule.clear()
-            self._assembler = Assembler(session.server, session.account)
+            last = self.history[-1].sections if self.history else None
+            self._assembler = Assembler(session.server, session.account, last)
             if self._keep is not None:
                 self._keep.session(session.server, session.account)
             await self._start_reader_sampling(session.server)

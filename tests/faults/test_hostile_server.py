@@ -121,7 +121,7 @@ async def test_a_source_that_means_harm_spoils_itself_only(name: str) -> None:
         assert len(outcome.reason) < 700
 
 
-COLLECTIONS = 8
+COLLECTIONS = 14
 
 
 async def test_names_that_are_new_each_time_shorten_the_history() -> None:

@@ -41,8 +41,6 @@ BOMBS = {
     "alias of itself": "a: &x [*x]",
     "key of itself": "&x {*x : a}",
     "brackets": "a: " + "[" * 100_000,
-    "braces": "a: " + "{b: " * 50_000,
-    "dashes": "- " * 100_000,
     "indents": "\n".join(" " * n + "a:" for n in range(600)),
     "huge": "a: " + "x" * LARGEST_BYTES,
     "unending number": "a: " + "9" * 100_000,
