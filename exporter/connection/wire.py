@@ -32,6 +32,8 @@ class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no type
     It is without the extra SHOW WARNINGS that aiomysql sends after a statement with warnings.
     """
 
+    _connection: Any
+
     async def _show_warnings(self, conn: object) -> None:
         pass
 
@@ -57,9 +59,10 @@ class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no type
 
     async def close(self) -> None:
         """Read what is left, within the bound; of a lost connection nothing is."""
-        if self._connection is not None and self._connection.closed:
+        if self._connection is None or self._connection.closed:
             self._connection = None  # nothing is left to be read
-        await super().close()
+        else:
+            await super().close()
 
 
 class _Reader:

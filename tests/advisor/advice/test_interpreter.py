@@ -195,7 +195,7 @@ def test_a_let_that_fails_or_takes_its_time_leaves_the_others_their_advice(
     broken = make_rule(let=let, when=[when], budget_seconds=1e-6)
     advice = advised(window, broken, make_rule(id="other"))
     assert [found.rule for found in advice.recommendations] == ["other"]
-    assert [each.rule for each in (*advice.failed, *advice.blind)] == ["plain"]
+    assert [*(each.rule for each in advice.failed), *(each.rule for each in advice.blind)] == ["plain"]
 
 
 def test_rules_that_took_the_time_of_all_leave_the_others_a_little(make_rule: MakeRule) -> None:
