@@ -149,9 +149,11 @@ class HostileServer:
     ) -> None:
         async def close() -> None:
             self._listener.close()
+            await asyncio.sleep(0.01)  # a call that is cancelled before it begins would leave its socket open
             for call in self._calls:
                 call.cancel()
             await asyncio.gather(*self._calls, return_exceptions=True)
+            await asyncio.sleep(0.01)  # in which the sockets are closed
 
         asyncio.run_coroutine_threadsafe(close(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
