@@ -148,12 +148,14 @@ class HostileServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         async def close() -> None:
+            # A connection that just comes, or a call that is cancelled before it begins, leaves its socket open.
+            await asyncio.sleep(0.05)
             self._listener.close()
-            await asyncio.sleep(0.01)  # a call that is cancelled before it begins would leave its socket open
+            await asyncio.sleep(0.05)
             for call in self._calls:
                 call.cancel()
             await asyncio.gather(*self._calls, return_exceptions=True)
-            await asyncio.sleep(0.01)  # in which the sockets are closed
+            await asyncio.sleep(0.05)  # in which the sockets are closed
 
         asyncio.run_coroutine_threadsafe(close(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
