@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from pymysql import err
-
+from exporter.connection.driver import err
 from exporter.connection.errors import (
     AccessDenied,
     ConnectionLost,
