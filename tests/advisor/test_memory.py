@@ -18,7 +18,9 @@ from tests.advisor.sidecar import Sidecar, environment
 Serve = Callable[..., Sidecar]
 MOST = 60 * 2**10  # KiB
 """Of the 64 MiB that a container gives it (tests/image): what is no file's can't be taken back. Code that Python has
-compiled is most of it: some 900 modules take 50 MiB before the first rule is read."""
+compiled is most of it: some 860 modules take 45 MiB before the first rule is read."""
+WITHOUT_ALERTMANAGER = 54 * 2**10  # KiB
+"""The same of a sidecar that sends no alerts; 51 MiB were measured."""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """As it is installed: what Python compiles at each start leaves holes in its memory."""
 
@@ -93,7 +95,7 @@ def test_a_sidecar_that_is_asked_for_everything_stays_small(serve: Serve) -> Non
         for path in paths * 5:
             assert sidecar.get(path).status_code == 200
         readings.append(held(sidecar.process.pid))
-    assert readings[-1] <= MOST
+    assert readings[-1] <= WITHOUT_ALERTMANAGER
     assert readings[-1] - readings[2] <= 2**10
 
 
