@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from advisor.cli.alerting_options import Alerting, alertmanager_options
-from advisor.cli.link_options import EXTERNAL_VARIABLE, Addresses, BaseUrl
+from advisor.cli.link_options import EXTERNAL_VARIABLE, Addresses, BaseUrl, allowed_host_option
 from advisor.cli.options import Command, option_group, web_config_option
 from advisor.cli.parameters import Address, Duration
 
@@ -47,10 +47,16 @@ class ServiceOptions:
 
 
 def _service(
-    listen: tuple[str, int] | None, every: float, web_config: Path | None, external_url: str | None, alerting: Alerting
+    *,
+    listen: tuple[str, int] | None,
+    every: float,
+    web_config: Path | None,
+    external_url: str | None,
+    allowed_hosts: tuple[str, ...],
+    alerting: Alerting,
 ) -> ServiceOptions | None:
     if listen is not None:
-        return ServiceOptions(listen, every, web_config, Addresses(external_url, None), alerting)
+        return ServiceOptions(listen, every, web_config, Addresses(external_url, None, allowed_hosts), alerting)
     if alerting.urls or alerting.config:
         raise click.UsageError("--alertmanager needs --listen: one reading cannot tell when a finding is gone")
     return None
@@ -81,11 +87,12 @@ _with_service = option_group(
         help=f"Where people reach the service, for links in alerts; also ${EXTERNAL_VARIABLE}. By default this "
         "machine's name and the port.",
     ),
+    allowed_host_option,
 )
 
 
 def service_options(command: Command) -> Command:
-    """--listen, --every, --web-config, --external-url and those of Alertmanager.
+    """--listen, --every, --web-config, --external-url, --allowed-host and those of Alertmanager.
 
     The command gets ``service``, which is None without --listen.
     """

@@ -15,6 +15,7 @@ from advisor.contract.links import Links
 
 EXTERNAL_VARIABLE = "INNODB_ADVISOR_EXTERNAL_URL"
 DASHBOARD_VARIABLE = "INNODB_ADVISOR_DASHBOARD_URL"
+ALLOWED_VARIABLE = "INNODB_ADVISOR_ALLOWED_HOSTS"
 
 
 class Url(click.ParamType[str]):
@@ -55,6 +56,19 @@ class BaseUrl(Url):
         return written.rstrip("/")
 
 
+class HostName(click.ParamType[str]):
+    """A name of DNS, in lower case: without a scheme, and without a port."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Parse; click reports a failure."""
+        written = str(value).strip().lower().removesuffix(".")
+        if not re.fullmatch(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", written):
+            self.fail(f"{value!r} is not a name such as advisor.example.com, without scheme and port", param, ctx)
+        return written
+
+
 def _split(written: str) -> SplitResult | None:
     try:
         parts = urlsplit(written)
@@ -70,6 +84,7 @@ class Addresses:
 
     external_url: str | None
     dashboard_url: str | None
+    allowed_hosts: tuple[str, ...] = ()
 
     def links(self, scheme: str, port: int) -> Links:
         """The links. By default the page has this machine's name.
@@ -81,6 +96,16 @@ class Addresses:
         return Links(self.external_url or f"{scheme}://{socket.gethostname()}:{port}", self.dashboard_url)
 
 
+allowed_host_option = click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    type=HostName(),
+    envvar=ALLOWED_VARIABLE,
+    metavar="NAME",
+    help="A name under which browsers may ask for this service, beside addresses, names without a dot, this machine's "
+    f"own name and the host of --external-url; may be repeated. ${ALLOWED_VARIABLE} has several, with blanks.",
+)
 link_options = option_group(
     "addresses",
     Addresses,
@@ -99,4 +124,5 @@ link_options = option_group(
         metavar="URL",
         help=f"A dashboard with this server's metrics, for the page's link to it; also ${DASHBOARD_VARIABLE}.",
     ),
+    allowed_host_option,
 )

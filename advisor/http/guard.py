@@ -9,11 +9,9 @@ import asyncio
 import base64
 import binascii
 import contextlib
-import ipaddress
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from time import monotonic
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -21,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from advisor.http import problems
 from advisor.http.authentication import Passwords
+from advisor.http.browsers import Names
 from advisor.http.connections import CROWDED, GONE, SECURITY_HEADERS
 from advisor.http.costs import SIDECAR, UNSHARED, Costs
 from advisor.http.logins import Crowded, Logins
@@ -37,7 +36,6 @@ MODELS_AT_ONCE = 8
 """Questions to the model, and whatever else keeps a core busy, in progress and waiting at most."""
 _REALM = {"WWW-Authenticate": 'Basic realm="innodb-advisor", charset="UTF-8"'}
 _OPEN = WebConfig()
-_READING = ("GET", "HEAD", "OPTIONS")
 
 
 class Guard:
@@ -46,8 +44,7 @@ class Guard:
     Args:
         app: The application.
         web: Logins, headers and a rate limit; None for none of them.
-        local: Only this machine can connect. Then plain HTTP without users accepts a Host header only with an address
-            or localhost: a page elsewhere can let a name of its own resolve to this machine (DNS rebinding).
+        names: The names that it may be asked under; by default those of a service on a network.
         costs: How often costly requests may be made.
         clock: Seconds, monotonic.
     """
@@ -57,13 +54,13 @@ class Guard:
         app: ASGIApp,
         web: WebSettings | None = None,
         *,
-        local: bool = False,
+        names: Names | None = None,
         costs: Costs = SIDECAR,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._app = app
         self._web = web
-        self._local = local
+        self._names = names or Names()
         self._clock = clock
         self._passwords = Passwords()
         self._limit: tuple[RateLimit | None, Bucket | None] = (None, None)
@@ -107,13 +104,16 @@ class Guard:
             if scope.get("state", {}).get(CROWDED):
                 raise _busy("connections", {"Connection": "close"})
             self._within_rate(config.rate_limit)
-        if self._local and not config.users and scope["scheme"] == "http":
-            _require_local_name(headers.get("host", ""))
+        if not config.users and scope["scheme"] == "http":
+            # Else the browser has no login for a name that is not ours, or the certificate does not match it.
+            self._names.require(headers)
         if config.users:
             gone = scope.get("state", {}).get(GONE, lambda: False)
             await self._log_in(config, address, headers.getlist("authorization"), gone)
-        if scope["method"] not in _READING:
-            _refuse_other_sites(headers)
+        self._names.refuse_other_sites(scope["method"], headers)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy before this may take the other one, and a body for the next request (RFC 9112, section 6.3).
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "a body has one length", {"Connection": "close"})
         body: Message = {"type": "http.request", "body": b"", "more_body": False}
         if "content-length" in headers or "transfer-encoding" in headers:
             body = await _whole(headers.get("content-length", ""), receive)
@@ -229,32 +229,6 @@ def _credentials(sent: list[str]) -> tuple[str, bytes]:
     if not colon:
         raise HTTPException(HTTPStatus.UNAUTHORIZED, "this is no basic authentication (RFC 7617)", _REALM)
     return user.decode("utf-8", "surrogateescape"), password
-
-
-def _require_local_name(host: str) -> None:
-    try:
-        name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
-    except ValueError:
-        name = "?"
-    if name in ("", "localhost") or name.endswith(".localhost"):
-        return
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        raise HTTPException(
-            HTTPStatus.MISDIRECTED_REQUEST,
-            "this service listens on the loopback address: ask for it by that address or as localhost, "
-            "or give it users (--web-config)",
-        ) from None
-
-
-def _refuse_other_sites(headers: Headers) -> None:
-    """Refuse requests from pages of other sites; browsers say where a request comes from."""
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is None and origin is not None:
-        site = "same-origin" if urlsplit(origin).netloc.lower() == headers.get("host", "").lower() else "cross-site"
-    if site not in (None, "same-origin", "none"):
-        raise HTTPException(HTTPStatus.FORBIDDEN, "a page of another site sent this")
 
 
 async def _whole(length: str, receive: Receive) -> Message:

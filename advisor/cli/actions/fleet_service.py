@@ -56,4 +56,4 @@ def serve(
         reload_on_hangup(book)
         background = [book.run, *([notifier.run] if notifier else [])]
         app = fleet_app.create(watch, book, background, [notifier.families] if notifier else [], links)
-        listener.run(app, FLEET)
+        listener.run(app, service.addresses, FLEET)

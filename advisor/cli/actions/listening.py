@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from advisor.cli.exits import Unusable
+from advisor.cli.link_options import Addresses
 from advisor.files.yaml_file import FileError
 from advisor.http import server as http
+from advisor.http.browsers import Names
 from advisor.http.costs import SIDECAR, Costs
 from advisor.http.foundation import Application
 from advisor.http.guard import Guard
@@ -46,18 +48,21 @@ class Listening:
         """Of its URLs."""
         return "https" if self.web and self.web.listening else "http"
 
-    def run(self, app: Application, costs: Costs = SIDECAR) -> None:
+    def run(self, app: Application, addresses: Addresses, costs: Costs = SIDECAR) -> None:
         """Serve until SIGINT or SIGTERM.
 
         Args:
             app: The application.
+            addresses: The names that it may be asked under.
             costs: How often costly requests may be made.
         """
         local = http.is_local(self.socket)
         if self.web and self.web.config.users and not (self.web.listening or local):
             log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
         log.info("serving on %s://%s:%s/", self.scheme, _shown(self.host), self.port)
-        http.run(Guard(app, self.web, local=local, costs=costs), self.socket, self.web)
+        allowed = (*addresses.allowed_hosts, *(() if local else (socket.gethostname(),)))
+        names = Names(allowed, addresses.external_url, local=local)
+        http.run(Guard(app, self.web, names=names, costs=costs), self.socket, self.web)
 
 
 @contextlib.contextmanager

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from advisor.cli.actions.ledgers import known_of
 from advisor.cli.actions.output import say
 from advisor.cli.actions.progress import progress_bar

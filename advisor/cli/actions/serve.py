@@ -109,7 +109,7 @@ def serve(
             reload_on_hangup(loaded.book)
             sys.setswitchinterval(_SWITCH_SECONDS)
             memory.release()
-            listener.run(app)
+            listener.run(app, addresses)
 
 
 def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[Any], ...]:

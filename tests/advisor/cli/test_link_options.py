@@ -17,7 +17,7 @@ DASHBOARD = "https://grafana.example/d/innodb-advisor-lru?var-instance=db1:3306&
 
 def parsed(*options: str) -> Addresses:
     params = serve.make_context("serve", [*options]).params
-    return Addresses(params["external_url"], params["dashboard_url"])
+    return Addresses(params["external_url"], params["dashboard_url"], params["allowed_hosts"])
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,10 @@ def parsed(*options: str) -> Addresses:
         ("--dashboard-url", "javascript:alert(1)//grafana", "is not a URL such as"),
         ("--dashboard-url", "https://a.example/d/x?var=a b", "is not a URL such as"),
         ("--dashboard-url", f"https://u:{SECRET}@a.example/d/x?y=z", "names a user"),
+        ("--allowed-host", "https://a.example", "is not a name such as advisor.example.com, without scheme and port"),
+        ("--allowed-host", "a.example:9747", "is not a name such as"),
+        ("--allowed-host", "*.example", "is not a name such as"),
+        ("--allowed-host", "", "is not a name such as"),
     ],
 )
 def test_what_cannot_be_an_address_is_refused(option: str, written: str, message: str) -> None:
@@ -56,3 +60,9 @@ def test_the_environment_names_them_too(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("INNODB_ADVISOR_EXTERNAL_URL", "https://a.example")
     monkeypatch.setenv("INNODB_ADVISOR_DASHBOARD_URL", DASHBOARD)
     assert parsed() == Addresses("https://a.example", DASHBOARD)
+
+
+def test_names_may_be_allowed_by_options_and_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parsed("--allowed-host", "A.example.", "--allowed-host", "db1").allowed_hosts == ("a.example", "db1")
+    monkeypatch.setenv("INNODB_ADVISOR_ALLOWED_HOSTS", "a.example b.example")
+    assert parsed().allowed_hosts == ("a.example", "b.example")

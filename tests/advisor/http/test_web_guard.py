@@ -1,4 +1,4 @@
-"""What every answer carries, and what a request may not do: bring too much, come too often or from another site."""
+"""What every answer carries, and what a request may not do: bring too much, come too often."""
 
 from __future__ import annotations
 
@@ -64,58 +64,6 @@ def test_every_answer_has_the_security_headers(replaying: Sidecar, method: str, 
     assert secure(response, own_policy=status == 200 and path in OWN_POLICY)
     if status != 200:
         problem(response)
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 200),
-        ({"Sec-Fetch-Site": "same-origin"}, 200),
-        ({"Sec-Fetch-Site": "none"}, 200),
-        ({"Sec-Fetch-Site": "same-site"}, 403),
-        ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Origin": "SELF"}, 200),
-        ({"Origin": "https://example.com"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Origin": "https://example.com", "Sec-Fetch-Site": "same-origin"}, 200),  # through a proxy
-    ],
-)
-def test_a_page_of_another_site_changes_and_asks_nothing(
-    replaying: Sidecar, headers: dict[str, str], status: int
-) -> None:
-    sent = {name: value.replace("SELF", replaying.url) for name, value in headers.items()}
-    response = replaying.post("/whatif", json=QUESTION, headers=sent)
-    assert response.status_code == status
-    if status == 403:
-        assert problem(response) == (403, "a page of another site sent this")
-        assert problem(replaying.post("/-/reload", headers=sent))[0] == 403
-    assert replaying.get("/advise", headers=sent).status_code == 200
-    assert "access-control-allow-origin" not in response.headers
-
-
-def test_a_form_of_another_site_is_no_question(replaying: Sidecar) -> None:
-    for kind in ("text/plain", "application/x-www-form-urlencoded"):
-        response = replaying.post("/whatif", content=b'{"set": {"a": 1}}', headers={"Content-Type": kind})
-        assert problem(response)[0] == 422
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        *[(name, 200) for name in ("127.0.0.1", "localhost:9747", "LOCALHOST.", "[::1]:9747", "a.localhost", "")],
-        *[(name, 421) for name in ("example.com", "evil.example:9747", "127.0.0.1.example.com", "[", "localhost.evil")],
-    ],
-)
-def test_on_the_loopback_address_no_other_name_is_answered_to(replaying: Sidecar, host: str, status: int) -> None:
-    response = replaying.get("/snapshot", headers={"Host": host})
-    assert response.status_code == status
-    if status == 421:
-        assert problem(response)[1].startswith("this service listens on the loopback address: ask for it by that")
-
-
-def test_a_sidecar_for_others_goes_by_any_name(serve: Serve) -> None:
-    sidecar = serve("--recording", capture(RECORDING), "--listen", ":0")
-    assert sidecar.get("/healthz", headers={"Host": "mysql-0.shop.svc:9747"}).status_code == 200
 
 
 def padded(length: int) -> bytes:
