@@ -13,13 +13,14 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECURITY_HEADERS: Mapping[str, str] = {
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-embedder-policy": "require-corp",
+    "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "cache-control": "no-store",
 }
 """Headers of every response; an endpoint may set its own instead."""

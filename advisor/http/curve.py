@@ -21,7 +21,10 @@ from advisor.whatif.errors import Unanswerable
 SVG, PLAIN = "image/svg+xml", "text/plain"
 _FORMS = (JSON, SVG, PLAIN)
 _STYLE = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
-_POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE}'; frame-ancestors 'none'; sandbox"
+_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "sandbox"
+)
 """A picture has its style in itself, and needs nothing else."""
 
 router = APIRouter(tags=["advice"])

@@ -15,6 +15,8 @@ from advisor.files.yaml_file import Document, FileError
 from advisor.http.web_configuration import CIPHERS, CURVES, ServerTls, WebConfig
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_SUITES = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2, by default: forward secrecy and authenticated encryption (RFC 9325, section 4.2)."""
 _VERIFY = {
     "NoClientCert": ssl.CERT_NONE,
     "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
@@ -41,8 +43,7 @@ def context(document: Document[WebConfig]) -> ssl.SSLContext | None:
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version, made.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
     made.set_alpn_protocols(["http/1.1"])
-    if tls.cipher_suites:
-        made.set_ciphers(":".join(filter(None, map(CIPHERS.__getitem__, tls.cipher_suites))))
+    made.set_ciphers(":".join(filter(None, map(CIPHERS.__getitem__, tls.cipher_suites))) or _SUITES)
     if not tls.prefer_server_cipher_suites:
         made.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     for curve in tls.curve_preferences:

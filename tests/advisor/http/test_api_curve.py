@@ -34,7 +34,7 @@ from tests.unavailable import promtool_says
 
 SCAN = "mysql-9.7/change-buffer-off-resident"
 SERVER = str(captured(SCAN).latest.server)
-POLICY = "default-src 'none'; style-src '{}'; frame-ancestors 'none'; sandbox"
+POLICY = "default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 Serve = Callable[..., Sidecar]
 
