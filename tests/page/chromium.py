@@ -1,46 +1,29 @@
-"""Debian's Chromium, which is unpacked and not installed, and Playwright that drives it."""
+"""Chromium; a test that can't have it is skipped, or fails when servers are required."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from lab.packages import debian
 from lab.packages.cache import Unavailable
+from lab.programs import chromium
 from tests.unavailable import give_up
 
 
-def program() -> tuple[Path, dict[str, str]]:
-    """Its path and environment; skips, or fails when servers are required, where there is none."""
-    try:
-        release = Path("/etc/os-release").read_text()
-        suite = re.search(r"^VERSION_CODENAME=(\w+)", release, re.MULTILINE)
-        if suite is None:
-            raise Unavailable("this machine is no Debian")
-        root = debian.unpacked(suite[1], "chromium")
-    except (OSError, Unavailable) as error:
-        give_up(f"Chromium can't be had here: {error}")
-    return root / "usr/lib/chromium/chromium", {"LD_LIBRARY_PATH": debian.libraries(root)}
-
-
 @contextmanager
-def running(home: Path) -> Iterator[Browser]:
+def running(home: Path, *arguments: str) -> Iterator[Browser]:
     """A browser without a window.
 
     Args:
         home: Its home folder.
+        arguments: More of its command line.
     """
-    path, environment = program()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path,
-            chromium_sandbox=os.geteuid() != 0,  # which refuses root
-            env={**os.environ, **environment, "HOME": str(home)},
-        )
+    try:
+        chromium.program()
+    except Unavailable as error:
+        give_up(f"Chromium can't be had here: {error}")
+    with chromium.running(home, *arguments) as browser:
         yield browser
-        browser.close()
