@@ -55,7 +55,12 @@ def _rebinding(stage: Stage) -> Iterable[Line]:
 
 
 ATTACKS = (
-    Attack("other-sites", "A page of another site asks the sidecar in every way that a browser has", _other_sites),
+    Attack(
+        "other-sites",
+        "A page of another site asks the sidecar in every way that a browser has",
+        _other_sites,
+        (30.0, 30.0),
+    ),
     Attack("rebinding", "A name of another site leads to the sidecar (DNS rebinding)", _rebinding, (60.0, 30.0)),
 )
 """The attacks of browsers."""
