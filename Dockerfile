@@ -29,6 +29,7 @@ COPY exporter exporter
 COPY advisor advisor
 COPY rules rules
 COPY docs/proofs.md docs/alerting.md docs/
+COPY docs/man docs/man
 # Without an index pip rejects the wheel if a dependency is missing above.
 RUN export PIP_NO_CACHE_DIR=1 PIP_NO_INDEX=1 \
  && /build/bin/pip wheel -q --no-deps --no-build-isolation --wheel-dir /build/dist . \

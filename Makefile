@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test tests-servers tests-faults tests-exporter tests-cluster tests-page tests-fleet tests-others screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
+.PHONY: setup run test dist tests-servers tests-faults tests-exporter tests-cluster tests-page tests-fleet tests-others screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -60,6 +60,9 @@ tests-others: $(STAMP)
 image: $(STAMP) ## build the container image with docker, podman or buildah (BASE=debootstrap without a registry)
 	@exec $(BIN)/python -m tools.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)
 
+dist: $(STAMP)  ## build and check a release in dist/: wheel, sdist, chart, image, SBOMs (DIST_ARGS=--without-image)
+	@exec $(BIN)/python -m tools.dist $(DIST_ARGS)
+
 proofs: $(STAMP) ## run every rule's short proof, on MySQL 9.7 or on MariaDB, and a short miss curve
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
@@ -107,6 +110,7 @@ lock: $(STAMP)  ## pin the dependencies of pyproject.toml again, with hashes and
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group build -o requirements/build.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group release -o requirements/release.txt
 
 captures: $(STAMP) ## record the fixtures of tests/captures again from the real servers
 	$(BIN)/python -m lab.captures

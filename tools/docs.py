@@ -55,7 +55,7 @@ from lab.proofs import report as proofs
 from lab.reports import calibration
 from lab.steady import report as steady
 from lab.warm_ups import report as warm_ups
-from tools import generated
+from tools import generated, man
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -67,6 +67,7 @@ PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
 HTTP = ROOT / "docs" / "http-api.md"
+MAN = ROOT / "docs" / "man" / f"{man.NAME}.1"
 FLEET = ROOT / "docs" / "fleet.md"
 SECURITY = ROOT / "docs" / "security.md"
 COMMANDS = ROOT / "docs" / "command-line.md"
@@ -283,6 +284,7 @@ def documents() -> dict[Path, str]:
         )
     )
     found[OPENAPI] = openapi()
+    found[MAN] = man.page()
     found[calibration.PICTURE] = calibration.svg(graded)
     if (measured := bench.document(FIGURES)) is not None:
         found[bench.PAGE] = measured

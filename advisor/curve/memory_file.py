@@ -33,7 +33,7 @@ class UnusableMemory(Exception):
     """The file is there, but is no memory of this version; the text says why."""
 
 
-class _Stored(BaseModel):
+class Stored(BaseModel):
     """The file's content. A change that this version could not read needs another number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,7 +63,7 @@ def read(path: Path) -> Memory:
     except TooMuch as error:
         raise UnusableMemory(str(error)) from error
     try:
-        hours = _Stored.model_validate_json(content).hours
+        hours = Stored.model_validate_json(content).hours
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -130,7 +130,7 @@ class MemoryFile:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             part = folders.part_of(self._path)
-            part.write_text(_Stored(hours=memory.hours).model_dump_json(), "utf-8")
+            part.write_text(Stored(hours=memory.hours).model_dump_json(), "utf-8")
             folders.put(part, self._path)
         except OSError as error:
             if part is not None:

@@ -30,13 +30,13 @@ def unpacked(suite: str, package: str, *more: str) -> Path:
     Raises:
         Unavailable: There is no apt, no such suite or package, or the mirror does not answer.
     """
-    architecture = _architecture()
+    arch = architecture()
     names = "+".join((package, *more))
 
     def make(root: Path) -> None:
-        _fetch(suite, architecture, (package, *more), root)
+        _fetch(suite, arch, (package, *more), root)
 
-    return cache.kept(f"debian/{suite}-{architecture}/{names}", make)
+    return cache.kept(f"debian/{suite}-{arch}/{names}", make)
 
 
 def command(root: Path, program: str) -> list[str]:
@@ -117,7 +117,12 @@ def _stanzas(apt: Path) -> Iterator[dict[str, str]]:
                 yield {"types": "deb", "uris": uri, "suites": name, "signed-by": signed[1] if signed else ""}
 
 
-def _architecture() -> str:
+def architecture() -> str:
+    """Debian's name of this machine's architecture, such as ``amd64``.
+
+    Raises:
+        Unavailable: This is no Debian.
+    """
     if not all(shutil.which(tool) for tool in ("apt-get", "dpkg", "dpkg-deb")):
         raise Unavailable("Debian packages need apt-get and dpkg-deb, which this machine lacks")
     return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()

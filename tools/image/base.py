@@ -31,45 +31,70 @@ _LEFT_OUT = (  # copies and names of this machine, downloaded files, and files t
     "var/lib/apt/lists/*",
     "var/log/*",
 )
+_QEMU = {"amd64": "x86_64", "arm64": "aarch64"}
 _SECONDS = 900
+_SECONDS_EMULATED = 3600
 
 
-def imported(builder: Builder, suite: str = SUITE) -> str:
+def imported(builder: Builder, suite: str = SUITE, architecture: str | None = None) -> str:
     """Import the base image into a builder; return its name.
 
     Args:
         builder: The builder.
         suite: A Debian suite with Python ≥ 3.11.
+        architecture: Debian's name of it; None for this machine's.
 
     Raises:
         Unavailable: The image cannot be built here; the text says why.
         BuildFailed: The builder rejects it.
     """
-    made = rootfs(suite)
+    made = rootfs(suite, architecture)
     digest = made.with_name("sha256").read_text(encoding="utf-8")
     registry = "" if builder.name == "docker" else "localhost/"  # the others' prefix for images without a registry
     image = f"{registry}innodb-advisor-base:{suite}-{digest[:12]}"
     if builder.has(image):
         return image
     if builder.name == "buildah":
-        container = builder.run("from", "scratch").stdout.strip()
+        container = builder.run("from", *_platform(architecture), "scratch").stdout.strip()
         builder.run("add", "--quiet", container, made, "/")
         builder.run("commit", "--quiet", "--rm", container, image)
     else:
-        builder.run("import", made, image)
+        builder.run("import", *_platform(architecture), made, image)
     return image
 
 
-def rootfs(suite: str) -> Path:
+def _platform(architecture: str | None) -> tuple[str, ...]:
+    return () if architecture is None else ("--os=linux", f"--arch={architecture}")
+
+
+def require_emulation(architecture: str, handlers: Path = Path("/proc/sys/fs/binfmt_misc")) -> None:
+    """Whether programs of an architecture run here.
+
+    Raises:
+        Unavailable: They do not.
+    """
+    if architecture == debian.architecture():
+        return
+    handler = handlers / f"qemu-{_QEMU[architecture]}"
+    if not handler.is_file() or "enabled" not in handler.read_text(encoding="utf-8"):
+        raise Unavailable(
+            f"programs of {architecture} do not run here: apt-get install qemu-user-static binfmt-support, or leave it "
+            f"out with --architecture {debian.architecture()}"
+        )
+
+
+def rootfs(suite: str, architecture: str | None = None) -> Path:
     """Its file system as a tar archive, with a file `sha256` in the same folder.
 
     Raises:
         Unavailable: It cannot be built here.
     """
-    return cache.kept(f"images/base-{suite}-{'+'.join(PACKAGES)}", lambda folder: _make(suite, folder)) / "rootfs.tar"
+    other = architecture if architecture != debian.architecture() else None
+    name = f"images/base-{suite}-{'+'.join(PACKAGES)}{f'-{other}' if other else ''}"
+    return cache.kept(name, lambda folder: _make(suite, folder, other)) / "rootfs.tar"
 
 
-def _make(suite: str, folder: Path) -> None:
+def _make(suite: str, folder: Path, other: str | None) -> None:
     if os.geteuid() != 0:
         raise Unavailable("debootstrap needs root")
     if missing := [tool for tool in ("perl", "tar", "wget") if not shutil.which(tool)]:
@@ -83,17 +108,25 @@ def _make(suite: str, folder: Path) -> None:
         Path(root).chmod(0o755)  # becomes the image's /
         script = ["sh", str(tools / "usr/sbin/debootstrap"), "--variant=minbase", f"--keyring={keyring}"]
         _run(
-            [*script, f"--include={','.join(PACKAGES)}", suite, root, fields["URIs"]],
+            [
+                *script,
+                *([f"--arch={other}"] if other else []),
+                f"--include={','.join(PACKAGES)}",
+                suite,
+                root,
+                fields["URIs"],
+            ],
             {"DEBOOTSTRAP_DIR": str(tools / "usr/share/debootstrap")},
+            _SECONDS_EMULATED if other else _SECONDS,
         )
         left_out = [f"--exclude=./{pattern}" for pattern in _LEFT_OUT]
         tar = ["tar", "--create", "--file", str(folder / "rootfs.tar"), "--numeric-owner", *left_out]
-        _run([*tar, "--directory", root, "."], {})
+        _run([*tar, "--directory", root, "."], {}, _SECONDS)
     with (folder / "rootfs.tar").open("rb") as file:
         (folder / "sha256").write_text(hashlib.file_digest(file, "sha256").hexdigest(), encoding="utf-8")
 
 
-def _run(command: list[str], environment: dict[str, str]) -> None:
+def _run(command: list[str], environment: dict[str, str], seconds: float) -> None:
     try:
         subprocess.run(
             command,
@@ -102,11 +135,11 @@ def _run(command: list[str], environment: dict[str, str]) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=_SECONDS,
+            timeout=seconds,
             env={**os.environ, **environment},
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"the base image took longer than {_SECONDS} s") from None
+        raise Unavailable(f"the base image took longer than {seconds} s") from None
     except subprocess.CalledProcessError as error:
         last = [line for line in error.output.splitlines() if line.startswith(("E:", "W:", "tar:"))] or ["no word why"]
         raise Unavailable(f"the base image could not be built: {last[-1]}") from None

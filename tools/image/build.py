@@ -24,13 +24,16 @@ _CERT_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # used if pip has no
 _CERT = "/run/secrets/ca.pem"
 
 
-def build(builder: Builder, base: str | None, tag: str = TAG, *, shown: bool = False) -> None:
+def build(
+    builder: Builder, base: str | None, tag: str = TAG, *, architecture: str | None = None, shown: bool = False
+) -> None:
     """Build the image of this working tree.
 
     Args:
         builder: The builder, which has the image afterwards.
         base: The base image; None for the Dockerfile's own.
         tag: The image's name.
+        architecture: The image's, such as ``arm64``; None for this machine's.
         shown: Whether the builder's progress goes to the standard error.
 
     Raises:
@@ -40,6 +43,8 @@ def build(builder: Builder, base: str | None, tag: str = TAG, *, shown: bool = F
     if builder.name != "docker":
         # Cached layers, and no mounts after a failure: docker's defaults.
         arguments += ["--layers", "--force-rm"]
+    if architecture is not None:
+        arguments += ["--platform", f"linux/{architecture}"]
     if base is not None:
         arguments += ["--build-arg", f"BASE={base}"]
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-build-") as folder:

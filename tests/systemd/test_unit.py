@@ -1,0 +1,174 @@
+"""The systemd unit: valid, confined, and what it runs works under its bounds as far as that goes without systemd."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lab.packages.cache import REPOSITORY
+from tests.advisor.sidecar import wait_for
+from tests.unavailable import give_up
+
+UNIT = REPOSITORY / "systemd" / "innodb-advisor.service"
+MOST_EXPOSED = 2.0
+"""Of 10, as systemd-analyze counts. A service without bounds has 9.6."""
+_WITHOUT_CAPABILITIES = (
+    ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs") if os.geteuid() == 0 else ()
+)
+PR_SET_MDWE, REFUSE_EXEC_GAIN = 65, 1
+CAPTURE = REPOSITORY / "tests/captures/mysql-9.7/repeated-scan/recording.jsonl.gz"
+
+
+def settings() -> Mapping[str, str]:
+    """The unit's settings; lines of the same name follow each other."""
+    found: dict[str, str] = {}
+    for name, value in re.findall(r"^(\w+)=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE):
+        found[name] = f"{found[name]} {value}" if name in found else value
+    return found
+
+
+def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        give_up("systemd-analyze is not installed: apt-get install systemd")
+    environment = {**os.environ, "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": "cat"}
+    return subprocess.run(  # noqa: S603
+        [program, *arguments], check=False, capture_output=True, text=True, timeout=60, env=environment
+    )
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    # The program is installed elsewhere here; verify asks whether it can be executed.
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/innodb-advisor/bin/innodb-advisor", sys.executable)
+    copy = tmp_path / UNIT.name
+    copy.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.MULTILINE), encoding="utf-8")
+    done = analyze("verify", "--man=no", "--generators=no", "--recursive-errors=no", str(copy))
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_a_misspelt_setting_would_be_found(tmp_path: Path) -> None:
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text(encoding="utf-8").replace("ProtectHome=", "ProtectHouse="), encoding="utf-8")
+    done = analyze("verify", "--man=no", "--generators=no", "--recursive-errors=no", str(copy))
+    assert "ProtectHouse" in done.stdout + done.stderr
+
+
+def test_it_is_little_exposed() -> None:
+    limit = f"--threshold={round(MOST_EXPOSED * 10)}"
+    done = analyze("security", "--offline=true", "--no-pager", limit, str(UNIT))
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "Overall exposure level" in done.stdout
+
+
+@contextmanager
+def started(tmp_path: Path, *wrapper: str) -> Iterator[str]:
+    """Its ExecStart on a recording, with a credentials folder and without capabilities; the sidecar's URL."""
+    folders = {"CREDENTIALS_DIRECTORY": tmp_path / "credentials", "STATE_DIRECTORY": tmp_path / "state"}
+    for folder in folders.values():
+        folder.mkdir()
+    (folders["CREDENTIALS_DIRECTORY"] / "my.cnf").write_text("[client]\nuser=advisor\npassword=x\nport=1\n")
+    written = settings()["ExecStart"]
+    for name, folder in folders.items():
+        written = written.replace(f"${{{name}}}", str(folder))
+    program, *arguments = written.split()
+    assert program == "/opt/innodb-advisor/bin/innodb-advisor"
+    at = arguments.index("--defaults-file")
+    assert arguments[at + 1] == str(folders["CREDENTIALS_DIRECTORY"] / "my.cnf")
+
+    def confine() -> None:
+        if ctypes.CDLL(None).prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0):
+            os.write(2, b"this kernel has no PR_SET_MDWE\n")
+
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603
+            [
+                *_WITHOUT_CAPABILITIES,
+                *wrapper,
+                sys.executable,
+                "-m",
+                "advisor.cli",
+                *arguments,
+                "--listen",
+                "127.0.0.1:0",
+            ],
+            cwd="/",
+            env={
+                "PATH": "/usr/bin:/bin",
+                "PYTHONPATH": str(REPOSITORY),
+                "STATE_DIRECTORY": str(folders["STATE_DIRECTORY"]),
+            },
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=confine,  # noqa: PLW1509 - what systemd does there, too
+        )
+        try:
+            found = wait_for(
+                lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", log.read_text()) or process.poll(), 60
+            )
+            assert isinstance(found, re.Match), log.read_text()
+            yield str(found[1])
+        finally:
+            process.terminate()
+            process.wait(30)
+    assert "MDWE" not in log.read_text()
+
+
+def test_what_it_starts_serves_with_credentials_and_without_capabilities_and_writable_code(tmp_path: Path) -> None:
+    with started(tmp_path) as url:
+        assert httpx.get(f"{url}/healthz").status_code == 200
+        down = httpx.get(f"{url}/readyz")
+        assert down.status_code == 503  # no server listens on port 1
+        assert httpx.get(f"{url}/advise", timeout=60).status_code in (200, 503)
+        assert "innodb_up 0" in httpx.get(f"{url}/metrics").text
+
+
+def allowed() -> set[str]:
+    """The system calls that SystemCallFilter lets through."""
+    calls: set[str] = set()
+    for group in settings()["SystemCallFilter"].split():
+        taken = group.startswith("~") or (calls and group.startswith("@"))
+        found = _calls(group.lstrip("~"))
+        calls = calls - found if taken else calls | found
+    return calls
+
+
+def _calls(group: str) -> set[str]:
+    done = analyze("syscall-filter", "--no-pager", group)
+    assert done.returncode == 0, done.stderr
+    found: set[str] = set()
+    for name in re.findall(r"^    ([@\w]+)$", done.stdout, re.MULTILINE):
+        found |= _calls(name) if name.startswith("@") else {name}
+    return found
+
+
+@pytest.mark.long
+def test_each_system_call_of_a_start_is_let_through(tmp_path: Path) -> None:
+    strace = shutil.which("strace")
+    if strace is None:
+        give_up("strace is not installed: apt-get install strace")
+    traces = tmp_path / "traces"
+    traces.mkdir(mode=0o777)
+    traces.chmod(0o777)
+    with started(tmp_path, strace, "-D", "-ff", "-qq", "-o", str(traces / "of")) as url:
+        assert httpx.get(f"{url}/advise", timeout=60).status_code in (200, 503)
+        assert httpx.get(f"{url}/metrics", timeout=60).status_code == 200
+    made = {
+        call
+        for path in traces.iterdir()
+        for call in re.findall(r"^(\w+)\(", path.read_text(errors="replace"), re.MULTILINE)
+    }
+    if not made:
+        give_up("strace may not trace here")
+    assert "openat" in made
+    assert made - allowed() == set()

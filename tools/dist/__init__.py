@@ -1,0 +1,1 @@
+"""A release, built and checked on this machine: `make dist`."""

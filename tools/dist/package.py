@@ -1,0 +1,101 @@
+"""Wheel and source: built, built again elsewhere, checked, installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from exporter import __version__
+from lab.observation import rules
+from lab.packages.cache import REPOSITORY
+from tools.dist.commands import DistFailed, run, tool
+
+RUNTIME = REPOSITORY / "requirements" / "runtime.txt"
+
+
+def epoch() -> str:
+    """The time that files in archives get: of the commit; of 1980, the oldest that a wheel can say, without git."""
+    asked = ["git", "-C", str(REPOSITORY), "log", "-1", "--format=%ct"]
+    try:
+        return subprocess.check_output(asked, text=True, stderr=subprocess.DEVNULL).strip() or _OLDEST
+    except (OSError, subprocess.CalledProcessError):
+        return _OLDEST
+
+
+_OLDEST = "315532800"
+
+
+def build(into: Path) -> list[Path]:
+    """Wheel and sdist of this working tree, which are equal to those that are built from the sdist elsewhere.
+
+    Raises:
+        DistFailed: They cannot be built, differ, or their metadata is not what an index takes.
+    """
+    [wheel], [sdist] = _built(REPOSITORY, into, "wheel", "*.whl"), _built(REPOSITORY, into, "sdist", "*.tar.gz")
+    with tempfile.TemporaryDirectory(prefix="innodb-advisor-again-") as name:
+        again = Path(name)
+        with tarfile.open(sdist) as archive:
+            archive.extractall(again / "source", filter="data")
+        [source] = (again / "source").iterdir()
+        _equal(wheel, *_built(source, again / "made", "wheel", "*.whl"))
+        _equal(sdist, *_built(source, again / "made", "sdist", "*.tar.gz"))
+    tool("twine", "check", "--strict", wheel, sdist, what="the metadata")
+    return [wheel, sdist]
+
+
+def _built(source: Path, into: Path, target: str, pattern: str) -> list[Path]:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", into]
+    run(*command, what=f"the {target}", folder=source, environment={"SOURCE_DATE_EPOCH": epoch()})
+    return list(into.glob(pattern))
+
+
+def _equal(first: Path, second: Path) -> None:
+    if first.read_bytes() != second.read_bytes():
+        raise DistFailed(f"{first.name} is another one when it is built from the sdist")
+
+
+@contextmanager
+def installed(wheel: Path) -> Iterator[Path]:
+    """A new environment with the pinned dependencies and the wheel; gone afterwards.
+
+    Raises:
+        DistFailed: It cannot be installed so, or lacks a dependency.
+    """
+    with tempfile.TemporaryDirectory(prefix="innodb-advisor-installed-") as name:
+        environment = Path(name) / "venv"
+        run(sys.executable, "-m", "venv", environment, what="a new environment")
+        pip = (environment / "bin" / "pip", "--disable-pip-version-check")
+        run(*pip, "install", "-q", "--require-hashes", "-r", RUNTIME, what="the pinned dependencies")
+        run(*pip, "install", "-q", "--no-deps", "--no-index", wheel, what="the wheel's installation")
+        run(*pip, "check", what="the dependencies of the wheel")
+        yield environment
+
+
+def check(environment: Path) -> None:
+    """Whether what was installed works outside of this repository.
+
+    Raises:
+        DistFailed: It does not.
+    """
+    with tempfile.TemporaryDirectory(prefix="innodb-advisor-outside-") as name:
+
+        def said(*arguments: str) -> str:
+            command = (environment / "bin" / "innodb-advisor", *arguments)
+            return run(*command, what=f"innodb-advisor {' '.join(arguments)}", folder=Path(name))
+
+        if (version := said("--version").split()[-1]) != __version__:
+            raise DistFailed(f"innodb-advisor --version says {version}, not {__version__}")
+        if "--fail-on" not in said("advise", "--help"):
+            raise DistFailed("innodb-advisor advise --help does not have --fail-on")
+        has = {each["id"] for each in json.loads(said("rules", "list", "--json"))}
+        if lacks := sorted({each.id for each in rules()} ^ has):
+            raise DistFailed(f"the wheel's rules are not those of rules/: {', '.join(lacks)}")
+    for name in ("share/man/man1/innodb-advisor.1",):
+        if not (environment / name).is_file():
+            raise DistFailed(f"the wheel does not bring {name}")
