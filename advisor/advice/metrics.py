@@ -8,7 +8,7 @@ from prometheus_client.core import Metric
 
 from advisor.advice.service import Service
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Advice, Recommendation, Trend
+from advisor.contract.recommendation import Advice, Recommendation, Trend, about
 from advisor.curve import metrics as curve_metrics
 from advisor.ledger.metrics import OutcomeMetrics
 from advisor.rules.check import Rule
@@ -185,7 +185,7 @@ def _addresses(advice: Advice | None, links: Links | None) -> Iterator[Sample]:
     if advice is None:
         return
     found = (*advice.recommendations, *(aside.recommendation for aside in advice.suppressed))
-    first = {(each.rule, _subject(each)): each.fingerprint for each in reversed(found)}
+    first = {(each.rule, about(each.subject)): each.fingerprint for each in reversed(found)}
     for labels, fingerprint in first.items():
         yield "innodb_advisor_recommendation_page_info", (*labels, fingerprint, links.finding(fingerprint)), 1.0
 
@@ -201,7 +201,7 @@ def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
     for found in advice.recommendations:
         yield from _recommendation(found)
     for aside in advice.suppressed:
-        yield "innodb_advisor_suppressed", (aside.recommendation.rule, _subject(aside.recommendation)), 1.0
+        yield "innodb_advisor_suppressed", (aside.recommendation.rule, about(aside.recommendation.subject)), 1.0
     blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
     for rule in rules:
         yield "innodb_advisor_rule_blind", (rule.id,), float(rule.id in blind)
@@ -209,7 +209,7 @@ def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
 
 
 def _recommendation(found: Recommendation) -> Iterator[Sample]:
-    subject = _subject(found)
+    subject = about(found.subject)
     for setting in [change.setting for change in found.changes] or [""]:
         yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
     yield "innodb_advisor_confidence", (found.rule, subject), float(found.confidence)
@@ -227,7 +227,7 @@ def _recommendation(found: Recommendation) -> Iterator[Sample]:
 
 def _changes(found: Recommendation) -> Iterator[Sample]:
     """What each change is from and to. Numbers are values of series: as labels, each new fit would be a new series."""
-    name, fingerprint = (found.rule, _subject(found)), found.fingerprint
+    name, fingerprint = (found.rule, about(found.subject)), found.fingerprint
     for change in found.changes:
         words = [value if isinstance(value, str) else "" for value in (change.from_, change.to)]
         yield "innodb_advisor_recommendation_info", (*name, change.setting, *words, fingerprint), 1.0
@@ -236,7 +236,3 @@ def _changes(found: Recommendation) -> Iterator[Sample]:
                 yield f"innodb_advisor_{metric}_value", (*name, change.setting), float(value)
     if not found.changes:
         yield "innodb_advisor_recommendation_info", (*name, "", "", "", fingerprint), 1.0
-
-
-def _subject(found: Recommendation) -> str:
-    return ".".join(found.subject.values())

@@ -32,8 +32,6 @@ class _Active:
     """The finding of an active alert.
 
     Attributes:
-        setting: The first setting that the finding changed at first. It stays in the labels even if the rule comes to
-            advise another setting: the alert is still the same.
         found_at: Time of the last advice with the finding, Unix seconds.
         seconds: Length of the shortest window with the finding.
         settings: Values of the settings that it changes, when it was last found.
@@ -41,7 +39,6 @@ class _Active:
         followed_at: When it was gone, and what became of it was not measured yet; monotonic clock.
     """
 
-    setting: str | None
     found_at: float
     seconds: float
     settings: Mapping[str, str | None]
@@ -92,22 +89,20 @@ class ActiveAlerts:
                 outcome = followed.get(fingerprint)
                 since = outcome is not None and outcome.at >= self._alerts.alert(fingerprint).starts_at
                 due += self._missing(fingerprint, assessment, outcome if since else None)
-        due += self._alerts.again()
+        ended = self._alerts.ended()
         self._active = {each: self._active[each] for each in self._alerts}
-        return due
+        return [*ended, *due]
 
     def _found(self, found: Recommendation, assessment: Assessment) -> list[Alert]:
         advice, fingerprint = assessment.advice, found.fingerprint
         active = self._active.get(fingerprint)
         names = [change.setting for change in found.changes]
-        setting = active.setting if active else next(iter(names), None)
         rule = assessment.rule_set.rule(found.rule)
-        labels = labels_of(found, setting, self._labels())
+        labels = labels_of(found, self._labels())
         annotations = annotations_of(found, rule.file.why if rule else "", self._links)
         if active and self._alerts.alert(fingerprint).labels != labels:
             active = None  # its severity, or the labels of all alerts, changed: it is another alert
         self._active[fingerprint] = _Active(
-            setting=setting,
             found_at=advice.at,
             seconds=min(advice.watched_seconds, active.seconds) if active else advice.watched_seconds,
             settings={name: assessment.snapshot.setting(name) for name in names},
@@ -124,8 +119,8 @@ class ActiveAlerts:
             active.followed_at = tick if active.followed_at is None else active.followed_at
             gone = outcome.result is not Result.OPEN or tick - active.followed_at > LONGEST_MEASUREMENT
         if gone:
-            return self._alerts.resolve(fingerprint)
-        return [] if gone is None else self._alerts.keep(fingerprint)
+            self._alerts.resolve(fingerprint)
+        return self._alerts.keep(fingerprint) if gone is False else []
 
 
 def _followed(outcomes: Iterable[Outcome], latest: Snapshot) -> dict[str, Outcome]:

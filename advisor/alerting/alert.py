@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Evidence, Recommendation, Severity
+from advisor.contract.recommendation import Evidence, Recommendation, Severity, about
 from advisor.contract.visible import visible, visible_lines
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
 from advisor.render import phrases
 
 NAME = "InnoDBAdvice"
-OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "schema", "table", "index", "cure", "setting"})
+OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "subject"})
 """Labels that users cannot add."""
 LONGEST = 16_000
 """Characters of a description at most: a proxy before Alertmanager may limit a request to a megabyte."""
@@ -67,18 +67,17 @@ class Found(Protocol):
     def subject(self) -> Mapping[str, str]: ...  # noqa: D102
 
 
-def labels_of(found: Found, setting: str | None, added: Mapping[str, str]) -> dict[str, str]:
-    """The labels of a finding. They stay the same while it holds, and contain no number.
+def labels_of(found: Found, added: Mapping[str, str]) -> dict[str, str]:
+    """The labels of a finding, as Prometheus' alert of it has them (charts/innodb-advisor/alerts).
 
-    Names are as the metrics have them, so that Prometheus' alerts have the same labels.
+    They stay the same while it holds, contain no number, and do not name the settings that it would change.
 
     Args:
         found: The finding.
-        setting: The setting to change.
         added: Labels of all alerts, ``instance`` among them.
     """
-    own = {"alertname": NAME, "rule": found.rule, "severity": found.severity.value}
-    known = {**added, **own, **found.subject, **({"setting": setting} if setting else {})}
+    own = {"alertname": NAME, "rule": found.rule, "severity": found.severity.value, "subject": about(found.subject)}
+    known = {**added, **own}
     # For Alertmanager an empty label is a missing one.
     return {name: valid(value) for name, value in known.items() if value}
 

@@ -46,7 +46,6 @@ class FleetAlerts:
         """
         self._labels, self._links, self._why = labels, links, why
         self._alerts: Timetable[_Key] = Timetable(resend_seconds, clock, ticks)
-        self._settings: dict[_Key, str | None] = {}
         self._absent: dict[str, int] = {}
         self._last: FleetReport | None = None
 
@@ -60,9 +59,7 @@ class FleetAlerts:
         new = report is not None and report is not self._last
         due = self._judged(report) if report is not None and new else self._kept(away)
         self._last = report
-        due += self._alerts.again()
-        self._settings = {key: self._settings[key] for key in self._alerts}
-        return due
+        return [*self._alerts.ended(), *due]
 
     def _judged(self, report: FleetReport) -> list[Alert]:
         """By a new report."""
@@ -90,7 +87,7 @@ class FleetAlerts:
             elif server not in known and server not in vanished and self._absent[server] < ABSENT_REPORTS:
                 due += self._unseen(key, "no series is of the server now")
             else:
-                due += self._alerts.resolve(key)
+                self._alerts.resolve(key)
         return due
 
     def _kept(self, away: str) -> list[Alert]:
@@ -102,9 +99,7 @@ class FleetAlerts:
 
     def _found(self, found: FleetFinding, identity: Mapping[str, str]) -> list[Alert]:
         key = found.server, found.fingerprint
-        # As it was first: it stays in the labels even if the rule comes to advise another setting.
-        setting = self._settings.setdefault(key, next((each.setting for each in found.changes), None))
-        labels = labels_of(found, setting, {**self._labels(), **identity})
+        labels = labels_of(found, {**self._labels(), **identity})
         return self._alerts.hold(key, labels, self._annotations(found), self._data(found))
 
     def _unseen(self, key: _Key, why: str) -> list[Alert]:

@@ -7,6 +7,7 @@ minutes.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ class Timetable(Generic[Key]):
 
     def hold(self, key: Key, labels: Mapping[str, str], annotations: Mapping[str, str], url: str) -> list[Alert]:
         """It is active; returns what to send now: nothing while it is not due. Other labels make another alert."""
-        now, tick, due = self._clock(), self._ticks(), []
+        now, tick = self._clock(), self._ticks()
         active = self._active.get(key)
         alert = Alert(
             labels=labels,
@@ -77,14 +78,13 @@ class Timetable(Generic[Key]):
             generator_url=url,
         )
         if active and active.alert.key != alert.key:
-            due += self.resolve(key)
+            self.resolve(key)
             active, alert = None, replace(alert, starts_at=now)
-        self._resolved.pop(alert.key, None)
         if active is not None and not self._is_due(active, tick):
             active.alert = alert
-            return due
+            return []
         self._active[key] = _Sent(alert, tick)
-        return [*due, alert]
+        return [alert]
 
     def keep(self, key: Key) -> list[Alert]:
         """It is still active, as it was told last; returns what to send now."""
@@ -96,21 +96,27 @@ class Timetable(Generic[Key]):
         active = self._active[key]
         active.alert = replace(active.alert, annotations=annotations)
 
-    def resolve(self, key: Key) -> list[Alert]:
-        """It has ended; returns what to send now."""
+    def resolve(self, key: Key) -> None:
+        """It has ended; ``ended`` returns what to send."""
         now, tick, alert = self._clock(), self._ticks(), self._active.pop(key).alert
         ended = replace(alert, starts_at=min(alert.starts_at, now), ends_at=now)
-        self._resolved[ended.key] = _Sent(ended, tick, tick)
-        return [ended]
+        self._resolved[ended.key] = _Sent(ended, -math.inf, tick)
 
-    def again(self) -> list[Alert]:
-        """Forget the alerts that have expired, and return the resolved alerts to send once more."""
+    def ended(self) -> list[Alert]:
+        """Forget the alerts that have expired, and return the resolved alerts to send now, first or once more.
+
+        One whose labels an active alert has too has not ended: names with dots in them can make two findings one alert.
+        """
         tick = self._ticks()
         for key, active in list(self._active.items()):
             if tick - active.sent_at > LIFETIME * self._resend:
                 del self._active[key]
-        kept = {key: each for key, each in self._resolved.items() if tick - each.resolved_at <= RETENTION_SECONDS}
-        self._resolved = kept
+        active = {each.alert.key for each in self._active.values()}
+        self._resolved = kept = {
+            key: each
+            for key, each in self._resolved.items()
+            if key not in active and tick - each.resolved_at <= RETENTION_SECONDS
+        }
         due = [each for each in kept.values() if self._is_due(each, tick)]
         for each in due:
             each.sent_at = tick

@@ -188,6 +188,11 @@ def fingerprint(rule: str, subject: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def about(subject: Mapping[str, str]) -> str:
+    """A subject in a word, as the label ``subject`` of metrics and alerts has it: schema.table.index."""
+    return ".".join(subject.values())
+
+
 def tidy(value: float) -> Number:
     """A number for people and JSON: whole numbers as integers, others with four significant digits."""
     if value == int(value):

@@ -37,11 +37,33 @@ def built(name: str, module: Path) -> Path:
     return _kept(name, hashlib.sha256(content).hexdigest()[:12], ["build", "-mod=readonly", "-o"], module)
 
 
+def files(module: str, version: str, folder: str) -> Path:
+    """A copy of a folder of a published module.
+
+    Raises:
+        Unavailable: There is no Go, or the module is unavailable.
+    """
+
+    def take(into: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="module-", dir=into) as work:
+            environment = {"GOMODCACHE": work, "GOFLAGS": "-modcacherw", "GOWORK": "off"}
+            command = [_go(module), "mod", "download", f"{module}@{version}"]
+            client.run(module, "go mod download", command, into, seconds=BUILD_SECONDS, environment=environment)
+            shutil.copytree(Path(work) / f"{module}@{version}" / folder, into / folder)
+
+    return cache.kept(f"modules/{module}@{version}", take) / folder
+
+
+def _go(name: str) -> str:
+    go = shutil.which("go")
+    if go is None:
+        raise Unavailable(f"{name} comes with Go, which this machine lacks")
+    return go
+
+
 def _kept(name: str, version: str, command: list[str], module: Path | None) -> Path:
     def build(folder: Path) -> None:
-        go = shutil.which("go")
-        if go is None:
-            raise Unavailable(f"{name} is built with Go, which this machine lacks")
+        go = _go(name)
         with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=folder) as work:
             private = {"GOBIN": str(folder), "GOMODCACHE": f"{work}/modules", "GOCACHE": f"{work}/objects"}
             flags = {

@@ -37,8 +37,10 @@ def configuration(webhook: str, **route: object) -> str:
 
 
 @contextlib.contextmanager
-def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Service]:
-    """Start an Alertmanager on the loopback address, without a cluster, and stop it at the end.
+def running(
+    suite: str, folder: Path, configured: str, *more: str, port: int = 0, gossip: str = ""
+) -> Iterator[Service]:
+    """Start an Alertmanager on the loopback address, and stop it at the end.
 
     Args:
         suite: One of SUITES.
@@ -46,6 +48,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         configured: Its configuration file's content, YAML or JSON.
         more: Further flags.
         port: Its port; 0 for any free one.
+        gossip: Address and port for the other members of its cluster; empty for none.
 
     Raises:
         Unavailable: Alertmanager is unavailable here; the text says why.
@@ -59,7 +62,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         f"--config.file={file}",
         f"--storage.path={folder / 'data'}",
         f"--web.listen-address={HOST}:{port}",
-        "--cluster.listen-address=",
+        f"--cluster.listen-address={gossip}",
     )
     with run_service("Alertmanager", [*command(suite), *own, *more], {}, log, LISTENING) as started:
         yield started

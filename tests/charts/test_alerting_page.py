@@ -81,9 +81,10 @@ def test_alertmanager_accepts_the_routes_and_advice_is_a_ticket(suite: str, tmp_
 @each_suite
 def test_findings_sent_by_the_sidecar_are_not_sent_again_by_prometheus(suite: str, tmp_path: Path) -> None:
     advice = {"alertname": "InnoDBAdvice", "rule": "a", "severity": "warning", "instance": "db1.example.com:9747"}
-    pushed = {**advice, "schema": "shop", "table": "orders"}
-    scraped = {**advice, "job": "innodb", "subject": "shop.orders"}
+    pushed = {**advice, "subject": "shop.orders"}
+    scraped = {**pushed, "job": "innodb"}
     of_others = [
+        {**scraped, "subject": "shop.items"},
         {**scraped, "instance": "db2.example.com:9747"},
         {**scraped, "rule": "b"},
         {**scraped, "alertname": "InnoDBDown"},

@@ -144,7 +144,6 @@ def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
             "rule": RULE,
             "severity": "warning",
             "instance": f"{socket.gethostname()}:{scene.server.port}",
-            "setting": SETTING,
             "cluster": "eu1",
         }
         said = firing["annotations"]

@@ -1,0 +1,221 @@
+"""Kubernetes without machines: Debian's etcd, the control plane built from its Go modules, kwok in place of kubelets.
+
+Everything is real but the nodes: requests are validated, admitted and defaulted by kube-apiserver, controllers make
+pods of Deployments, the scheduler binds them, and kwok says that they run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from lab.packages import debian, go
+from lab.packages.cache import REPOSITORY
+from lab.processes.ports import HOST, free_port
+from lab.processes.service import PLAIN, NotServing, run_service
+
+VERSION, KWOK = "1.36.3", "v0.8.0"
+"""Of the control plane (as in control_plane/go.mod), and of kwok."""
+MODULE = REPOSITORY / "lab" / "programs" / "control_plane"
+SUITE = "sid"
+NODE = "kwok-0"
+READY_SECONDS, ASK_SECONDS = 180.0, 60.0
+_ANY = re.compile(r"(\d+)")
+_USER = "admin"
+_LABELS = {"kubernetes.io/os": "linux", "disk": "ssd"}
+
+Manifest = dict[str, Any]
+
+
+class Refused(Exception):
+    """The API server refuses an object; the text is its own."""
+
+
+@dataclass(frozen=True)
+class Kubernetes:
+    """A running cluster with one node.
+
+    Attributes:
+        url: Of the API server.
+        token: Of an administrator.
+        kubeconfig: A file for clients such as helm.
+    """
+
+    url: str
+    token: str
+    kubeconfig: Path
+
+    def get(self, path: str, **query: str) -> Manifest:
+        """An object, or a list of them.
+
+        Raises:
+            Refused: It is not there.
+        """
+        return self._ask("GET", path, query, None, "application/json")
+
+    def create(self, manifest: Manifest, namespace: str | None = None, **query: str) -> Manifest:
+        """Create an object, strictly: no unknown and no duplicate field is accepted. `dryRun="All"` keeps nothing.
+
+        Raises:
+            Refused: It is invalid, or not admitted.
+        """
+        path = self.path(manifest, namespace).rpartition("/")[0]
+        return self._ask("POST", path, {"fieldValidation": "Strict", **query}, manifest, "application/json")
+
+    def path(self, manifest: Manifest, namespace: str | None = None) -> str:
+        """Where an object is.
+
+        Args:
+            manifest: It; the server has to know its kind.
+            namespace: Where it goes if it does not say.
+
+        Raises:
+            Refused: The server does not know the kind.
+        """
+        version = manifest["apiVersion"]
+        base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        kinds = {each["kind"]: each for each in self.get(base)["resources"] if "/" not in each["name"]}
+        if manifest["kind"] not in kinds:
+            raise Refused(f"{version} has no {manifest['kind']}")
+        kind, about = kinds[manifest["kind"]], manifest["metadata"]
+        within = f"/namespaces/{about.get('namespace', namespace)}" if kind["namespaced"] else ""
+        return f"{base}{within}/{kind['name']}/{about['name']}"
+
+    def _ask(self, method: str, path: str, query: Mapping[str, str], body: Any, kind: str) -> Manifest:
+        answer = httpx.request(
+            method,
+            self.url + path,
+            params=dict(query),
+            json=body,
+            headers={"Authorization": f"Bearer {self.token}", "Accept": kind},
+            timeout=ASK_SECONDS,
+            **PLAIN,
+        )
+        if answer.is_error or "warning" in answer.headers:
+            said = answer.headers.get("warning") or answer.json().get("message", answer.text)
+            raise Refused(f"{method} {path}: {answer.status_code}: {said}")
+        return dict(answer.json())
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[Kubernetes]:
+    """Start a cluster on the loopback address, wait until its node is ready, and stop it at the end.
+
+    Args:
+        folder: For data, certificates and logs.
+
+    Raises:
+        Unavailable: A part is unavailable here; the text says why.
+        NotServing: A part did not start; the text ends with its log.
+    """
+    root = debian.unpacked(SUITE, "etcd-server")
+    etcd = debian.command(root, "usr/bin/etcd")
+    control = str(go.built("kubernetes", MODULE) / "kubernetes")
+    kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
+    client, peer, port = free_port(), free_port(), free_port()
+    found = Kubernetes(f"https://{HOST}:{port}", secrets.token_hex(16), folder / "kubeconfig")
+    tokens, key, pairs = folder / "tokens.csv", folder / "service-account.key", folder / "certificates"
+    tokens.write_text(f"{found.token},{_USER},{_USER},system:masters\n", encoding="utf-8")
+    tokens.chmod(0o600)
+    key.write_bytes(_key())
+    found.kubeconfig.write_text(json.dumps(_kubeconfig(found)), encoding="utf-8")
+    peers = f"http://{HOST}:{peer}"
+    with ExitStack() as stack:
+
+        def start(name: str, command: Sequence[str]) -> None:
+            log = folder / f"{name}.log"
+            stack.enter_context(run_service(name, command, {}, log, _ANY))
+
+        start(
+            "etcd",
+            [
+                *etcd,
+                f"--data-dir={folder / 'etcd'}",
+                f"--listen-client-urls=http://{HOST}:{client}",
+                f"--advertise-client-urls=http://{HOST}:{client}",
+                f"--listen-peer-urls={peers}",
+                f"--initial-advertise-peer-urls={peers}",
+                f"--initial-cluster=default={peers}",
+                "--unsafe-no-fsync",
+            ],
+        )
+        start(
+            "kube-apiserver",
+            [
+                control,
+                "apiserver",
+                f"--etcd-servers=http://{HOST}:{client}",
+                f"--bind-address={HOST}",
+                f"--secure-port={port}",
+                f"--cert-dir={pairs}",
+                f"--token-auth-file={tokens}",
+                "--authorization-mode=Node,RBAC",
+                "--endpoint-reconciler-type=none",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                f"--service-account-issuer={found.url}",
+                f"--service-account-key-file={key}",
+                f"--service-account-signing-key-file={key}",
+            ],
+        )
+        _wait("kube-apiserver", folder, lambda: _is_ready(found))
+        alone = [f"--kubeconfig={found.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+        start(
+            "kube-controller-manager",
+            [control, "controller-manager", *alone, f"--service-account-private-key-file={key}"],
+        )
+        start("kube-scheduler", [control, "scheduler", *alone])
+        found.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": _LABELS}})
+        start("kwok", [kwok, f"--kubeconfig={found.kubeconfig}", "--manage-all-nodes=true"])
+        _wait("kwok", folder, lambda: _takes_pods(found))
+        yield found
+
+
+def _is_ready(found: Kubernetes) -> bool:
+    with contextlib.suppress(httpx.TransportError):
+        return httpx.get(f"{found.url}/readyz", timeout=ASK_SECONDS, **PLAIN).is_success
+    return False
+
+
+def _takes_pods(found: Kubernetes) -> bool:
+    node = found.get(f"/api/v1/nodes/{NODE}")
+    conditions = {each["type"]: each["status"] for each in node.get("status", {}).get("conditions", ())}
+    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
+
+
+def _wait(name: str, folder: Path, ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while not ready():
+        if time.monotonic() > deadline:
+            said = (folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+            raise NotServing(f"{name} is not ready after {READY_SECONDS:g} s:\n{said[-4000:]}")
+        time.sleep(0.2)
+
+
+def _kubeconfig(found: Kubernetes) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "lab",
+        "clusters": [{"name": "lab", "cluster": {"server": found.url, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": _USER, "user": {"token": found.token}}],
+        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": _USER}}],
+    }
+
+
+def _key() -> bytes:
+    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return made.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )

@@ -1,0 +1,220 @@
+"""The chart and the snippets in a real control plane: kube-apiserver, controllers, scheduler, with kwok's node.
+
+`pytest -m long tests/charts/test_chart_cluster.py` runs them; the first run builds Kubernetes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from lab.packages import go
+from lab.programs import kubernetes
+from lab.programs.kubernetes import Kubernetes, Refused
+from tests.advisor.sidecar import wait_for
+from tests.charts.manifests import read
+from tests.charts.test_chart_sidecars import parts, pod, sidecar_of
+from tests.unavailable import or_give_up
+from tools import chart, helm
+from tools.snippets import SNIPPETS, Snippet
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * go.BUILD_SECONDS)]
+
+OPERATOR = "github.com/prometheus-operator/prometheus-operator", "v0.85.0", "example/prometheus-operator-crd"
+CRDS = ("servicemonitors", "podmonitors", "prometheusrules")
+OWN, OTHERS, DASHBOARDS = "shop", "strict", "grafana"
+"""Namespaces: of the release, for what is only tried, and for dashboards."""
+PATIENCE = 120.0
+VALUES: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "fleet": {},
+    # What the golden manifests leave out; and resources as the server writes them, which are the user's own.
+    "everything": {
+        "prometheusRule": {"enabled": True},
+        "dashboards": {"enabled": True, "namespace": DASHBOARDS},
+        "resources": {"requests": {"cpu": "100m"}},
+    },
+}
+"""By golden manifests' name: more values."""
+
+
+def namespace(name: str) -> dict[str, Any]:
+    labels = {f"pod-security.kubernetes.io/{each}": "restricted" for each in ("enforce", "warn")}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+SIZE = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+NEEDED: tuple[dict[str, Any], ...] = (
+    *(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": 1000,
+        }
+        for name in ("monitoring", "low")
+    ),
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "state"},
+        "spec": {**SIZE, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/state"}},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "advisor-state", "namespace": OWN},
+        "spec": {**SIZE, "volumeName": "state", "resources": {"requests": {"storage": "1Gi"}}},
+    },
+)
+"""What the values name."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
+    with ExitStack() as stack:
+        started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
+        for each in (OWN, OTHERS, DASHBOARDS):
+            started.create(namespace(each))
+        for each in CRDS:
+            [file] = go.files(*OPERATOR).glob(f"*_{each}.yaml")
+            started.create(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
+        for each in NEEDED:
+            started.create(each)
+        wait_for(lambda: defined(started), PATIENCE)
+        yield started
+
+
+def defined(cluster: Kubernetes) -> bool:
+    try:
+        found = cluster.get("/apis/monitoring.coreos.com/v1")["resources"]
+    except Refused:
+        return False
+    return {each["name"] for each in found} >= set(CRDS)
+
+
+class Release:
+    """A release in the restricted namespace."""
+
+    def __init__(self, cluster: Kubernetes, values: Path) -> None:
+        self.cluster, self._values = cluster, ("--values", str(values))
+
+    def helm(self, *arguments: str) -> str:
+        where = ("--kubeconfig", str(self.cluster.kubeconfig), "--namespace", OWN)
+        return helm.run(*arguments, *where)
+
+    def install(self) -> None:
+        self.helm("install", "advisor", str(chart.CHART), *self._values, "--wait", "--timeout", "50s")
+
+    def upgrade(self, *more: str) -> None:
+        self.helm("upgrade", "advisor", str(chart.CHART), *self._values, *more, "--wait", "--timeout", "50s")
+
+    def manifests(self) -> list[dict[str, Any]]:
+        return [dict(each) for each in read(self.helm("get", "manifest", "advisor"))]
+
+    def live(self) -> dict[str, dict[str, Any]]:
+        """The objects of the release by path, as the server has them."""
+        paths = [self.cluster.path(each, OWN) for each in self.manifests()]
+        return {path: self.cluster.get(path) for path in paths}
+
+    def versions(self) -> dict[str, str]:
+        return {path: each["metadata"]["resourceVersion"] for path, each in self.live().items()}
+
+    def pods(self) -> list[dict[str, Any]]:
+        found = self.cluster.get(f"/api/v1/namespaces/{OWN}/pods")["items"]
+        return [each for each in found if "deletionTimestamp" not in each["metadata"]]
+
+    def settle(self) -> None:
+        """Wait until controllers have nothing more to write."""
+        before: dict[str, str] = {}
+        for _ in range(30):
+            now = self.versions()
+            if now == before:
+                return
+            before = now
+            time.sleep(2)
+        raise AssertionError("it does not settle")
+
+
+def lost(wanted: Any, found: Any, at: str = "") -> list[str]:
+    """What a manifest says that the object does not, which a tool that compares both would call a drift."""
+    if isinstance(wanted, Mapping):
+        if not isinstance(found, Mapping):
+            return [at]
+        return [each for key, value in wanted.items() for each in lost(value, found.get(key), f"{at}.{key}")]
+    if isinstance(wanted, list):
+        if not isinstance(found, list) or len(found) != len(wanted):
+            return [at]
+        return [each for n, value in enumerate(wanted) for each in lost(value, found[n], f"{at}[{n}]")]
+    return [] if wanted == found else [f"{at}: {wanted!r} is {found!r}"]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_release_is_installed_upgraded_rolled_back_and_removed(
+    cluster: Kubernetes, name: str, tmp_path: Path
+) -> None:
+    text = (chart.GOLDEN / f"{name}.values.yaml").read_text(encoding="utf-8")
+    given = {**(YAML(typ="safe").load(text) or {}), **VALUES[name]}
+    values = tmp_path / "values.json"
+    values.write_text(json.dumps(given), encoding="utf-8")
+    for each in read(chart.template(given, namespace=OTHERS)):
+        cluster.create(dict(each), OTHERS, dryRun="All")  # strictly: no unknown field, no warning
+    release = Release(cluster, values)
+    release.install()
+    wait_for(lambda: {each["status"].get("phase") for each in release.pods()} == {"Running"}, PATIENCE)
+    release.settle()
+    live, first = release.live(), release.versions()
+    for manifest in release.manifests():
+        assert lost(manifest, live[cluster.path(manifest, OWN)]) == []
+    release.upgrade()
+    assert release.versions() == first
+    before = {each["metadata"]["uid"] for each in release.pods()}
+    release.upgrade("--set", "podLabels.upgraded=yes")
+    wait_for(lambda: before.isdisjoint(each["metadata"]["uid"] for each in release.pods()), PATIENCE)
+    release.helm("rollback", "advisor", "1", "--wait", "--timeout", "50s")
+    release.settle()
+    assert {path: each.get("spec") for path, each in release.live().items()} == {
+        path: each.get("spec") for path, each in live.items()
+    }
+    release.helm("uninstall", "advisor", "--wait", "--timeout", "50s")
+    for path in live:
+        with pytest.raises(Refused, match=": 404: "):
+            cluster.get(path)
+    wait_for(lambda: not release.pods(), PATIENCE)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda each: each.name)
+def test_a_sidecar_snippet_is_admitted_and_its_pod_runs(cluster: Kubernetes, snippet: Snippet) -> None:
+    secret, holder, monitor = parts(snippet)
+    for each in (secret, monitor, *([holder] if snippet.native else ())):
+        cluster.create({**each, "metadata": without_namespace(each)}, DASHBOARDS, dryRun="All")
+    made = pod(snippet)
+    made["metadata"] = {"name": snippet.name}
+    [server] = [each for each in made["spec"]["containers"] if each["name"] == "mysqld"]
+    server["securityContext"] = sidecar_of(made["spec"])["securityContext"]
+    cluster.create(made, OTHERS)
+    path = cluster.path(made, OTHERS)
+    wait_for(lambda: cluster.get(path)["status"].get("phase") == "Running", PATIENCE)
+
+
+def without_namespace(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in manifest["metadata"].items() if key != "namespace"}
+
+
+def test_the_server_is_as_strict_as_these_tests_say(cluster: Kubernetes) -> None:
+    named = {"metadata": {"name": "wrong"}}
+    with pytest.raises(Refused, match="unknown field"):
+        cluster.create({"apiVersion": "v1", "kind": "ConfigMap", **named, "date": {}}, OTHERS)
+    monitor = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PodMonitor", **named}
+    with pytest.raises(Refused, match="unknown field"):
+        cluster.create({**monitor, "spec": {"selector": {}, "podMetricsEndpoint": []}}, OTHERS)
+    containers = [{"name": "root", "image": "mysql"}]
+    with pytest.raises(Refused, match="violates PodSecurity"):
+        cluster.create({"apiVersion": "v1", "kind": "Pod", **named, "spec": {"containers": containers}}, OTHERS)
