@@ -166,7 +166,7 @@ class Alertmanager:
         The alerts of a fleet are about many servers. Nobody else sends those, so they are sent unasked.
         """
         servers = {alert.labels.get("instance", "") for alert in batch}
-        if len(servers) > 1:
+        if len(servers) > 1 or "" in servers:
             return
         wanted = {"alertname": NAME, "instance": servers.pop()}
         filters = [("filter", f"{name}={json.dumps(value, ensure_ascii=False)}") for name, value in wanted.items()]

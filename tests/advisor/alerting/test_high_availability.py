@@ -20,6 +20,7 @@ from tests.advisor.sidecar import Sidecar, wait_for
 from tests.conftest import start_or_skip
 from tests.unavailable import or_give_up
 
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # lab/attacks/notifications.py is much like it
 PATIENCE = 90.0
 RESEND = 6
 """Seconds; an alert lives four times as long, in which a sidecar starts again."""
