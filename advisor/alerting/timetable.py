@@ -111,11 +111,11 @@ class Timetable(Generic[Key]):
         for key, active in list(self._active.items()):
             if tick - active.sent_at > LIFETIME * self._resend:
                 del self._active[key]
-        active = {each.alert.key for each in self._active.values()}
+        held = {each.alert.key for each in self._active.values()}
         self._resolved = kept = {
             key: each
             for key, each in self._resolved.items()
-            if key not in active and tick - each.resolved_at <= RETENTION_SECONDS
+            if key not in held and tick - each.resolved_at <= RETENTION_SECONDS
         }
         due = [each for each in kept.values() if self._is_due(each, tick)]
         for each in due:

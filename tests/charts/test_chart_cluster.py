@@ -81,10 +81,10 @@ NEEDED: tuple[dict[str, Any], ...] = (
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
     with ExitStack() as stack:
         started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
-        for each in (OWN, OTHERS, DASHBOARDS):
-            started.create(namespace(each))
-        for each in CRDS:
-            [file] = go.files(*OPERATOR).glob(f"*_{each}.yaml")
+        for name in (OWN, OTHERS, DASHBOARDS):
+            started.create(namespace(name))
+        for plural in CRDS:
+            [file] = go.files(*OPERATOR).glob(f"*_{plural}.yaml")
             started.create(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
         for each in NEEDED:
             started.create(each)
