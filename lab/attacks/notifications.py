@@ -134,6 +134,6 @@ ATTACKS = (
         "notifications",
         "Two sidecars and two Alertmanagers that restart: one notification of an onset, one of its end",
         alerts,
-        seconds=(400.0, 90.0),
+        seconds=(450.0, 100.0),
     ),
 )

@@ -57,7 +57,7 @@ def files(module: str, version: str, folder: str) -> Path:
 def _go(name: str) -> str:
     go = shutil.which("go")
     if go is None:
-        raise Unavailable(f"{name} comes with Go, which this machine lacks")
+        raise Unavailable(f"{name} is built with Go, which this machine lacks")
     return go
 
 
