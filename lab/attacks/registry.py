@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
-from lab.attacks import abandoned, crowds, idle, logins
+from lab.attacks import (
+    abandoned,
+    browsers,
+    crowds,
+    hostile_server,
+    idle,
+    logins,
+    memory,
+    notifications,
+    recordings,
+    rules,
+    state,
+    tables,
+    texts,
+)
 from lab.attacks.attack import Attack
 
-ATTACKS: dict[str, Attack] = {
-    attack.name: attack for module in (idle, abandoned, crowds, logins) for attack in module.ATTACKS
-}
+_MODULES = (
+    idle,
+    memory,
+    abandoned,
+    crowds,
+    logins,
+    browsers,
+    hostile_server,
+    tables,
+    rules,
+    texts,
+    recordings,
+    state,
+    notifications,
+)
+ATTACKS: dict[str, Attack] = {attack.name: attack for module in _MODULES for attack in module.ATTACKS}

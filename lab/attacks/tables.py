@@ -132,5 +132,5 @@ def _side_by_side(work: list[Callable[[], None]]) -> None:
 
 ATTACKS = (
     Attack("crowd-of-tables", "50,000 tables are created, read and dropped", _crowd, (900.0, 60.0)),
-    Attack("reconnects", "the server ends the sidecar's sessions 1,000 times", _reconnects, (300.0, 30.0)),
+    Attack("database-reconnects", "the server ends the sidecar's sessions 1,000 times", _reconnects, (300.0, 30.0)),
 )
