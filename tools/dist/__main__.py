@@ -29,7 +29,7 @@ Nothing is published. What is left for a person:
   1. CHANGELOG.md: the day of the release in place of "unreleased"; commit.
   2. git tag -s v{version} && git push origin v{version}
   3. In the repository's page, Actions, "release": approve the environment "release". The workflow builds all of this
-     again from the tag, compares the package with this tag, and publishes it.
+     again from the tag, compares the versions with the tag, and publishes it.
 Settings it needs once: the environment "release" with reviewers, the variable REGISTRY (and OCI_NAMESPACE where it is
 not the repository's owner), and the project's trusted publisher on the package index."""
 
