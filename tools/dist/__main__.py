@@ -114,7 +114,10 @@ def _package(into: Path) -> Path:
             environment = stack.enter_context(package.installed(wheel))
             package.check(environment)
         with _step("SBOM of that environment"):
-            return sbom.of_environment(environment, into)
+            contents = sbom.of_environment(environment, into)
+            if differs := sbom.components(contents) ^ package.packages(environment):
+                raise DistFailed(f"the SBOM has other packages than the environment: {sorted(differs)}")
+            return contents
 
 
 def _aside(into: Path) -> None:

@@ -15,6 +15,9 @@ from lab.packages.cache import REPOSITORY
 _REQUIREMENTS = REPOSITORY / "requirements" / "release.txt"
 _SAID_AT_MOST = 2000  # characters
 _SECONDS = 600
+# Not by PYTHONPATH: programs that a tool starts would inherit it, and an SBOM would list the tools.
+_WITH_TOOLS = "import runpy, sys\nsys.path.insert(0, sys.argv.pop(1))\n"
+_MODULE = "del sys.argv[0]\nrunpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
 
 
 class DistFailed(Exception):
@@ -59,18 +62,17 @@ def tool(*arguments: object, what: str, environment: Mapping[str, str] | None = 
         DistFailed: It failed.
         Unavailable: The tools cannot be had.
     """
-    path = {"PYTHONPATH": str(_tools())}
-    return run(sys.executable, "-P", "-m", *arguments, what=what, environment={**(environment or {}), **path})
+    return run(sys.executable, "-P", "-c", _WITH_TOOLS + _MODULE, _tools(), *arguments, what=what, environment=environment)
 
 
-def checked_by(code: str, text: str, what: str) -> None:
-    """Run code of a few lines with those tools; it gets the text as its argument's file and exits with a problem.
+def checked_by(code: str, path: Path, what: str) -> None:
+    """Run a few lines of code with those tools; `sys.argv[1]` is the file to check, and a text at the exit a problem.
 
     Raises:
         DistFailed: It found a problem.
         Unavailable: The tools cannot be had.
     """
-    run(sys.executable, "-P", "-c", code, text, what=what, environment={"PYTHONPATH": str(_tools())})
+    run(sys.executable, "-P", "-c", _WITH_TOOLS + code, _tools(), path, what=what)
 
 
 def _tools() -> Path:

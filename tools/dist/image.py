@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from exporter import __version__
-from lab.packages.cache import Unavailable
-from tools.dist import sbom
+from tools.dist import package, sbom
 from tools.dist.commands import DistFailed
 from tools.image import base as base_image
 from tools.image import builders
@@ -41,7 +39,7 @@ def made(architecture: str, base: str | None, python: Path, into: Path) -> list[
         start = base_image.imported(builder, architecture=architecture) if base == "debootstrap" else base
         build(builder, start, tag, architecture=architecture)
         with _mounted(builder, tag) as root:
-            if differs := _python(root) ^ (sbom.components(python) | {("innodb-advisor", __version__)}):
+            if differs := package.packages(root / "opt" / "innodb-advisor") ^ sbom.components(python):
                 raise DistFailed(f"the image has other Python packages than were tested: {sorted(differs)}")
             contents = sbom.of_image(root, python, architecture, into)
         archive(builder, tag, file)
@@ -63,15 +61,3 @@ def _mounted(builder: Builder, tag: str) -> Iterator[Path]:
         yield Path(buildah.run("mount", container).stdout.strip())
     finally:
         buildah.run("rm", container)
-
-
-def _python(root: Path) -> set[tuple[str, str]]:
-    """Name and version of the Python packages in an image."""
-    found = set()
-    for path in root.glob("opt/innodb-advisor/lib/python3*/site-packages/*.dist-info/METADATA"):
-        text = path.read_text(encoding="utf-8")
-        fields = dict(re.findall(r"^(Name|Version): (.+)$", text.partition("\n\n")[0], re.MULTILINE))
-        found.add((fields["Name"], fields["Version"]))
-    if not found:
-        raise Unavailable("the image's file system cannot be read here")
-    return found

@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import distributions
 from pathlib import Path
 
 from exporter import __version__
@@ -69,8 +70,8 @@ def installed(wheel: Path) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-installed-") as name:
         environment = Path(name) / "venv"
-        run(sys.executable, "-m", "venv", environment, what="a new environment")
-        pip = (environment / "bin" / "pip", "--disable-pip-version-check")
+        run(sys.executable, "-m", "venv", "--without-pip", environment, what="a new environment")
+        pip = (sys.executable, "-m", "pip", "--python", environment / "bin" / "python", "--disable-pip-version-check")
         run(*pip, "install", "-q", "--require-hashes", "-r", RUNTIME, what="the pinned dependencies")
         run(*pip, "install", "-q", "--no-deps", "--no-index", wheel, what="the wheel's installation")
         run(*pip, "check", what="the dependencies of the wheel")
@@ -99,3 +100,9 @@ def check(environment: Path) -> None:
     for name in ("share/man/man1/innodb-advisor.1",):
         if not (environment / name).is_file():
             raise DistFailed(f"the wheel does not bring {name}")
+
+
+def packages(environment: Path) -> set[tuple[str, str]]:
+    """Name and version of the Python packages in an environment, also in one of another machine."""
+    [folder] = environment.glob("lib/python3*/site-packages")
+    return {(each.name, each.version) for each in distributions(path=[str(folder)])}

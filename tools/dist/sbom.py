@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from exporter import __version__
-from lab.packages.cache import REPOSITORY
 from tools.dist.commands import checked_by, tool
 from tools.dist.package import epoch
 
@@ -30,9 +29,16 @@ def of_environment(environment: Path, into: Path) -> Path:
         Unavailable: The tools cannot be had.
     """
     made = into / f"innodb-advisor-{__version__}.cdx.json"
-    command = ["cyclonedx_py", "environment", "--pyproject", REPOSITORY / "pyproject.toml", "--sv", SCHEMA]
-    command += ["--output-reproducible", "-o", made, environment / "bin" / "python"]
-    tool(*command, what="the SBOM of the package", environment={"SOURCE_DATE_EPOCH": epoch()})
+    command = ["cyclonedx_py", "environment", "--sv", SCHEMA, "--output-reproducible", "-o", made]
+    tool(*command, environment / "bin" / "python", what="the package's SBOM", environment={"SOURCE_DATE_EPOCH": epoch()})
+    found = json.loads(made.read_text(encoding="utf-8"))
+    # The package itself is what the document is about.
+    [ours] = [each for each in found["components"] if each["name"] == "innodb-advisor"]
+    found["components"].remove(ours)
+    found["metadata"]["component"] = {**ours, "type": "application"}
+    # Where the wheel was installed from is a folder of this machine.
+    found["metadata"]["component"].pop("externalReferences", None)
+    made.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return _checked(made)
 
 
@@ -68,10 +74,11 @@ def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
 
 
 def components(path: Path) -> set[tuple[str, str]]:
-    """Name and version of each component."""
-    return {(each["name"], each["version"]) for each in json.loads(path.read_text(encoding="utf-8"))["components"]}
+    """Name and version of each component, and of the package itself."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {(each["name"], each["version"]) for each in (found["metadata"]["component"], *found["components"])}
 
 
 def _checked(path: Path) -> Path:
-    checked_by(_CHECK, str(path), f"the SBOM {path.name} by its schema")
+    checked_by(_CHECK, path, f"the SBOM {path.name} by its schema")
     return path
