@@ -26,7 +26,6 @@ Result = TypeVar("Result")
 CORE_SECONDS = 60
 """Of a core, after which the kernel ends the process. Work that is bounded by steps or time ends long before."""
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG, prctl(2)
-_NICENESS = 10
 _FIRST_TO_GO = "1000"
 """Its score when memory runs out (proc_pid_oom_score_adj(5)): it goes, and the sidecar stays."""
 _LOOK_SECONDS = 0.05
@@ -114,7 +113,6 @@ def _work(work: Callable[[], object], writing: int) -> NoReturn:
                     os.close(each)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:  # noqa: PTH123
             score.write(_FIRST_TO_GO)
-        os.nice(_NICENESS)
         resource.setrlimit(resource.RLIMIT_CPU, (CORE_SECONDS, CORE_SECONDS))
         gc.disable()  # a collection would write to all pages that are shared
         said = _outcome(work)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserType, sync_playwright
 
 from lab.packages import debian
 from lab.packages.cache import Unavailable
@@ -42,13 +42,28 @@ def running(home: Path, *arguments: str) -> Iterator[Browser]:
     Raises:
         Unavailable: It can't be had here.
     """
-    path, environment = program()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path,
-            chromium_sandbox=os.geteuid() != 0,  # which refuses root
-            env={**os.environ, **environment, "HOME": str(home)},
-            args=list(arguments),
-        )
+    with sync_playwright() as playwright, launched(playwright.chromium, home, *arguments) as browser:
         yield browser
-        browser.close()
+
+
+@contextmanager
+def launched(kind: BrowserType, home: Path, *arguments: str) -> Iterator[Browser]:
+    """Another browser of a Playwright that runs: a process can have one only.
+
+    Args:
+        kind: As ``browser_type`` of a running browser has it.
+        home: Its home folder.
+        arguments: More of its command line.
+
+    Raises:
+        Unavailable: It can't be had here.
+    """
+    path, environment = program()
+    browser = kind.launch(
+        executable_path=path,
+        chromium_sandbox=os.geteuid() != 0,  # which refuses root
+        env={**os.environ, **environment, "HOME": str(home)},
+        args=list(arguments),
+    )
+    yield browser
+    browser.close()

@@ -9,17 +9,17 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from lab.attacks import other_site
+from lab.programs.chromium import launched
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.sidecar import Sidecar, wait_for
-from tests.page import chromium
 from tests.page.visitor import ready
 
 Folders = pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def attacker(tmp_path_factory: Folders) -> Iterator[Browser]:
-    with chromium.running(tmp_path_factory.mktemp("home"), *other_site.ARGUMENTS) as started:
+def attacker(browser: Browser, tmp_path_factory: Folders) -> Iterator[Browser]:
+    with launched(browser.browser_type, tmp_path_factory.mktemp("home"), *other_site.ARGUMENTS) as started:
         yield started
 
 
