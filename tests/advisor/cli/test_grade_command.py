@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import time
@@ -22,7 +21,7 @@ from advisor.ledger.grades import Grades, Stretch
 from advisor.ledger.grades import grades as made
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import outcome, worse
-from tests.advisor.sidecar import PATIENCE
+from tests.advisor.sidecar import PATIENCE, wait_for
 
 FOLLOWED = capture("mysql-9.7/scan-followed-midway")
 SCAN = capture("mysql-9.7/repeated-scan")
@@ -122,12 +121,16 @@ def test_fail_on_ends_in_1() -> None:
         assert run(FOLLOWED, "--window", "8s", "--fail-on", "harm").exit_code == 1
 
 
-def test_ctrl_c_ends_it_at_once(spawn: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    last = tmp_path / "last.jsonl.gz"
-    os.mkfifo(last)
-    process = spawn("grade", *[FOLLOWED] * 40, last)  # a minute's work
-    with contextlib.suppress(BrokenPipeError), last.open("wb") as pipe:  # opens once the command looks at it
-        pipe.write(FOLLOWED.read_bytes())
+def test_ctrl_c_ends_it_at_once(spawn: Callable[..., subprocess.Popen[str]]) -> None:
+    process = spawn("grade", *[FOLLOWED] * 40)  # a minute's work
+
+    def reads() -> bool:
+        descriptors = Path(f"/proc/{process.pid}/fd").iterdir()
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            return any(each.readlink() == FOLLOWED.resolve() for each in descriptors)
+        return False
+
+    wait_for(reads)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=PATIENCE) == ("", "interrupted\n")

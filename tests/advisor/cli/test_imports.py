@@ -97,6 +97,7 @@ def test_the_options_of_a_command_are_the_parameters_of_its_action(
         command.name, [], parent=click.Context(main, **main.context_settings), resilient_parsing=True
     )
     options = context.params
-    given = {"recording": Path("recording.jsonl"), "recordings": (), "urls": ()}
+    source = {"recording": Path("recording.jsonl")} if "recording" in options else {"dsn": "mysql://root@127.0.0.1"}
+    given = {**source, "recordings": (), "urls": ()}
     assert command.callback
     assert command.callback(**options | {name: value for name, value in given.items() if name in options})

@@ -14,7 +14,9 @@ TABLE = "{scan.schema:identifier}.{scan.table:identifier}"
 
 
 def with_statement(make_rule: MakeRule, sql: str, key: str = "apply") -> check.Rule:
-    return make_rule(for_each="scans", let={"both": "scan.schema + scan.table"}, action=[{"do": "Do it", key: [sql]}])
+    return make_rule(
+        for_each="scans", let={"either": "true ? scan.table : scan.schema"}, action=[{"do": "Do it", key: [sql]}]
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_a_quoted_name_is_accepted(make_rule: MakeRule, sql: str) -> None:
     ("sql", "message"),
     [
         ("ANALYZE TABLE {scan.table}", "{scan.table} could be any SQL: write {scan.table:identifier}"),
-        ("ANALYZE TABLE {both}", "{both} could be any SQL"),
+        ("ANALYZE TABLE {either}", "{either} could be any SQL"),
         ("SET x = '{setting.innodb_flush_method}'", "could be any SQL"),
         ("ANALYZE TABLE `{scan.table:identifier}`", "{scan.table:identifier} is quoted already"),
         ("SELECT '{scan.table:literal}'", "is quoted already"),
