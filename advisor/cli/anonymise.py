@@ -8,18 +8,12 @@ import click
 
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
+from advisor.cli.options import output_option
 
 
 @click.command(epilog=epilog("anonymise busy-hour.jsonl.gz -o for-a-ticket.jsonl.gz"))
 @click.argument("recording", type=click.Path(path_type=Path), metavar="RECORDING")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="The file for JSON lines; compressed where its name ends in .gz.",
-)
+@output_option
 @runs("advisor.cli.actions.anonymise.anonymise")
 def anonymise() -> None:
     """Write a recording again without your names.

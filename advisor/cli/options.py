@@ -152,6 +152,15 @@ where_options = option_group(
     ),
 )
 
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The file for JSON lines; compressed where its name ends in .gz.",
+)
+
 _RULES = (
     click.option(
         "--config",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from advisor.cli.exits import epilog
 from advisor.cli.lazy import runs
-from advisor.cli.options import server_options, state_option
+from advisor.cli.options import output_option, server_options, state_option
 from advisor.cli.parameters import Duration, Interval
 
 
@@ -22,14 +20,7 @@ from advisor.cli.parameters import Duration, Interval
 @server_options
 @click.option("--for", "seconds", type=Duration(), default="60s", show_default=True, help="How long to record.")
 @click.option("--interval", type=Interval(), default="5s", show_default=True, help="Time between two collections.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="The file for JSON lines; compressed where its name ends in .gz.",
-)
+@output_option
 @state_option("Also record what became of advice, which `serve` keeps in this directory")
 @click.option(
     "--anonymise",

@@ -201,7 +201,6 @@ async def _while_asked(app: ASGIApp, scope: Scope, body: Message, receive: Recei
         await answering
     except asyncio.CancelledError:
         if not gone.is_set():  # the server stops
-            answering.cancel()
             raise
     finally:
         watching.cancel()

@@ -55,15 +55,18 @@ class Logins:
         Raises:
             Crowded: Too many wait.
         """
-        if len(self._waiting.get(who, ())) >= MOST_OF_ONE or sum(map(len, self._waiting.values())) >= MOST:
+        if self._is_full(who):
             self._drop_gone()
-        if len(self._waiting.get(who, ())) >= MOST_OF_ONE or sum(map(len, self._waiting.values())) >= MOST:
-            raise Crowded
+            if self._is_full(who):
+                raise Crowded
         attempt = _Attempt(verify, gone, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(who, deque()).append(attempt)
         if self._serving is None or self._serving.done():
             self._serving = asyncio.create_task(self._serve())
         return await attempt.verified
+
+    def _is_full(self, who: str) -> bool:
+        return len(self._waiting.get(who, ())) >= MOST_OF_ONE or sum(map(len, self._waiting.values())) >= MOST
 
     def _drop_gone(self) -> None:
         for who, waiting in list(self._waiting.items()):

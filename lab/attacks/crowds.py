@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lab.attacks import clients, probe
 from lab.attacks.attack import Attack, Line, Sidecar, Stage
-from lab.processes.usage import memory_mib
+from lab.processes.usage import anonymous_mib
 
 SECONDS, SHORT_SECONDS = 20.0, 6.0
 SCRAPERS, SHORT_SCRAPERS = 500, 200
@@ -106,7 +106,7 @@ def _files(sidecar: Sidecar) -> int:
 
 
 def _mib(sidecar: Sidecar) -> float:
-    return memory_mib(sidecar.pid, "RssAnon") or 0.0
+    return anonymous_mib(sidecar.pid)
 
 
 ATTACKS = (

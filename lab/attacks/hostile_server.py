@@ -13,7 +13,7 @@ from lab.attacks import probe
 from lab.attacks.attack import Attack, Line, Sidecar, Stage
 from lab.attacks.probe import Latencies
 from lab.processes.service import PLAIN
-from lab.processes.usage import memory_mib
+from lab.processes.usage import anonymous_mib, memory_mib
 from lab.programs.hostile_answers import ANSWERS, other_names
 from lab.programs.hostile_mysql import Attack as Answering
 from lab.programs.hostile_mysql import HostileServer
@@ -51,6 +51,7 @@ class _Peak:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        self.mib = max(self.mib, anonymous_mib(self._pid))  # it still runs
 
     def _watch(self) -> None:
         while not self._over.wait(_PEAK_SECONDS):

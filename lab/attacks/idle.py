@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lab.attacks import probe
 from lab.attacks.attack import Attack, Line, Stage
-from lab.processes.usage import memory_mib
+from lab.processes.usage import anonymous_mib
 
 SECONDS, SHORT_SECONDS = 30.0, 5.0
 MOST_MIB = 48.0
@@ -19,13 +19,8 @@ def _run(stage: Stage) -> Iterator[Line]:
         for path in probe.PATHS:
             failed = sum(count for kind, count in found.failures.items() if kind.startswith(f"{path}:"))
             yield Line(f"p99 of {path}", "answered", f"{found.p99(path):.0f} ms", not failed)
-        mib = memory_mib(sidecar.pid, "RssAnon")
-        yield Line(
-            "anonymous memory",
-            f"≤ {MOST_MIB:g} MiB",
-            "it has ended" if mib is None else f"{mib:.1f} MiB",
-            mib is not None and mib <= MOST_MIB,
-        )
+        mib = anonymous_mib(sidecar.pid)
+        yield Line("anonymous memory", f"≤ {MOST_MIB:g} MiB", f"{mib:.1f} MiB", mib <= MOST_MIB)
 
 
 ATTACKS = (Attack("idle", "nothing: the scrape and the probes beside the load alone", _run, (40.0, 10.0)),)

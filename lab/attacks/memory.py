@@ -1,4 +1,4 @@
-"""Memory: what a sidecar holds that nobody asks for a model, and one that a container gives 64 MiB."""
+"""Memory: a sidecar that a container gives 64 MiB."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ from lab.processes.service import PLAIN, NotServing, run_service
 from lab.processes.usage import memory_mib
 from lab.servers import Server
 
-IDLE_MIB = 48.0
-"""Anonymous memory with rules, and models idle."""
-SCRAPES = 50
 LIMIT_MIB = 64
 USE_SECONDS, SHORT_USE_SECONDS = 3600.0, 15.0
 LIVE = 2
@@ -46,16 +43,6 @@ class _Running:
 
     url: str
     pid: int
-
-
-def _idle(stage: Stage) -> Iterator[Line]:
-    """After the start, the first evaluation of all rules, and some scrapes."""
-    with stage.sidecar() as sidecar:
-        for _ in range(SCRAPES):
-            httpx.get(f"{sidecar.url}/metrics", timeout=30, **PLAIN).raise_for_status()
-        held = memory_mib(sidecar.pid, "RssAnon")
-    measured = "it has ended" if held is None else f"{held:.1f} MiB"
-    yield Line("anonymous memory", f"≤ {IDLE_MIB:g} MiB", measured, held is not None and held <= IDLE_MIB)
 
 
 def _limited(stage: Stage) -> Iterator[Line]:
@@ -205,7 +192,4 @@ def _kills(group: Path) -> int:
     return next(int(line.split()[1]) for line in told.splitlines() if line.startswith("oom_kill "))
 
 
-ATTACKS = (
-    Attack("memory-idle", "nothing but scrapes: what the sidecar holds", _idle, (30.0, 20.0)),
-    Attack("memory-limit", "pages and what-ifs in use, in a container of 64 MiB", _limited, (3660.0, 45.0)),
-)
+ATTACKS = (Attack("memory-limit", "pages and what-ifs in use, in a container of 64 MiB", _limited, (3660.0, 45.0)),)

@@ -12,7 +12,7 @@ import httpx
 from lab.attacks import probe
 from lab.attacks.attack import Attack, Line, Sidecar, Stage
 from lab.processes.service import PLAIN
-from lab.processes.usage import cpu_seconds, memory_mib
+from lab.processes.usage import anonymous_mib, cpu_seconds
 
 MOST_MIB = 64.0
 SECONDS, SHORT_SECONDS = 60.0, 8.0
@@ -78,7 +78,7 @@ def _bombs(stage: Stage) -> Iterator[Line]:
                     answer = _reload(sidecar)
                     if answer.status_code == httpx.codes.BAD_REQUEST and str(bomb) in answer.text:
                         refused.append(name)
-                    highest = max(highest, memory_mib(sidecar.pid, "RssAnon") or 0.0)
+                    highest = max(highest, anonymous_mib(sidecar.pid))
                     bomb.unlink()
                     time.sleep(1.0 if stage.short else 6.0)  # so that the limit of reloads lets each through
             yield Line("bombs refused by name", f"{len(BOMBS)}", f"{len(refused)}", len(refused) == len(BOMBS))
@@ -120,7 +120,7 @@ def _storm(stage: Stage) -> Iterator[Line]:
                     _reload(sidecar)
                     time.sleep(0.02)
             busy = (cpu_seconds(sidecar.pid) - cpu) / (time.monotonic() - began)
-            mib = memory_mib(sidecar.pid, "RssAnon") or 0.0
+            mib = anonymous_mib(sidecar.pid)
             yield from probe.lines(before, measured.latencies)
             yield Line("of a core", f"≤ {BUSIEST:g}", f"{busy:.2f}, {count} changes and reloads", busy <= BUSIEST)
             yield Line("anonymous memory", f"≤ {MOST_MIB:g} MiB", f"{mib:.1f} MiB", mib <= MOST_MIB)

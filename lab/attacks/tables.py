@@ -15,7 +15,7 @@ from lab.attacks.attack import Attack, Line, Sidecar, Stage
 from lab.attacks.probe import Latencies
 from lab.bench.exporters import OURS
 from lab.processes.service import PLAIN
-from lab.processes.usage import memory_mib
+from lab.processes.usage import anonymous_mib
 from lab.servers import Server
 
 TABLES, SHORT_TABLES = 50_000, 300
@@ -111,7 +111,7 @@ def _growth(half: float, full: float) -> Iterator[Line]:
 
 def _memory(sidecar: Sidecar) -> float:
     time.sleep(3.0)  # what is under way ends
-    return memory_mib(sidecar.pid, "RssAnon") or 0.0
+    return anonymous_mib(sidecar.pid)
 
 
 def _series(sidecar: Sidecar) -> tuple[int, int]:

@@ -46,6 +46,10 @@ _READS = (
     "SELECT SUM(COUNT_READ) FROM performance_schema.file_summary_by_instance"
     f" WHERE FILE_NAME LIKE '%%/{SCHEMA}/{{}}.ibd'"
 )
+_ROWS = (
+    "SELECT SUM(COUNT_STAR) FROM performance_schema.table_io_waits_summary_by_table"
+    f" WHERE OBJECT_SCHEMA = '{SCHEMA}' AND OBJECT_NAME = '{{}}'"
+)
 _PCT, _BUFFERING = "innodb_old_blocks_pct", "innodb_change_buffering"
 
 
@@ -88,11 +92,17 @@ class Side:
     Attributes:
         history: Snapshots.
         all_reads, reads: Pages that everything, and the table, read a second meanwhile, as the lab counted them.
+        rows: Of the table that were asked for a second.
     """
 
     history: tuple[Snapshot, ...]
     all_reads: float
     reads: float
+    rows: float
+
+    def reads_at_work_of(self, other: Side) -> float:
+        """Pages that the table would read a second if it did the work of the other side: clients wait for each read."""
+        return self.reads * other.rows / self.rows
 
 
 @contextmanager
@@ -135,13 +145,14 @@ UNBUFFERED = Harmful(
 def watch(server: Server, table: str, windows: int) -> Side:
     """Watch so many windows."""
 
-    def counts() -> tuple[float, float, float]:
-        return time.monotonic(), pages_read(server), query_number(server, _READS.format(table))
+    def counts() -> tuple[float, ...]:
+        of_table = (query_number(server, counter.format(table)) for counter in (_READS, _ROWS))
+        return time.monotonic(), pages_read(server), *of_table
 
     began = counts()
     history = snapshots(server, partial(time.sleep, PERIOD), round(windows * WINDOW / PERIOD))
-    seconds, *reads = (after - before for after, before in zip(counts(), began, strict=True))
-    return Side(history, reads[0] / seconds, reads[1] / seconds)
+    seconds, *amounts = (after - before for after, before in zip(counts(), began, strict=True))
+    return Side(history, *(each / seconds for each in amounts))
 
 
 def graded(history: Sequence[Snapshot]) -> tuple[Outcome, float | None]:
@@ -183,24 +194,25 @@ def harmful(trial: Trial) -> Data:
         trial.take_back()
     if certain is None:
         raise NotShown("the harm was never certain")
+    reads, reads_back = (side.reads_at_work_of(before) for side in (after, back))
     return trial.proved(
         condition=f"{change.condition}. Then somebody executes {statement}.",
         altered=ALTERED,
         facts=(
             EvidenceCheck(
-                name="pages read a second since the change",
+                name="pages read a second since the change, by the same work",
                 said=trial.evidence("after"),
-                known=after.reads,
+                known=reads,
                 within=0.2,
             ),
             EvidenceCheck(
-                name="pages read a second more than before it",
+                name="pages read a second more than before it, by the same work",
                 said=trial.evidence("after") - trial.evidence("before"),
-                known=after.reads - before.reads,
+                known=reads - before.reads,
                 within=0.2,
             ),
         ),
-        effects=[trial.effect(after.reads, back.reads)],
+        effects=[trial.effect(reads, reads_back)],
         measures=(
             Comparison(
                 what="pages read by everything",
