@@ -80,7 +80,8 @@ class Rulebook:
         Raises:
             FileError: A directory cannot be read, or anything in a file is wrong.
         """
-        self._builtin, self._extra, self._suppressions, self._config = builtin, extra, suppressions, config
+        self._builtin = {each.id: each for each in check.load(builtin)}  # once: they change with the program
+        self._extra, self._suppressions, self._config = extra, suppressions, config
         self._files = Reloader(
             self._load,
             refused="not loaded, the old rules stay in force",
@@ -161,12 +162,11 @@ class Rulebook:
 
     def _load(self, watch: Watch) -> RuleSet:
         watch.add(self._own_files)
-        builtin = {each.id: each for each in check.load(self._builtin)}
         own = {} if self._extra is None else {each.id: each for each in own_rules(self._extra)}
-        origins: dict[str, Origin] = dict.fromkeys(builtin, "built-in")
+        origins: dict[str, Origin] = dict.fromkeys(self._builtin, "built-in")
         for rule_id in own:
-            origins[rule_id] = "your own, over the built-in one" if rule_id in builtin else "your own"
-        rules = builtin | own
+            origins[rule_id] = "your own, over the built-in one" if rule_id in self._builtin else "your own"
+        rules = self._builtin | own
         return RuleSet(
             rules=tuple(rules[rule_id] for rule_id in sorted(rules)),
             origins=origins,
