@@ -29,6 +29,8 @@ _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG, prctl(2)
 _FIRST_TO_GO = "1000"
 """Its score when memory runs out (proc_pid_oom_score_adj(5)): it goes, and the sidecar stays."""
 _LOOK_SECONDS = 0.05
+_NICE = 5
+"""Its priority: where cores are short it gets a third of what a scrape gets, and not half (sched(7))."""
 
 log = logging.getLogger(__name__)
 _ended: set[asyncio.Task[None]] = set()
@@ -103,6 +105,7 @@ def _work(work: Callable[[], object], writing: int) -> NoReturn:
     """The forked process: it keeps nothing of its parent's connections, works, and ends."""
     try:
         signal.set_wakeup_fd(-1)
+        os.nice(_NICE)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         with contextlib.suppress(OSError, AttributeError):

@@ -34,7 +34,7 @@ _GROWN = 4.0
 FRESH_SECONDS = 300.0
 """A curve of this age is the answer to a request, too."""
 _FAILED_SECONDS = 10.0
-"""So is a failure of this age: what was lacking may be there now."""
+"""So is a failure of this age: what was lacking may be there now. Where it was time, it would take as much again."""
 _WINDOWS = 3
 """Windows of other lengths whose curves are kept."""
 
@@ -161,7 +161,8 @@ class Curves:
         return grown or self._clock() >= self._rests_until
 
     def _is_fresh(self, answer: _Answer, window: Window, longest: float) -> bool:
-        age = FRESH_SECONDS if isinstance(answer.found, Curve) else _FAILED_SECONDS
+        failed = isinstance(answer.found, Unanswerable) and answer.found.lacks != "time"
+        age = _FAILED_SECONDS if failed else FRESH_SECONDS
         young = self._clock() - answer.made < age and not _outgrown(answer, window, longest)
         return young or answer.at == window.latest.at
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from fastapi import FastAPI
 
@@ -45,9 +45,14 @@ def create(service: Service, exposition: Exposition | None = None, background: S
         (service.run, *background),
         openapi_url=None,  # a file (pages.py)
     )
-    app.state.service, app.state.exposed = service, Exposed((exposition or Exposition(service)).families)
+    app.state.service = service
+    app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))
     app.state.book, app.state.links = service.book, html.LINKS
     app.state.broadcast = Broadcast(service)
+    # Routes are tried in order. Those that have to answer within milliseconds whatever else is asked come first.
+    app.include_router(health.liveness)
+    app.include_router(health.readiness)
+    app.include_router(metrics.router)
     app.include_router(advice.router)
     app.include_router(history.router)
     app.include_router(rules.router)
@@ -56,13 +61,16 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.include_router(reload.router)
     app.include_router(state.router)
     app.include_router(live.router)
-    app.include_router(metrics.router)
     app.include_router(whatif.router)
     app.include_router(curve.router)
     app.include_router(overview.router)
     app.include_router(statements.router)
-    app.include_router(health.liveness)
-    app.include_router(health.readiness)
     app.include_router(pages.index)
     app.include_router(pages.files)
     return app
+
+
+def _state(service: Service) -> Hashable:
+    """What /metrics is of: a scrape after a collection, or after rules were loaded, tells of it."""
+    latest, problems = service.source.latest, (service.source.problem, service.book.problem)
+    return latest and latest.at, service.book.loaded_at, *map(str, problems)

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from advisor.http.crowd import Crowd
+
 SECURITY_HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -24,11 +26,6 @@ SECURITY_HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
 }
 """Headers of every response; an endpoint may set its own instead."""
-CONNECTIONS = 256
-"""Above so many connections each request but scrapes and probes gets 503; there are twice as many at most."""
-CONNECTIONS_OF_ONE = 32
-"""Connections of one address at most. A further one takes the place of the one that has been silent for longest; it is
-closed at once if all of them wait for an answer."""
 GONE = "gone"
 """Key in the state of a request: a function that says whether the client has gone."""
 CROWDED = "crowded"
@@ -54,58 +51,44 @@ log.setLevel(logging.ERROR)  # malformed requests from strangers would fill the 
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, with deadlines and limits. ``admits`` checks the client's certificate."""
+    """uvicorn's connection, with deadlines, one of a crowd. ``admits`` checks the client's certificate."""
 
-    def __init__(self, *arguments: Any, admits: Callable[[Any], bool], **options: Any) -> None:
+    def __init__(self, *arguments: Any, admits: Callable[[Any], bool], crowd: Crowd, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.logger = log
-        self._admits = admits
+        self._admits, self._crowd = admits, crowd
         self._phase: _Phase | None = None
         self.answered = False
-        self.silent_since = self.loop.time()
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Accept the connection if there is room and its certificate is allowed."""
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
-        if not (self._has_room() and (tls is None or self._admits(tls.getpeercert()))):
+        if not (self._crowd.enter(self) and (tls is None or self._admits(tls.getpeercert()))):
             transport.abort()
             return
         self.app_state = {
             **self.app_state,
-            CROWDED: len(self.connections) > CONNECTIONS,
+            CROWDED: self._crowd.is_large,
             PROLONG: lambda: self._within("streaming"),
             GONE: transport.is_closing,
         }
         self._within("reading")
-
-    def _has_room(self) -> bool:
-        """Whether there is room for this connection, or room could be made."""
-        others = [each for each in self.connections if isinstance(each, Connection) and not each.transport.is_closing()]
-        of_one = [each for each in others if each.address == self.address]
-        if len(of_one) > CONNECTIONS_OF_ONE:
-            others = of_one
-        elif len(others) <= 2 * CONNECTIONS:
-            return True
-        silent = [each for each in others if each is not self and each.is_silent]
-        if silent:  # one that asked before, as a Prometheus does, goes after those that never did
-            min(silent, key=lambda each: (each.answered, each.silent_since)).transport.abort()
-        return bool(silent)
 
     @property
     def address(self) -> str:
         """The client's."""
         return str(self.client and self.client[0])
 
-    @property
-    def is_silent(self) -> bool:
-        """Whether no request of it is being answered: the client has sent none, or a part of one."""
-        return self._phase in (None, "reading")
+    def drop(self) -> None:
+        """Close it at once."""
+        self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the deadline, and leave nothing behind."""
         self._within(None)
+        self._crowd.leave(self)
         super().connection_lost(exc)
         self.app_state = {}  # it refers to this connection: without it the memory is free at once
 
@@ -164,5 +147,8 @@ class Connection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         self._phase = phase
-        self.silent_since = self.loop.time()
+        if phase in (None, "reading"):
+            self._crowd.falls_silent(self)
+        else:
+            self._crowd.speaks(self)
         self._deadline = None if phase is None else self.loop.call_later(SECONDS[phase], self.transport.abort)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 
 from fastapi import Request, Response
 from prometheus_client import CollectorRegistry
@@ -26,6 +26,8 @@ _ENCODERS: Mapping[str, tuple[Callable[[CollectorRegistry], bytes], str]] = {
 
 _LEVEL = 1
 """Of gzip: higher levels save little more."""
+KEPT_SECONDS = 0.1
+"""A crowd of scrapers gets the same text: to make one takes some milliseconds of a core."""
 
 
 class _Families(Collector):
@@ -47,28 +49,35 @@ def render(families: Sequence[Metric], accepted: str) -> tuple[bytes, str]:
 
 
 class Exposed:
-    """What /metrics shows, made once for all who ask while it is made."""
+    """What /metrics shows, made once for all who ask while it is made, or within KEPT_SECONDS."""
 
-    def __init__(self, families: Callable[[], Awaitable[Sequence[Metric]]]) -> None:
+    def __init__(
+        self, families: Callable[[], Awaitable[Sequence[Metric]]], state: Callable[[], Hashable] = lambda: None
+    ) -> None:
         """Nothing is asked yet.
 
         Args:
             families: The families now.
+            state: Differs where the families are others, so that nobody gets those of before.
         """
-        self._families = families
-        self._made: dict[tuple[str, bool], asyncio.Task[tuple[bytes, str]]] = {}  # by form, and whether compressed
+        self._families, self._state = families, state
+        self._made: dict[Hashable, asyncio.Task[tuple[bytes, str]]] = {}  # by form, whether compressed, and state
 
     async def answer(self, request: Request) -> Response:
         """The exposition in the form that the request accepts best."""
         form = best(accept(request), tuple(_ENCODERS)) or _CLASSIC
         compressed = accepts_gzip(", ".join(request.headers.getlist("accept-encoding")))
-        key = form, compressed
+        key = form, compressed, self._state()
         if key not in self._made:
             self._made[key] = asyncio.create_task(self._make(form, compressed=compressed))
-            self._made[key].add_done_callback(lambda _: self._made.pop(key))
+            self._made[key].add_done_callback(lambda made: self._keep(key, made))
         content, content_type = await asyncio.shield(self._made[key])
         headers = {"Content-Type": content_type, "Vary": "Accept, Accept-Encoding"}
         return Response(content, headers=headers | ({"Content-Encoding": "gzip"} if compressed else {}))
+
+    def _keep(self, key: Hashable, made: asyncio.Task[tuple[bytes, str]]) -> None:
+        failed = made.cancelled() or made.exception() is not None
+        asyncio.get_running_loop().call_later(0.0 if failed else KEPT_SECONDS, self._made.pop, key)
 
     async def _make(self, form: str, *, compressed: bool) -> tuple[bytes, str]:
         content, content_type = render(await self._families(), form)

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI
 
 from advisor.http import problems
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _COMPRESSED = 1024
 """An answer of so many bytes or more is compressed for clients that accept it, as Prometheus does."""
+_THREADS = 2
+"""That answer requests. Each more would take the interpreter lock from the event loop, and make nothing faster."""
 
 Application = FastAPI
 Background = Callable[[], Coroutine[Any, Any, None]]
@@ -45,6 +48,7 @@ def application(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = _THREADS
         running = [asyncio.create_task(each()) for each in background]
         app.state.running += running
         for each in running:

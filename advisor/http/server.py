@@ -15,11 +15,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from advisor.http.connections import HANDSHAKE_SECONDS, Connection
+from advisor.http.crowd import Crowd
 from advisor.http.web_settings import WebSettings
 
 _BACKLOG = 1024
 """Connections that may wait to be accepted; the kernel drops more, and their clients try again a second later."""
-_ACCEPTED = 32
+_ACCEPTED = 8
 """Connections that are accepted before the next requests get their turn."""
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the time between two scrapes, so that Prometheus keeps its connection."""
@@ -102,7 +103,7 @@ def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -
     tls = web and web.listening
     config = uvicorn.Config(
         app,
-        http=functools.partial(Connection, admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
+        http=functools.partial(Connection, crowd=Crowd(), admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
         ws="none",
         ssl_context_factory=(lambda *_: tls) if tls else None,
         proxy_headers=False,  # headers about the client's address can be forged

@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 
 from advisor.http import connections
 from advisor.http.connections import PROLONG, SECONDS, Connection
+from advisor.http.crowd import Crowd
 
 LIMITS = {**SECONDS, "answering": 0.4, "streaming": 0.4}
 REQUEST = b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -48,7 +49,7 @@ class Listening:
     def connection(self) -> Connection:
         config = uvicorn.Config(self.app, log_config=None)
         config.load()
-        return Connection(config=config, server_state=self.state, app_state={}, admits=lambda _: True)
+        return Connection(config=config, server_state=self.state, app_state={}, crowd=Crowd(), admits=lambda _: True)
 
     async def ask(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1024)

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from advisor.http.connections import CONNECTIONS, CONNECTIONS_OF_ONE, HANDSHAKE_SECONDS, SECONDS
+from advisor.http.connections import HANDSHAKE_SECONDS, SECONDS
+from advisor.http.crowd import CONNECTIONS, CONNECTIONS_OF_ONE
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import Secured
