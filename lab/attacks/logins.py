@@ -22,8 +22,10 @@ COST = 10
 """Of the hashes: as docs/security.md advises."""
 SCRAPE_SECONDS = 10.0
 """Prometheus' own patience."""
+BURST_SECONDS = 5.0
+"""Until the burst of attempts is over (advisor.http.logins.RATE)."""
 MOST_CORE = 0.6
-"""Share of a core that the sidecar may take meanwhile; bcrypt alone takes a quarter once its burst is over."""
+"""Share of a core that the sidecar may take from then on; bcrypt alone takes a quarter."""
 
 
 def _run(stage: Stage) -> Iterator[Line]:
@@ -41,9 +43,10 @@ def _run(stage: Stage) -> Iterator[Line]:
                     clients.status(sidecar, sent, 7 if number % 2 else 0)  # half from Prometheus' own address
 
             guessers = [threading.Thread(target=guess, args=(number,), daemon=True) for number in range(GUESSERS)]
-            began, taken = time.monotonic(), core_seconds(sidecar.pid)
             for each in guessers:
                 each.start()
+            time.sleep(BURST_SECONDS)
+            began, taken = time.monotonic(), core_seconds(sidecar.pid)
             time.sleep(SHORT_SECONDS if stage.short else SECONDS)
             share = (core_seconds(sidecar.pid) - taken) / (time.monotonic() - began)
             for what, number in (("another address", 8), ("the guessers' address", 0)):
@@ -58,7 +61,12 @@ def _run(stage: Stage) -> Iterator[Line]:
                     status == 200 and took <= SCRAPE_SECONDS,
                 )
             ended.set()
-            yield Line("core that the sidecar takes", f"≤ {MOST_CORE:.0%} of one", f"{share:.0%}", share <= MOST_CORE)
+            yield Line(
+                "core that the sidecar takes",
+                f"≤ {MOST_CORE:.0%} of one, after a burst",
+                f"{share:.0%}",
+                share <= MOST_CORE,
+            )
             for each in guessers:
                 each.join(SCRAPE_SECONDS)
 

@@ -19,7 +19,7 @@ _SCRIPT = """async ([target, question]) => {
     const read = [];
     const ended = [];
     const keep = (name, promise) => ended.push(promise.then((text) => text && read.push(name), () => {}));
-    const text = (path, options) => fetch(target + path, options).then((answer) => answer.text());
+    const text = (path, options) => fetch(target + path, options).then((answer) => answer.ok ? answer.text() : "");
     const add = (name, properties, where = document.body) => keep(name, new Promise((done) => {
         const made = Object.assign(document.createElement(name), properties);
         made.onload = made.onerror = () => done("");

@@ -13,7 +13,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -27,7 +29,7 @@ PATHS = ("/metrics", "/healthz", "/readyz")
 MORE_MS = 100.0
 """What an attack may add to the 99th percentile of an idle sidecar, milliseconds."""
 PAUSE_SECONDS = 0.02
-"""Between two requests."""
+"""Between two requests for the same."""
 _CLOSED = ("RemoteDisconnected", "ConnectionResetError", "BrokenPipeError")
 _LONGEST_SECONDS = 10.0
 """Prometheus' own patience (scrape_timeout); then the request counts as unanswered."""
@@ -117,23 +119,27 @@ def lines(before: Latencies, meanwhile: Latencies) -> Sequence[Line]:
 
 
 def _measure(url: str, headers: Mapping[str, str], ended: threading.Event) -> Latencies:
-    where = urlsplit(url)
-    connections = {path: http.client.HTTPConnection(where.netloc, timeout=_LONGEST_SECONDS) for path in PATHS}
-    ms: dict[str, list[float]] = {path: [] for path in PATHS}
-    failures: dict[str, int] = {}
+    """Ask for all paths side by side, each again and again over a connection of its own, as Prometheus does."""
+    with ThreadPoolExecutor(len(PATHS)) as pool:
+        asked = {path: pool.submit(_ask, urlsplit(url).netloc, path, headers, ended) for path in PATHS}
+        found = {path: each.result() for path, each in asked.items()}
+    failures = Counter(f"{path}: {failure}" for path, each in found.items() for _, failure in each if failure)
+    return Latencies(ms={path: tuple(ms for ms, _ in each) for path, each in found.items()}, failures=failures)
+
+
+def _ask(where: str, path: str, headers: Mapping[str, str], ended: threading.Event) -> list[tuple[float, str | None]]:
+    """Milliseconds of each request, and its failure."""
+    connection = http.client.HTTPConnection(where, timeout=_LONGEST_SECONDS)
+    found = []
     while not ended.is_set():
-        for path, connection in connections.items():
-            began = time.perf_counter()
-            kept = connection.sock is not None
+        began = time.perf_counter()
+        kept = connection.sock is not None
+        failure = _failure(connection, path, headers)
+        if kept and failure in _CLOSED:  # a kept connection may be closed at any time: Go asks over a new one, too
             failure = _failure(connection, path, headers)
-            if kept and failure in _CLOSED:  # a kept connection may be closed at any time: Go asks over a new one, too
-                failure = _failure(connection, path, headers)
-            ms[path].append((time.perf_counter() - began) * 1000)
-            if failure is not None:
-                kind = f"{path}: {failure}"
-                failures[kind] = failures.get(kind, 0) + 1
-            time.sleep(PAUSE_SECONDS)
-    return Latencies(ms={path: tuple(each) for path, each in ms.items()}, failures=failures)
+        found.append(((time.perf_counter() - began) * 1000, failure))
+        time.sleep(PAUSE_SECONDS)
+    return found
 
 
 def _failure(connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]) -> str | None:

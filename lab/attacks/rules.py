@@ -16,8 +16,8 @@ from lab.processes.usage import anonymous_mib, cpu_seconds
 
 MOST_MIB = 64.0
 SECONDS, SHORT_SECONDS = 60.0, 8.0
-BUSIEST = 0.5
-"""Part of a core that a storm of reloads may take."""
+BUSIEST = 0.25
+"""Part of a core that a storm of reloads may take, beside the scrapes meanwhile."""
 _RULE = """\
 id: {name}
 title: A rule
@@ -111,7 +111,11 @@ def _storm(stage: Stage) -> Iterator[Line]:
         rule = Path(folder) / "fires.yaml"
         rule.write_text(SLOW["fires"])
         with stage.sidecar("--rules", folder) as sidecar:
+            began, cpu = time.monotonic(), cpu_seconds(sidecar.pid)
             before = probe.idle(sidecar, 5.0)
+            usual = (cpu_seconds(sidecar.pid) - cpu) / (time.monotonic() - began)
+            while _reload(sidecar).status_code != httpx.codes.TOO_MANY_REQUESTS:
+                pass  # the burst that a person may need
             began, cpu, count = time.monotonic(), cpu_seconds(sidecar.pid), 0
             with probe.probing(sidecar) as measured:
                 while time.monotonic() < began + seconds:
@@ -122,7 +126,8 @@ def _storm(stage: Stage) -> Iterator[Line]:
             busy = (cpu_seconds(sidecar.pid) - cpu) / (time.monotonic() - began)
             mib = anonymous_mib(sidecar.pid)
             yield from probe.lines(before, measured.latencies)
-            yield Line("of a core", f"≤ {BUSIEST:g}", f"{busy:.2f}, {count} changes and reloads", busy <= BUSIEST)
+            bound, took = f"{usual:.2f} as before it + {BUSIEST:g}", f"{busy:.2f}, {count} changes and reloads"
+            yield Line("of a core", bound, took, busy <= usual + BUSIEST)
             yield Line("anonymous memory", f"≤ {MOST_MIB:g} MiB", f"{mib:.1f} MiB", mib <= MOST_MIB)
 
 

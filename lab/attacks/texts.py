@@ -126,7 +126,7 @@ def _findings(sidecar: Sidecar, seconds: float) -> list[dict[str, Any]]:
 
 def _answers(sidecar: Sidecar, found: list[dict[str, Any]], most: int) -> Iterator[tuple[str, str]]:
     paths = (*PATHS, f"/rules/{_RULE}", *(f"/advise/{each['fingerprint']}" for each in found[:most]))
-    with httpx.Client(base_url=sidecar.url, timeout=30.0, **PLAIN) as client:
+    with httpx.Client(base_url=sidecar.url, timeout=60.0, **PLAIN) as client:
         for path in paths:
             for form in FORMS:
                 answer = client.get(path, headers={"Accept": form})
