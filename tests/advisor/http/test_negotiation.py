@@ -7,7 +7,7 @@ import pytest
 from fastapi import Request, Response
 from prometheus_client.core import Metric
 
-from advisor.http.exposition import Exposed, render
+from advisor.http.exposition import KEPT_SECONDS, Exposed, render
 from advisor.http.negotiation import MOST_RANGES, accepts_gzip, best
 
 JSON, PLAIN, MARKDOWN = OFFERS = ("application/json", "text/plain", "text/markdown")
@@ -129,7 +129,7 @@ def test_an_answer_is_compressed_for_those_who_prefer_it(accept_encoding: str, c
 
 
 async def test_scrapes_at_once_share_one_exposition() -> None:
-    made = 0
+    made, state = 0, "before"
     go = asyncio.Event()
 
     async def families() -> list[Metric]:
@@ -138,7 +138,7 @@ async def test_scrapes_at_once_share_one_exposition() -> None:
         await go.wait()
         return []
 
-    exposed = Exposed(families)
+    exposed = Exposed(families, lambda: state)
 
     def scrape(accept: str = "*/*", encoding: str = "gzip") -> asyncio.Task[Response]:
         headers = [(b"accept", accept.encode()), (b"accept-encoding", encoding.encode())]
@@ -153,5 +153,25 @@ async def test_scrapes_at_once_share_one_exposition() -> None:
     assert "content-encoding" not in (await plain).headers
     assert (await other).headers["content-type"].startswith(OPENMETRICS)
     assert made == 3
+    state = "after"
     await scrape()
     assert made == 4
+    await asyncio.sleep(2 * KEPT_SECONDS)
+    await scrape()
+    assert made == 5
+
+
+async def test_a_scrape_that_failed_is_not_shared_with_later_ones() -> None:
+    failures = [RuntimeError("away")]
+
+    async def families() -> list[Metric]:
+        if failures:
+            raise failures.pop()
+        return []
+
+    exposed = Exposed(families)
+    request = Request({"type": "http", "headers": []})
+    with pytest.raises(RuntimeError, match="away"):
+        await exposed.answer(request)
+    await asyncio.sleep(0)
+    assert (await exposed.answer(request)).status_code == 200
