@@ -25,6 +25,8 @@ Result = TypeVar("Result")
 
 CORE_SECONDS = 60
 """Of a core, after which the kernel ends the process. Work that is bounded by steps or time ends long before."""
+WALL_SECONDS = 300
+"""After which it is ended although it takes no core: five times as long, as a container may have a part of a core."""
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG, prctl(2)
 _FIRST_TO_GO = "1000"
 """Its score when memory runs out (proc_pid_oom_score_adj(5)): it goes, and the sidecar stays."""
@@ -61,15 +63,17 @@ async def in_process(work: Callable[[], Result]) -> Result:
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         # The threads of this process are not in the fork. The work takes none of their locks; if it ever did, it would
-        # hang, and be killed when whoever asked has waited long enough.
+        # hang, and be killed after WALL_SECONDS.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
         _work(work, writing)
     os.close(writing)
-    said = b""
     try:
-        said = await _all_of(reading)
+        async with asyncio.timeout(WALL_SECONDS):
+            said = await _all_of(reading)
+    except TimeoutError:
+        raise Unanswerable("time", f"it was ended: it has no answer after {WALL_SECONDS} s") from None
     finally:
         os.kill(child, signal.SIGKILL)  # it is not waited for yet, so the number is still its own
         task = asyncio.create_task(_wait_for(child))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -69,6 +70,23 @@ async def test_it_is_ended_by_the_kernel_when_it_takes_too_long(monkeypatch: pyt
 
     with pytest.raises(Unanswerable, match="it takes more than 1 s of a core"):
         await in_process(work)
+
+
+async def test_it_is_ended_when_it_waits_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "WALL_SECONDS", 0.2)
+    before = children()
+
+    def work() -> None:
+        never = threading.Lock()
+        never.acquire()
+        never.acquire()
+
+    with pytest.raises(Unanswerable, match=r"it has no answer after 0\.2 s") as raised:
+        await in_process(work)
+    assert raised.value.lacks == "time"
+    async with asyncio.timeout(30):
+        while children() != before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 def children() -> set[str]:
