@@ -10,6 +10,7 @@ import click
 
 from advisor.cli.link_options import BaseUrl
 from advisor.cli.parameters import Duration
+from exporter import files
 
 if TYPE_CHECKING:  # --help needs no pydantic
     from exporter.server import Managed
@@ -132,10 +133,9 @@ class Header(click.ParamType[tuple[tuple[str, str], ...]]):
         if written.startswith("@"):
             where = written[1:]
             try:
-                written = Path(where).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-                self.fail(f"cannot read {where}: {reason}", param, ctx)
+                written = files.text(Path(where))
+            except OSError as error:
+                self.fail(f"cannot read {where}: {error.strerror}", param, ctx)
         found = [_HEADER.fullmatch(line.strip()) for line in written.splitlines() if line.strip()]
         if not found or None in found:
             self.fail(f"{where} has to be a header in a line, such as X-Scope-OrgID: team-a", param, ctx)

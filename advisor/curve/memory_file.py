@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from advisor.curve.curve import Curve
 from advisor.curve.memory import MOST_HOURS, Hour, Memory, hour
 from advisor.observe.window import Window
+from exporter.files import open_regular
 from exporter.recording import folder as folders
-from exporter.recording.bounds import Budget, TooMuch, open_regular
+from exporter.recording.bounds import Budget, TooMuch
 
 log = logging.getLogger(__name__)
 

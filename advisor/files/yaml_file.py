@@ -18,6 +18,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from advisor.files.positions import Key, Positions, position
+from exporter import files
 
 _HALF = re.compile("[\ud800-\udfff]")
 """Which has no form in UTF-8."""
@@ -117,12 +118,8 @@ def read(
 
 
 def _content(path: Path) -> str:
-    """Raises FileError where there is too much of it, OSError and UnicodeDecodeError."""
-    with path.open("rb") as file:
-        content = file.read(LARGEST_BYTES + 1)
-    if len(content) > LARGEST_BYTES:
-        raise FileError(f"{path}: larger than {LARGEST_BYTES >> 10} KiB, the most that is read")
-    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    """Raises OSError and UnicodeDecodeError."""
+    return files.content(path, LARGEST_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 class _Constructor(RoundTripConstructor):

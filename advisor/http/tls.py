@@ -13,6 +13,7 @@ from typing import Any
 from advisor.files.tls_files import Encrypted, load_chain
 from advisor.files.yaml_file import Document, FileError
 from advisor.http.web_configuration import CIPHERS, CURVES, ServerTls, WebConfig
+from exporter.files import check
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _SUITES = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -96,7 +97,7 @@ def _named(document: Document[WebConfig], tls: ServerTls, name: str) -> Iterator
     if inline is None:
         path = document.path.parent / file
         try:
-            path.open("rb").close()
+            check(path)
         except OSError as error:
             raise _error(document, tls, name, f"cannot read it: {error.strerror}") from None
         yield str(path)

@@ -22,8 +22,9 @@ from advisor.ledger.entry import Entry
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.lines import entry, line
 from exporter import __version__
+from exporter.files import open_regular
 from exporter.recording import folder as folders
-from exporter.recording.bounds import Budget, TooMuch, lines, open_regular
+from exporter.recording.bounds import Budget, TooMuch, lines
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from advisor.files.tls_files import Encrypted, load_chain
 from advisor.files.yaml_file import Document, FileError
 from advisor.outgoing.configuration import TIMEOUT_SECONDS, ClientTls, HttpConfig
+from exporter import files
 
 Config = TypeVar("Config", bound=HttpConfig)
 
@@ -89,10 +90,9 @@ def _secret(document: Document[Config], part: str, name: str, inline: str | None
         return inline
     file: Path = getattr(getattr(document.content, part), f"{name}_file")
     try:
-        return (document.path.parent / file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise document.error((part, f"{name}_file"), f"cannot read it: {reason}") from None
+        return files.text(document.path.parent / file).strip()
+    except OSError as error:
+        raise document.error((part, f"{name}_file"), f"cannot read it: {error.strerror}") from None
 
 
 def _context(tls: ClientTls, *, encrypted: bool) -> ssl.SSLContext:
@@ -117,7 +117,7 @@ def _load_files(document: Document[Config], into: ssl.SSLContext) -> None:
     for name, file in (("ca_file", tls.ca_file), ("cert_file", tls.cert_file), ("key_file", tls.key_file)):
         try:
             if file:
-                (folder / file).open("rb").close()
+                files.check(folder / file)
         except OSError as error:
             raise wrong(name, f"cannot read it: {error.strerror}") from None
     if tls.ca_file:

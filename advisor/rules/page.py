@@ -178,12 +178,12 @@ def _words(rule: Rule) -> dict[tuple[str, int | str], str]:
     keys += [("unless", n) for n in range(len(rule.file.unless))]
     keys += [("let", name) for name in rule.file.let]
     try:
-        text = rule.path.read_text(encoding="utf-8")
-        if yaml_file.read(rule.path, RuleFile, "").content != rule.file:
-            return {}
-    except (OSError, FileError):
-        return {}  # a user's file has changed since it was loaded, or is gone
-    places, lines = Positions(text), text.splitlines()
+        now = yaml_file.read(rule.path, RuleFile, "")
+    except FileError:
+        return {}  # a user's file is gone
+    if now.content != rule.file:
+        return {}  # it has changed since it was loaded
+    places, lines = Positions(now.text), now.text.splitlines()
     comments = {key: _comment(lines, places.key(key)[0] - 1) for key in keys}
     return {key: comment for key, comment in comments.items() if comment}
 

@@ -209,9 +209,4 @@ def own_files(directory: Path) -> tuple[Path, ...]:
     Raises:
         FileError: The directory cannot be read.
     """
-    return tuple(
-        path
-        for path in check.files(directory)
-        if not path.name.startswith(".")
-        and (path.is_file() or not path.exists())  # a dangling link is a mistake; reading a pipe would never end
-    )
+    return tuple(path for path in check.files(directory) if not path.name.startswith("."))

@@ -1,10 +1,8 @@
-"""What reading a file may cost. The file may be anybody's: it may be no file at all, have no end, or grow in memory."""
+"""What reading a file may cost. The file may be anybody's: it may have no end, or grow in memory."""
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,43 +23,10 @@ LEAST_LINE = 256
 """Bytes that a line counts at least: many short ones take time, too."""
 _VALUE_BYTES = 72
 """Memory of a JSON value: an empty object with its place in a list (measured with CPython 3.11)."""
-_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
 class TooMuch(ValueError):
     """A file is not read further; the text says what is too much, and what to do."""
-
-
-def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
-    """Open a file for reading, and never wait for it, as for a named pipe that nobody writes to.
-
-    Args:
-        path: The file.
-        follow: Whether it may be a symbolic link.
-
-    Raises:
-        OSError: It cannot be read, or is no regular file.
-    """
-    _refuse_others(path.stat(follow_symlinks=follow))  # before opening it: to open a device may do something
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
-    file = os.fdopen(descriptor, "rb")
-    try:
-        _refuse_others(os.fstat(descriptor))
-    except OSError:
-        file.close()
-        raise
-    return file
-
-
-def _refuse_others(found: os.stat_result) -> None:
-    kind = stat.S_IFMT(found.st_mode)
-    if kind == stat.S_IFREG:
-        return
-    if kind == stat.S_IFDIR:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if kind == stat.S_IFLNK:
-        raise OSError(errno.ELOOP, "Is a symbolic link, which nobody follows here; put the file itself there")
-    raise OSError(errno.EINVAL, f"Is {_KINDS.get(kind, 'no regular file')}; write what it gives to a file first")
 
 
 def moment(written: Any) -> float:

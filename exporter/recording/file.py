@@ -26,8 +26,9 @@ from typing import Any, BinaryIO, Protocol, Self, cast, get_args
 
 from exporter import __version__
 from exporter.collectors import BY_NAME
+from exporter.files import open_regular
 from exporter.pseudonyms import Pseudonyms
-from exporter.recording.bounds import Budget, TooMuch, lines, moment, open_regular
+from exporter.recording.bounds import Budget, TooMuch, lines, moment
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server, identify, identity

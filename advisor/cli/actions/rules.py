@@ -12,8 +12,10 @@ from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SetupOptions
 from advisor.contract.visible import visible_lines
+from advisor.files import yaml_file
 from advisor.rules import page
 from advisor.rules.check import Rule
+from advisor.rules.file import RuleFile
 from advisor.rules.rulebook import Rulebook
 
 
@@ -40,7 +42,7 @@ def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
         case "markdown":
             say(markdown, nl=False)
         case "yaml":
-            text = rule.path.read_text(encoding="utf-8")
+            text = yaml_file.read(rule.path, RuleFile, "").text
             click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=False)
         case _:
             from advisor.cli.actions import rules_text  # noqa: PLC0415 - only text needs rich

@@ -77,9 +77,18 @@ def test_a_mounted_config_map_is_a_directory_of_rules(write: Write, tmp_path: Pa
         (mounted / name).symlink_to(f"..data/{name}")
     (mounted / "README.md").write_text("# Not a rule")
     (mounted / ".mine.yaml.swp.yaml").write_text("an editor's")
-    (mounted / "folder.yaml").mkdir()
-    os.mkfifo(mounted / "pipe.yaml")
     assert [each.id for each in own_rules(mounted)] == ["mine"]
+
+
+def test_what_is_no_file_under_the_name_of_a_rule_is_refused_by_name(write: Write) -> None:
+    mounted = write("mounted", id="mine")
+    os.mkfifo(mounted / "pipe.yaml")
+    with pytest.raises(FileError, match=r"pipe.yaml: cannot read it: Is a named pipe"):
+        own_rules(mounted)
+    (mounted / "pipe.yaml").unlink()
+    (mounted / "folder.yaml").mkdir()  # as container engines make one where the file to mount is missing
+    with pytest.raises(FileError, match=r"folder.yaml: cannot read it: Is a directory"):
+        own_rules(mounted)
 
 
 def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> None:

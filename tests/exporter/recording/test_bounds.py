@@ -19,7 +19,7 @@ import pytest
 from exporter.linux import limits
 from exporter.recording import bounds
 from exporter.recording import file as recordings
-from exporter.recording.bounds import Budget, TooMuch, open_regular
+from exporter.recording.bounds import Budget, TooMuch
 from exporter.recording.file import RecordingError, TooLarge, TruncatedRecording, replay
 from tests.advisor.building import REPOSITORY
 
@@ -187,15 +187,6 @@ def test_what_is_no_file_is_refused_at_once(other: tuple[Path, str]) -> None:
     with pytest.raises(RecordingError) as refused:
         next(replay(path))
     assert str(refused.value).startswith(f"cannot read the recording {path}: {said}")
-
-
-def test_a_link_is_followed_where_the_user_names_it_and_nowhere_else(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"x")
-    (tmp_path / "link").symlink_to("file")
-    with open_regular(tmp_path / "link") as file:
-        assert file.read() == b"x"
-    with pytest.raises(OSError, match="Is a symbolic link"):
-        open_regular(tmp_path / "link", follow=False)
 
 
 # Times and numbers
