@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, index_labels
+from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, Unanswered, Unavailable, index_labels
 from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
 from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
@@ -15,11 +15,19 @@ from exporter.server import Server
 from exporter.snapshot import Index, Snapshot
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 
+MOST = 30_000
+"""Indexes that are read: a row of each is within the bound of an answer, and all of them take 10 MiB."""
 # Clustered indexes are left out, and with them the tables of a full-text index: there may be many.
 SQL = (
     "SELECT t.NAME AS table_name, i.NAME AS index_name, i.TYPE AS type"
     " FROM information_schema.{prefix}INDEXES i STRAIGHT_JOIN {tables} t ON t.TABLE_ID = i.TABLE_ID"
     " WHERE i.TYPE & 1 = 0"
+    f" LIMIT {MOST + 1}"
+)
+_TOO_MANY = Unavailable(
+    "disabled",
+    f"there are more than {MOST:,} secondary indexes, the most that the sidecar reads",
+    "drop secondary indexes that nothing uses; performance_schema.table_io_waits_summary_by_index_usage counts uses",
 )
 
 TYPES = {"full-text": 32, "spatial": 64, "unique": 2, "virtual": 128, "non-unique": 0}
@@ -47,7 +55,12 @@ def parse(results: Sequence[Rows]) -> Mapping[Index, int]:
     """TYPE of each secondary index: 0 is a non-unique one; the bits are 2 unique, 32 full-text, 64 spatial.
 
     MySQL 8.0 and later name no index of a partitioned table here (seen on 9.7.4).
+
+    Raises:
+        Unanswered: There are more than MOST. A part of them would be taken for all of a table's.
     """
+    if len(results[0].rows) > MOST:
+        raise Unanswered(_TOO_MANY)
     found: dict[Index, int] = {}
     for row in results[0]:
         schema, table = from_filename(text(row["table_name"]))

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors import index_sizes, indexes, variables
+from exporter.collectors.base import Unanswered
 from exporter.collectors.index_sizes import IndexSize, IndexSizes, dictionary_fits
 from exporter.rows import Rows
 from exporter.server import identify
@@ -45,6 +46,13 @@ def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> N
     ]
     found = indexes.parse([Rows.of(["TABLE_NAME", "INDEX_NAME", "TYPE"], rows)])
     assert found == {Index("shop", "t", "k"): 0, Index("shop", "t", "u"): 2}
+
+
+def test_a_part_of_the_indexes_is_not_taken_for_all() -> None:
+    columns, rows = ["table_name", "index_name", "type"], [["shop/t", f"k{n}", 0] for n in range(indexes.MOST + 1)]
+    assert len(indexes.parse([Rows.of(columns, rows[:-1])])) == indexes.MOST
+    with pytest.raises(Unanswered, match=r"more than 30,000 secondary indexes, the most that the sidecar reads"):
+        indexes.parse([Rows.of(columns, rows)])
 
 
 @pytest.fixture(scope="module")

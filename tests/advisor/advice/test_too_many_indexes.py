@@ -1,0 +1,39 @@
+"""A server with more indexes than are read: the rules that need them are blind, and say why."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from advisor.observe.source import Replay
+from advisor.observe.window import Window
+from exporter.collectors.indexes import INDEXES, MOST
+from tests.advisor.building import advised, capture
+
+RULE = "change-buffer-too-small"
+SOURCE = "mysql-9.7/change-buffer-small"
+
+
+def test_the_rules_that_need_them_are_blind_with_a_cure(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl.gz"
+    with gzip.open(capture(SOURCE), "rt") as plain, gzip.open(path, "wt", compresslevel=1) as many:
+        for text in plain:
+            line = json.loads(text)
+            if line.get("answer") == INDEXES.name and "results" in line:
+                [result] = line["results"]
+                result["rows"] += [["shop/other", f"k{number}", 0] for number in range(MOST)]
+            many.write(json.dumps(line) + "\n")
+    before = advised(Window.of(Replay(capture(SOURCE)).history, float("inf")))
+    assert RULE in {each.rule for each in before.recommendations}
+    window = Window.of(Replay(path).history, float("inf"))
+    outcome = window.latest.outcomes[INDEXES.name]
+    assert window.latest[INDEXES] is None
+    assert outcome.reason == "there are more than 30,000 secondary indexes, the most that the sidecar reads"
+    found = advised(window)
+    assert RULE not in {each.rule for each in found.recommendations}
+    [blind] = [each for each in found.blind if each.rule == RULE]
+    assert (blind.lacks, blind.reason, blind.cure) == (INDEXES.name, outcome.reason, outcome.cure)
+    [cured] = [each for each in found.recommendations if each.rule == "blind-spot"]
+    assert f"To make indexes readable: {outcome.cure}" in cured.actions[0].do
+    assert not cured.actions[0].apply
