@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Evidence, Recommendation, Severity, about
-from advisor.contract.visible import visible, visible_lines
+from advisor.contract.visible import uncalled, visible, visible_lines
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
 from advisor.render import phrases
@@ -20,8 +19,6 @@ OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "subject"})
 """Labels that users cannot add."""
 LONGEST = 16_000
 """Characters of a description at most: a proxy before Alertmanager may limit a request to a megabyte."""
-_CALL = re.compile(r"<(?=[!@#]|[a-z][a-z0-9+.-]*:)|(?<!\w)@(?=(?:all|channel|everyone|here)\b)", re.IGNORECASE)
-"""What makes a chat call people, or show a link under another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ def described(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], wh
     if shown:
         yield from ("", "evidence:", *shown)
     if why:
-        yield from ("", _uncalled(visible_lines(why.strip())))
+        yield from ("", uncalled(visible_lines(why.strip())))
 
 
 def shortened(text: str) -> str:
@@ -120,21 +117,14 @@ def shortened(text: str) -> str:
 
 
 def told(text: str) -> str:
-    r"""One line of an annotation: what does not show is escaped, and so is the mark that a chat would obey.
-
-    ``<!channel>`` becomes ``\x3c!channel>``: Alertmanager's templates for chats pass annotations on as they are.
-    """
-    return _uncalled(visible(text))
+    """One line of an annotation: Alertmanager's templates for chats pass it on as it is."""
+    return uncalled(visible(text))
 
 
 def _line(label: str, line: str) -> str:
     """A line of `phrases`, whose statements are pasted as they are or not at all."""
-    safe = _uncalled(line)
+    safe = uncalled(line)
     return phrases.not_shown(safe) if label in phrases.STATEMENTS and safe != line else safe
-
-
-def _uncalled(text: str) -> str:
-    return _CALL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def valid(value: str) -> str:

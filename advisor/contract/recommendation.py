@@ -10,6 +10,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from advisor.contract.visible import uncalled, visible
+
 Number = int | float
 Trend = Literal["worse", "steady", "better"]
 
@@ -189,8 +191,12 @@ def fingerprint(rule: str, subject: Mapping[str, str]) -> str:
 
 
 def about(subject: Mapping[str, str]) -> str:
-    """A subject in a word, as the label ``subject`` of metrics and alerts has it: schema.table.index."""
-    return ".".join(subject.values())
+    """A subject in a word, as the label ``subject`` of metrics and alerts has it: schema.table.index.
+
+    Alertmanager's templates for chats show labels as they are: what does not show is escaped, and so is what a chat
+    would obey.
+    """
+    return uncalled(visible(".".join(subject.values())))
 
 
 def tidy(value: float) -> Number:

@@ -23,6 +23,8 @@ _JOINER = "(?:(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])|(?<=[^\x00-\x7f])[
 _LOOSE = "[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _NOT_SHOWN = re.compile(f"[{_HIDDEN}]{_LOOSE}*|(?!{_JOINER}){_LOOSE}+")
 _LINE_END = "\n"
+_CALL = re.compile(r"<(?=[!@#]|[a-z][a-z0-9+.-]*:)|(?<!\w)@(?=(?:all|channel|everyone|here)\b)", re.IGNORECASE)
+"""What makes a chat call people, or show a link under another name."""
 
 
 def visible(text: str) -> str:
@@ -33,6 +35,11 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     """The same for a text of several lines: its line feeds stay."""
     return text if _is_plain(text) else _LINE_END.join(map(visible, text.split(_LINE_END)))
+
+
+def uncalled(text: str) -> str:
+    r"""The text with an escape for each mark that a chat would obey: ``<!channel>`` becomes ``\x3c!channel>``."""
+    return _CALL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def visible_json(text: str) -> str:

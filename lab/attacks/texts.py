@@ -43,9 +43,9 @@ PATHS = (
 FORMS = ("application/json", "text/plain", "text/markdown", "text/html", "image/svg+xml")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 """The colours of the command line's own; everything else that begins with an escape is somebody else's."""
-_RULE = "hostile-names"
-_TEXT = f"""\
-id: {_RULE}
+RULE = "hostile-names"
+TEXT = f"""\
+id: {RULE}
 title: "[red]A rule of others[/red] \\e]0;title\\a \\u202e <!channel> </pre><script>"
 severity: info
 confidence: 1.0
@@ -66,7 +66,7 @@ references: ["http://example.com"]
 
 
 @contextmanager
-def _tables(server: Server) -> Iterator[None]:
+def tables(server: Server) -> Iterator[None]:
     """Tables of these names that are scanned again and again."""
     schema = identifier(SCHEMA)
     with server.connect() as connection, connection.cursor() as cursor:
@@ -95,9 +95,9 @@ def _scan_all(connection: Any) -> None:
 
 
 def _attack(stage: Stage) -> Iterator[Line]:
-    with _tables(stage.server), tempfile.TemporaryDirectory(prefix="innodb-advisor-attacks-") as folder:
+    with tables(stage.server), tempfile.TemporaryDirectory(prefix="innodb-advisor-attacks-") as folder:
         rules = Path(folder)
-        (rules / f"{_RULE}.yaml").write_text(_TEXT, encoding="utf-8")
+        (rules / f"{RULE}.yaml").write_text(TEXT, encoding="utf-8")
         with stage.sidecar("--interval", "1s", "--rules", folder) as sidecar:
             found = _findings(sidecar, 20.0 if stage.short else 60.0)
             names = {each["subject"]["table"] for each in found}
@@ -118,14 +118,14 @@ def _findings(sidecar: Sidecar, seconds: float) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while time.monotonic() < until and len(found) < len(IDENTIFIERS):
         time.sleep(1.0)
-        answer = httpx.get(f"{sidecar.url}/advise", params={"rule": _RULE}, timeout=30.0, **PLAIN)
+        answer = httpx.get(f"{sidecar.url}/advise", params={"rule": RULE}, timeout=30.0, **PLAIN)
         if answer.is_success:
             found = [each for each in answer.json()["recommendations"] if each["subject"]["schema"] == SCHEMA]
     return found
 
 
 def _answers(sidecar: Sidecar, found: list[dict[str, Any]], most: int) -> Iterator[tuple[str, str]]:
-    paths = (*PATHS, f"/rules/{_RULE}", *(f"/advise/{each['fingerprint']}" for each in found[:most]))
+    paths = (*PATHS, f"/rules/{RULE}", *(f"/advise/{each['fingerprint']}" for each in found[:most]))
     with httpx.Client(base_url=sidecar.url, timeout=60.0, **PLAIN) as client:
         for path in paths:
             for form in FORMS:
@@ -147,7 +147,7 @@ def _outputs(stage: Stage, rules: Path) -> Iterator[tuple[str, str]]:
         yield f"advise as {form}", _on_terminal("advise", *dsn, *watched, "--rules", str(rules), "--format", form)
     yield "check", _on_terminal("check", *dsn, "--rules", str(rules))
     for form in ("text", "markdown", "yaml", "json"):
-        yield f"rules show as {form}", _on_terminal("rules", "show", _RULE, "--rules", str(rules), "--format", form)
+        yield f"rules show as {form}", _on_terminal("rules", "show", RULE, "--rules", str(rules), "--format", form)
     yield "rules list", _on_terminal("rules", "list", "--rules", str(rules))
     yield "an error", _on_terminal("advise", "--recording", "\x1b]0;title\x07\u202e.jsonl")
 

@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 HOST = "127.0.0.1"
+_TAKEN = b"ok"
+"""As Slack answers; Alertmanager's other webhooks look at the status alone."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -30,8 +32,9 @@ class Webhook:
             def do_POST(self) -> None:
                 kept.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(200)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(_TAKEN)))
                 self.end_headers()
+                self.wfile.write(_TAKEN)
 
             def log_message(self, *_: object) -> None:
                 """Nothing: the notifications are kept."""

@@ -323,7 +323,7 @@ def test_labels_hold_no_number_and_nothing_empty_and_all_is_text() -> None:
         "alertname": "InnoDBAdvice",
         "rule": "plain",
         "severity": "warning",
-        "subject": "shop.orders\n",
+        "subject": r"shop.orders\n",
         "cluster": "eu1",
     }
     said = annotations_of(found, "x" * 2 * LONGEST, Links("http://a"))

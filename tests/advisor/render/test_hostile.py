@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
@@ -12,7 +11,7 @@ from markdown_it import MarkdownIt
 from advisor.alerting.alert import annotations_of, labels_of, with_outcome
 from advisor.contract.json_text import json_of
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Action, Advice, Blind, Evidence, Failed, Recommendation, SetAside
+from advisor.contract.recommendation import Action, Advice, Blind, Evidence, Failed, Recommendation, SetAside, about
 from advisor.contract.sql import identifier
 from advisor.contract.visible import visible
 from advisor.ledger.entry import Outcome
@@ -129,7 +128,9 @@ def test_annotations_of_an_alert_show_and_call_nobody(name: str) -> None:
             assert identifier(name) in said
 
 
-def test_labels_of_an_alert_are_as_the_metrics_have_them() -> None:
-    odd = "<!channel>\x1b[31m\u202e"
-    assert odd in labels_of(finding(odd), {})["subject"]
-    json.dumps(labels_of(finding("\ud800"), {}), ensure_ascii=False).encode()
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_labels_of_an_alert_show_and_call_nobody_as_those_of_the_metrics(name: str) -> None:
+    label = labels_of(finding(name), {})["subject"]
+    assert not raw(label, "")
+    assert not [call for call in ("<!channel>", "<@U", "<https:", "@here") if call in label]
+    assert label == about(finding(name).subject) == about({"subject": label})

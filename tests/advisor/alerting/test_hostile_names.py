@@ -1,0 +1,108 @@
+"""Hostile names of a real server, and a rule of others, through real Alertmanagers to a chat: shown, never obeyed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.attacks import texts
+from lab.attacks.names import IDENTIFIERS, raw
+from lab.programs import alertmanager
+from lab.programs.webhook import Webhook
+from tests.advisor.alerting.harness import RESEND, alertmanager_or_skip
+from tests.advisor.sidecar import Sidecar, wait_for
+from tests.conftest import start_or_skip
+
+PATIENCE = 120.0
+TEXT = "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n{{ end }}"
+CALLS = re.compile(r"<[!@#]|<https?:|(?<!\w)@(?:all|channel|everyone|here)\b")
+"""What Slack obeys: https://docs.slack.dev/messaging/formatting-message-text"""
+
+
+class Chat:
+    """An Alertmanager that tells a Slack and a webhook, with its own templates but for the text."""
+
+    def __init__(self, suite: str, folder: Path) -> None:
+        self._suite, self._folder = suite, folder
+        self.slack, self.webhook = Webhook(), Webhook()
+
+    def start(self, stack: ExitStack) -> str:
+        stack.enter_context(self.slack)
+        stack.enter_context(self.webhook)
+        slack = {"api_url": self.slack.url, "channel": "#databases", "text": TEXT, "mrkdwn_in": ["pretext"]}
+        configured = json.loads(alertmanager.configuration(self.webhook.url))
+        configured["receivers"][0]["slack_configs"] = [slack]
+        started = stack.enter_context(alertmanager_or_skip(self._suite, self._folder, json.dumps(configured)))
+        return f"http://127.0.0.1:{started.port}"
+
+    def told(self) -> set[str]:
+        """The tables that the webhook was told of."""
+        return {
+            each["labels"]["subject"] for each in self.webhook.alerts("firing") if each["labels"]["rule"] == texts.RULE
+        }
+
+
+@pytest.fixture(scope="module")
+def chats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Chat]]:
+    """What they were told of all names."""
+    folder = tmp_path_factory.mktemp("names")
+    (folder / "rules").mkdir()
+    (folder / "rules" / f"{texts.RULE}.yaml").write_text(texts.TEXT, encoding="utf-8")
+    with ExitStack() as stack:
+        server = stack.enter_context(start_or_skip("mysql-9.7", {}))
+        made = {suite: Chat(suite, folder / suite) for suite in alertmanager.SUITES}
+        urls = [each.start(stack) for each in made.values()]
+        stack.enter_context(texts.tables(server))
+        options = ("--dsn", server.dsn, "--interval", "1s", "--rules", folder / "rules")
+        told = ("--alertmanager-resend", f"{RESEND}s", *(part for url in urls for part in ("--alertmanager", url)))
+        sidecar = Sidecar(folder, *options, *told)
+        stack.callback(sidecar.kill)
+        wait_for(lambda: all(len(each.told()) >= len(IDENTIFIERS) for each in made.values()), PATIENCE)
+        yield made
+
+
+@pytest.fixture(params=alertmanager.SUITES)
+def chat(request: pytest.FixtureRequest, chats: dict[str, Chat]) -> Chat:
+    return chats[request.param]
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (text for each in value.values() for text in strings(each))
+    elif isinstance(value, list):
+        yield from (text for each in value for text in strings(each))
+    elif isinstance(value, str):
+        yield value
+
+
+def test_nothing_in_a_chat_is_obeyed(chat: Chat) -> None:
+    said = [text for message in list(chat.slack.notifications) for text in strings(message)]
+    assert len(said) > len(IDENTIFIERS)
+    assert [text for text in said if raw(text)] == []
+    assert [found[0] for text in said if (found := CALLS.search(text))] == []
+
+
+def test_each_name_is_shown(chat: Chat) -> None:
+    said = "\n".join(text for message in list(chat.slack.notifications) for text in strings(message))
+    assert "{{ .Labels }} {{ $value }} {{ template }}" in said
+    assert "</pre><script>" in said
+    assert r"\x1b[31mred\x1b[0m" in said
+    assert r"user\u202egnp.exe" in said
+    assert r"\x3c!channel>" in said
+
+
+def test_slack_takes_nothing_for_a_format(chat: Chat) -> None:
+    attached = [each for message in list(chat.slack.notifications) for each in message["attachments"]]
+    assert attached
+    assert all(each["mrkdwn_in"] == ["pretext"] for each in attached)
+
+
+def test_each_alert_is_told_once(chat: Chat) -> None:
+    told = [each["labels"]["subject"] for each in chat.webhook.alerts("firing") if each["labels"]["rule"] == texts.RULE]
+    assert len(told) == len(set(told)) == len(IDENTIFIERS)
