@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from tools.image.build import archive, build
 from tools.image.builders import Builder, BuildFailed
 
 ARCHITECTURES = ("amd64", "arm64")
+_VERSION = "org.opencontainers.image.version"
 
 
 def made(architecture: str, base: str | None, python: Path, into: Path) -> list[Path]:
@@ -27,37 +29,43 @@ def made(architecture: str, base: str | None, python: Path, into: Path) -> list[
         into: The folder of both.
 
     Raises:
-        DistFailed: It cannot be built, or has other packages.
+        DistFailed: It cannot be built, does not work, or has other packages.
         Unavailable: This machine cannot build it; the text says what is missing.
     """
     base_image.require_emulation(architecture)
-    builder = builders.found(["buildah", "podman"])
+    buildah = builders.found(["buildah"])
     tag = f"innodb-advisor:{__version__}-{architecture}"
     file = into / f"innodb-advisor-{__version__}-image-{architecture}.tar"
-    file.unlink(missing_ok=True)
     try:
-        start = base_image.imported(builder, architecture=architecture) if base == "debootstrap" else base
-        build(builder, start, tag, architecture=architecture)
-        with _mounted(builder, tag) as root:
+        start = base_image.imported(buildah, architecture=architecture) if base == "debootstrap" else base
+        build(buildah, start, tag, architecture=architecture)
+        with _container(buildah, tag) as container:
+            _check(buildah, tag, container, architecture)
+            root = Path(buildah.run("mount", container).stdout.strip())
             if differs := package.packages(root / "opt" / "innodb-advisor") ^ sbom.components(python):
                 raise DistFailed(f"the image has other Python packages than were tested: {sorted(differs)}")
             contents = sbom.of_image(root, python, architecture, into)
-        archive(builder, tag, file)
+        archive(buildah, tag, file)
     except BuildFailed as error:
         raise DistFailed(f"the image for {architecture}: {error}") from None
     return [file, contents]
 
 
 @contextmanager
-def _mounted(builder: Builder, tag: str) -> Iterator[Path]:
-    """The file system of an image."""
-    buildah = builder if builder.name == "buildah" else None
-    if buildah is None:
-        yield Path(builder.run("image", "mount", tag).stdout.strip())
-        builder.run("image", "unmount", tag)
-        return
+def _container(buildah: Builder, tag: str) -> Iterator[str]:
     container = buildah.run("from", "--pull=never", tag).stdout.strip()
     try:
-        yield Path(buildah.run("mount", container).stdout.strip())
+        yield container
     finally:
         buildah.run("rm", container)
+
+
+def _check(buildah: Builder, tag: str, container: str, architecture: str) -> None:
+    """Whether the image is of this version and architecture, and its program works as its own user."""
+    found = json.loads(buildah.run("inspect", "--type", "image", tag).stdout)["OCIv1"]
+    is_for, config = found["architecture"], found["config"]
+    if is_for != architecture:
+        raise DistFailed(f"the image for {architecture} says that it is for {is_for}")
+    if (version := config["Labels"].get(_VERSION)) != __version__:
+        raise DistFailed(f"the image's label {_VERSION} is {version}, not {__version__}")
+    package.works(lambda *arguments: buildah.run("run", container, "--", *config["Entrypoint"], *arguments).stdout)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import distributions
 from pathlib import Path
@@ -90,16 +90,28 @@ def check(environment: Path) -> None:
             command = (environment / "bin" / "innodb-advisor", *arguments)
             return run(*command, what=f"innodb-advisor {' '.join(arguments)}", folder=Path(name))
 
-        if (version := said("--version").split()[-1]) != __version__:
-            raise DistFailed(f"innodb-advisor --version says {version}, not {__version__}")
-        if "--fail-on" not in said("advise", "--help"):
-            raise DistFailed("innodb-advisor advise --help does not have --fail-on")
-        has = {each["id"] for each in json.loads(said("rules", "list", "--json"))}
-        if lacks := sorted({each.id for each in rules()} ^ has):
-            raise DistFailed(f"the wheel's rules are not those of rules/: {', '.join(lacks)}")
+        works(said)
     for name in ("share/man/man1/innodb-advisor.1",):
         if not (environment / name).is_file():
             raise DistFailed(f"the wheel does not bring {name}")
+
+
+def works(said: Callable[..., str]) -> None:
+    """Whether a program is this version's, with its commands and its rules.
+
+    Args:
+        said: The program's output for its arguments.
+
+    Raises:
+        DistFailed: It is not.
+    """
+    if (version := said("--version").split()[-1]) != __version__:
+        raise DistFailed(f"innodb-advisor --version says {version}, not {__version__}")
+    if "--fail-on" not in said("advise", "--help"):
+        raise DistFailed("innodb-advisor advise --help does not have --fail-on")
+    has = {each["id"] for each in json.loads(said("rules", "list", "--json"))}
+    if lacks := sorted({each.id for each in rules()} ^ has):
+        raise DistFailed(f"its rules are not those of rules/: {', '.join(lacks)}")
 
 
 def packages(environment: Path) -> set[tuple[str, str]]:
