@@ -17,6 +17,7 @@ import pytest
 
 from lab.packages.cache import REPOSITORY
 from tests.advisor.sidecar import wait_for
+from tests.unavailable import give_up
 
 UNIT = REPOSITORY / "systemd" / "innodb-advisor.service"
 MOST_EXPOSED = 2.0
@@ -39,7 +40,7 @@ def settings() -> Mapping[str, str]:
 def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = shutil.which("systemd-analyze")
     if program is None:
-        pytest.skip("systemd-analyze is not installed: apt-get install systemd")
+        give_up("systemd-analyze is not installed: apt-get install systemd")
     environment = {**os.environ, "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": "cat"}
     return subprocess.run(  # noqa: S603
         [program, *arguments], check=False, capture_output=True, text=True, timeout=60, env=environment
@@ -155,7 +156,7 @@ def _calls(group: str) -> set[str]:
 def test_each_system_call_of_a_start_is_let_through(tmp_path: Path) -> None:
     strace = shutil.which("strace")
     if strace is None:
-        pytest.skip("strace is not installed: apt-get install strace")
+        give_up("strace is not installed: apt-get install strace")
     traces = tmp_path / "traces"
     traces.mkdir(mode=0o777)
     traces.chmod(0o777)
@@ -168,6 +169,6 @@ def test_each_system_call_of_a_start_is_let_through(tmp_path: Path) -> None:
         for call in re.findall(r"^(\w+)\(", path.read_text(errors="replace"), re.MULTILINE)
     }
     if not made:
-        pytest.skip("strace may not trace here")
+        give_up("strace may not trace here")
     assert "openat" in made
     assert made - allowed() == set()

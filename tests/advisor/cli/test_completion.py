@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.packages.cache import REPOSITORY
+from tests.unavailable import give_up
 from tools import man
 
 VARIABLE = "_INNODB_ADVISOR_COMPLETE"
@@ -31,7 +32,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def said(shell: str, script: str, environment: dict[str, str]) -> list[str]:
     program = shutil.which(shell)
     if program is None:
-        pytest.skip(f"{shell} is not installed")
+        give_up(f"{shell} is not installed")
     command = [
         program,
         *(["--no-config"] if shell == "fish" else ["--norc"] if shell == "bash" else ["-f"]),
@@ -97,7 +98,7 @@ def test_the_man_page_has_every_command_and_option_and_no_mark_of_click() -> Non
 def test_tools_of_man_pages_find_no_problem(command: tuple[str, ...], tmp_path: Path) -> None:
     program = shutil.which(command[0])
     if program is None:
-        pytest.skip(f"{command[0]} is not installed")
+        give_up(f"{command[0]} is not installed")
     page = tmp_path / "innodb-advisor.1"
     page.write_text(man.page(), encoding="utf-8")
     done = subprocess.run([program, *command[1:], str(page)], check=False, capture_output=True, text=True)  # noqa: S603
