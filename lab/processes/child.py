@@ -18,22 +18,25 @@ if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
 """
 
-_Request = tuple[Sequence[str], Mapping[str, str], Path | None, "Future[subprocess.Popen[bytes]]"]
+_Request = tuple[Sequence[str], Mapping[str, str], Path | None, Path | None, "Future[subprocess.Popen[bytes]]"]
 _requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
 _starting = threading.Lock()
 _starter: threading.Thread | None = None
 
 
-def spawn(command: Sequence[str], environment: Mapping[str, str], output: Path | None) -> "subprocess.Popen[bytes]":
+def spawn(
+    command: Sequence[str], environment: Mapping[str, str], output: Path | None, folder: Path | None = None
+) -> "subprocess.Popen[bytes]":
     """Start a program in a session of its own; the kernel kills it when this process ends.
 
     Args:
         command: The program's absolute path and its arguments.
         environment: Variables besides those of this process.
         output: The file to which its standard output and error are appended; None to inherit this process's.
+        folder: Its working folder; None for this process's.
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: The file cannot be written, or there is no such folder.
     """
     global _starter  # noqa: PLW0603 - one thread a process
     with _starting:
@@ -43,13 +46,13 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], output: Path |
             _starter = threading.Thread(target=_serve, name="lab.processes.child", daemon=True)
             _starter.start()
     started: Future[subprocess.Popen[bytes]] = Future()
-    _requests.put((command, environment, output, started))
+    _requests.put((command, environment, output, folder, started))
     return started.result()
 
 
 def _serve() -> None:
     while True:
-        command, environment, output, started = _requests.get()
+        command, environment, output, folder, started = _requests.get()
         try:
             with output.open("ab") if output else contextlib.nullcontext() as file:
                 process = subprocess.Popen(
@@ -58,6 +61,7 @@ def _serve() -> None:
                     stdin=subprocess.DEVNULL,
                     stdout=file,
                     stderr=file,
+                    cwd=folder,
                     start_new_session=True,
                 )
         except Exception as error:  # noqa: BLE001 - handed to the thread that asked
