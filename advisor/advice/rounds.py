@@ -135,8 +135,11 @@ class Rounds:
             self.call_off()
             self._judgements.clear()
         elif self._rule_set is not None and self._rule_set is not rule_set:
-            self.call_off()
-            self._judgements = dict(_kept(self._judgements, self._rule_set, rule_set))
+            if _same_rules(self._rule_set, rule_set):
+                self._stale = True  # what is suppressed may differ
+            else:
+                self.call_off()
+                self._judgements = dict(_kept(self._judgements, self._rule_set, rule_set))
         self._rule_set = rule_set
         for part in self._parts:
             rests = self._clock() < part.rests_until or (part.done and part.done.latest is window.latest)
@@ -274,6 +277,11 @@ class Rounds:
 async def _clean_up(*, first: bool) -> None:
     """The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries."""
     await asyncio.to_thread(memory.release if first else memory.trim)
+
+
+def _same_rules(before: RuleSet, now: RuleSet) -> bool:
+    """Whether each rule says what it said, as when the files are loaded again and nobody changed them."""
+    return [each.file for each in before.rules] == [each.file for each in now.rules]
 
 
 def _kept(judgements: Mapping[str, Judgement], before: RuleSet, now: RuleSet) -> Iterator[tuple[str, Judgement]]:

@@ -20,7 +20,7 @@ from advisor.http.web_settings import WebSettings
 
 _BACKLOG = 1024
 """Connections that may wait to be accepted; the kernel drops more, and their clients try again a second later."""
-_ACCEPTED = 8
+_ACCEPTED = 2
 """Connections that are accepted before the next requests get their turn."""
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the time between two scrapes, so that Prometheus keeps its connection."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
 import httpx
@@ -20,6 +22,7 @@ from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
+from advisor.rules.suppression import Suppression
 from advisor.whatif.errors import Refused
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, variables
 from tests.advisor.sidecar import PATIENCE
@@ -188,16 +191,44 @@ async def test_a_snapshot_is_evaluated_once_and_other_windows_are_remembered(ben
     await service.advice(6.0)
     await service.advice(3.0)  # forgotten
     assert len(bench.rounds) == 12
-    await service.reload()
-    await service.advice()
-    assert len(bench.rounds) == 14
 
 
-async def test_what_was_found_stands_over_new_rules(bench: Bench) -> None:
-    service = service_of(Live(6), bench)
+async def test_rules_that_are_loaded_again_unchanged_are_not_judged_again(bench: Bench, tmp_path: Path) -> None:
+    suppressed: list[Suppression] = []
+    book = Rulebook(RULES_FOLDER, tmp_path, lambda: suppressed)
+    service = Service(Live(5), book, judge=bench.judge, clock=bench.clock, now=bench.clock)
     first = await service.advice()
+    assert first is not None
+    await service.reload()
+    again = await service.advice_by_now()
+    assert again is not None
+    assert [each.rule for each in again.recommendations] == [each.rule for each in first.recommendations]
+    suppressed.append(Suppression(rule=SCAN))
+    await service.reload()
+    without = await service.advice_by_now()
+    assert without is not None
+    assert SCAN not in [each.rule for each in without.recommendations]
+    assert len(bench.rounds) == 2
+    another_rule(tmp_path)
     await service.reload()
     await service.advice()
+    assert len(bench.rounds) == 4
+
+
+def another_rule(folder: Path) -> None:
+    """A built-in rule with another title, among a user's own."""
+    name = "warmup-disabled.yaml"
+    text = (RULES_FOLDER / name).read_text(encoding="utf-8")
+    (folder / name).write_text(re.sub(r"(?m)^title: .*", "title: Another title", text), encoding="utf-8")
+
+
+async def test_what_was_found_stands_over_new_rules(bench: Bench, tmp_path: Path) -> None:
+    service = Service(Live(6), Rulebook(RULES_FOLDER, tmp_path), judge=bench.judge, clock=bench.clock, now=bench.clock)
+    first = await service.advice()
+    another_rule(tmp_path)
+    await service.reload()
+    await service.advice()
+    assert len(bench.rounds) == 4
     assert first is not None
     found = {each.fingerprint for each in first.recommendations}
     assert found <= {
