@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from prometheus_client.core import (
+from exporter.metrics import Sample, Spec
+from exporter.prometheus import (
     CounterMetricFamily,
     GaugeMetricFamily,
     InfoMetricFamily,
     Metric,
     UnknownMetricFamily,
 )
-
-from exporter.metrics import Sample, Spec
 
 
 def assemble(specs: Mapping[str, Spec], samples: Iterable[Sample]) -> Iterator[Metric]:

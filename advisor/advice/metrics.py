@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from prometheus_client.core import Metric
-
 from advisor.advice.service import Service
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation, Trend, about
@@ -15,6 +13,7 @@ from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
+from exporter.prometheus import Metric
 from exporter.sampling import metrics
 from exporter.snapshot import Snapshot
 

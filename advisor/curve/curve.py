@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 TIMES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 """The sizes that are always answered for, as multiples of today's."""
+OTHERS = "(other tables)"
+"""Stands for the tables that have no distribution of accesses of their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from advisor.curve.curve import OTHERS
 from advisor.curve.explain import Measured, Table
 from advisor.facts import Facts, ScanFacts
 from advisor.facts.base import over_pools, ratio
@@ -23,7 +24,6 @@ from exporter.snapshot import Snapshot
 
 MOST_TABLES = 12
 """Tables with a distribution of their own, those with the most reads; the others count as one."""
-OTHERS = "(other tables)"
 _GROUPS, _LEAST_GROUPS = 72, 8
 """Groups of pages in a model, of all tables and of one at least: they are what it takes time for."""
 _LEAF_FANOUT = 1000

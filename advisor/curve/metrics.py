@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import Metric
-
 from advisor.curve.answer import table_subject
-from advisor.curve.curve import Curve, Estimate
-from advisor.curve.evidence import OTHERS
+from advisor.curve.curve import OTHERS, Curve, Estimate
 from exporter.collectors.base import OTHER
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
+from exporter.prometheus import Metric
 
 TABLES = 10
 """Tables with series of their own, those with the most reads: each has one for every size and bound."""

@@ -11,8 +11,9 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from advisor.http.connections import HANDSHAKE_SECONDS, Connection
 from advisor.http.crowd import Crowd
@@ -28,10 +29,10 @@ _TICKS = 10
 """Of uvicorn in a second: it renews the header Date at every tenth."""
 
 
-class _Server(uvicorn.Server):
+class _Server(Server):
     """uvicorn, which exits cleanly after a signal instead of raising it again, and wakes up once a second."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._stopping = asyncio.Event()
 
@@ -101,7 +102,7 @@ def is_local(listener: socket.socket) -> bool:
 def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -> None:
     """Serve until SIGINT or SIGTERM; with TLS where the web configuration has it."""
     tls = web and web.listening
-    config = uvicorn.Config(
+    config = Config(
         app,
         http=functools.partial(Connection, crowd=Crowd(), admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
         ws="none",

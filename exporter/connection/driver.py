@@ -10,6 +10,8 @@ import importlib
 import os
 import sys
 
+from exporter.stand_ins import standing_in
+
 # aiomysql looks up the operating system's user name on import, and a container's uid may have none.
 os.environ.setdefault("USER", "innodb-advisor")
 
@@ -17,9 +19,10 @@ _HIDDEN = "cryptography" not in sys.modules
 if _HIDDEN:
     sys.modules["cryptography"] = None  # type: ignore[assignment]  # not to be imported
 try:
-    import aiomysql
-    from pymysql import _auth, err
-    from pymysql.constants import CLIENT
+    with standing_in({"configparser": ("RawConfigParser",)}):  # for option files, which they are never given
+        import aiomysql
+        from pymysql import _auth, err
+        from pymysql.constants import CLIENT
 finally:
     if _HIDDEN:
         del sys.modules["cryptography"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import Metric
-
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
+from exporter.prometheus import Metric
 from exporter.recording.history import Report
 
 SPECS = {

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from prometheus_client.core import Metric
 
 from advisor import memory
 from advisor.advice.apart import in_process
@@ -38,6 +37,7 @@ from exporter.collectors import COLLECTORS
 from exporter.collectors.base import Collector
 from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
 from exporter.collectors.metric_kinds import METRIC_KINDS
+from exporter.prometheus import Metric
 from exporter.recording import history_metrics
 from exporter.recording.history import State
 from exporter.recording.lock import locked

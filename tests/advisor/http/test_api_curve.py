@@ -16,8 +16,7 @@ from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
 from advisor.curve import estimate, metrics
 from advisor.curve.answer import MissCurve, answer
-from advisor.curve.curve import TIMES, Curve, Estimate, Size
-from advisor.curve.evidence import OTHERS
+from advisor.curve.curve import OTHERS, TIMES, Curve, Estimate, Size
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.exposition import render
