@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from advisor import memory
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.turns import Turn, Turns
-from advisor.curve import estimate
 from advisor.curve.curve import TIMES, Curve
 from advisor.observe.window import Window
 from advisor.whatif.errors import Unanswerable
@@ -40,7 +39,16 @@ _WINDOWS = 3
 
 
 Estimate = Callable[[Sequence[Snapshot], float, Sequence[float], Callable[[], None]], Curve]
-"""``advisor.curve.estimate.curve``."""
+"""``estimated``."""
+
+
+def estimated(
+    history: Sequence[Snapshot], longest: float, times: Sequence[float], check_time: Callable[[], None]
+) -> Curve:
+    """``advisor.curve.estimate.curve``, whose code is imported where a curve is worked out."""
+    from advisor.curve.estimate import curve  # noqa: PLC0415 - in a process of its own (apart.py)
+
+    return curve(history, longest, times, check_time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Curves:
         turns: Turns,
         questions: asyncio.Lock,
         *,
-        estimate: Estimate = estimate.curve,
+        estimate: Estimate = estimated,
         seconds: float = CURVE_SECONDS,
         apart: Apart = in_thread,
         remember: Callable[[Window, Curve | None], None] | None = None,

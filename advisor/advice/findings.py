@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from advisor.advice.lazy_model import LazyModel
 from advisor.advice.values import FactValues
 from advisor.contract import changes
 from advisor.contract.recommendation import (
     Action,
+    Alternative,
     Change,
     Effect,
     Evidence,
@@ -26,14 +28,11 @@ from advisor.facts.harm import HarmFacts
 from advisor.observe.window import Window
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
-from advisor.whatif.choice import alternatives, others
-from advisor.whatif.fit import ACCEPTED_ERROR
-from advisor.whatif.model import LruModel
 from exporter.server import Server
 
 
 def recommendation(
-    rule: Rule, model: LruModel, values: FactValues, item: Any, track_record: TrackRecord | None = None
+    rule: Rule, model: LazyModel, values: FactValues, item: Any, track_record: TrackRecord | None = None
 ) -> Recommendation | None:
     """The recommendation; None where no change and no action of the rule can be made on this server.
 
@@ -57,9 +56,15 @@ def recommendation(
         return None
     value, sure = (values.get(f"{choice.GROUP}.{name}") for name in ("value", "confidence"))
     chosen = None if value is None else file.choose
-    tried = () if chosen is None or item is None else alternatives(model, chosen.setting, item)
     effect = _effect(rule.effect, values)
     certainty = 1.0 if sure is None else _sure(float(sure), effect)
+    left: Effect | None = None
+    tried: tuple[Alternative, ...] = ()
+    if chosen and item:
+        from advisor.whatif.choice import alternatives, others  # noqa: PLC0415 - the model was asked
+
+        tried = alternatives(model.lru, chosen.setting, item)
+        left = others(model.lru, chosen.setting, float(value)) if found and value else None
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
@@ -73,7 +78,7 @@ def recommendation(
         actions=actions,
         effect=effect,
         cost=_effect(rule.cost, values),
-        others=others(model, chosen.setting, float(value)) if chosen and item and found and value else None,
+        others=left,
         alternatives=tried,
         watched_seconds=round(window.seconds, 3),
         track_record=track_record,
@@ -83,6 +88,8 @@ def recommendation(
 
 def _sure(chosen: float, effect: Effect | None) -> float:
     """The confidence in a choice, 0 to 1: less where the rule gives its effect a larger error."""
+    from advisor.whatif.fit import ACCEPTED_ERROR  # noqa: PLC0415 - the model was asked
+
     return chosen if effect is None or not effect.error else min(chosen, ACCEPTED_ERROR / effect.error)
 
 

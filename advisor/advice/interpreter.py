@@ -10,13 +10,14 @@ from typing import Any, Literal
 
 from advisor import facts
 from advisor.advice.findings import recommendation
+from advisor.advice.fits import Fits
+from advisor.advice.lazy_model import LazyModel
 from advisor.advice.remembered import Remembered
 from advisor.advice.slices import slices
 from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
-from advisor.curve.choice import SizeChoices
 from advisor.curve.memory import spare
 from advisor.facts import choice
 from advisor.facts.choice import Choice
@@ -27,10 +28,7 @@ from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.rules.file import Choose
-from advisor.whatif.calibrations import Calibrations
-from advisor.whatif.choice import choose
 from advisor.whatif.errors import Unanswerable
-from advisor.whatif.model import LruModel
 
 
 def evaluate(
@@ -72,8 +70,7 @@ class Evaluator:
         seconds: float = math.inf,
         *,
         every_reason: bool = False,
-        calibrations: Calibrations | None = None,
-        sizes: SizeChoices | None = None,
+        fits: Fits | None = None,
         pause: Callable[[], None] = lambda: None,
         remembered: Remembered | None = None,
         models: bool = True,
@@ -86,15 +83,15 @@ class Evaluator:
             findings: As in ``advise``.
             seconds: As in ``advise``.
             every_reason: As in ``evaluate``.
-            calibrations: The model's of earlier windows: what was calibrated for evidence that still stands is not
-                calibrated again.
-            sizes: The miss curve's choices of earlier windows, kept in the same way.
+            fits: The models' of earlier windows: what was fitted to evidence that still stands is not fitted again.
             pause: Called between two simulations of the model. It may block for a while, or raise Unanswerable.
             remembered: As in ``advise``.
             models: Whether models are asked. A rule that takes one is blind without, for want of NO_MODEL.
         """
         self._window, self._findings, self._every_reason = window, findings, every_reason
         self._models = models
+        self.asking: set[str] = set()
+        """Rules that would have asked a model, where models are not asked."""
         self._until = time.thread_time() + seconds
         self._rule_until = math.inf
         self._needed_by = _needed_by(known, window)
@@ -106,9 +103,7 @@ class Evaluator:
             harms(known_before.outcomes, window.latest),
         )
         self._track_records = track_records(known_before.outcomes)
-        self._model = LruModel(window, self._facts, calibrations)  # calibrated when a rule first asks it
-        self._model.pause = pause
-        self._sizes = sizes or SizeChoices()
+        self._model = LazyModel(window, self._facts, fits or Fits(), pause)
         self._slices: list[tuple[Window, facts.Facts]] | None = None
 
     def evaluations(
@@ -268,18 +263,21 @@ class Evaluator:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
             return []
-        values |= facts.values_by_name(choice.GROUP, self._chosen(chosen, item, at_most))
+        values |= facts.values_by_name(choice.GROUP, self._chosen(rule.id, chosen, item, at_most))
         refusals, unsettled = self._conditions(rule, values)
         if unsettled is not None:
             raise unsettled
         return refusals
 
-    def _chosen(self, chosen: Choose, item: Any, at_most: float | None) -> Choice:
+    def _chosen(self, rule_id: str, chosen: Choose, item: Any, at_most: float | None) -> Choice:
         if not self._models:
+            self.asking.add(rule_id)
             raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
-            return self._sizes.choose(self._window, self._facts, at_most, self._model.check_time)
-        return choose(self._model, chosen.setting, item, at_most)
+            return self._model.fits.sizes.choose(self._window, self._facts, at_most, self._model.lru.check_time)
+        from advisor.whatif.choice import choose  # noqa: PLC0415 - see lazy_model.py
+
+        return choose(self._model.lru, chosen.setting, item, at_most)
 
     def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
         """The conditions that say no; or else the error of one that cannot be evaluated.

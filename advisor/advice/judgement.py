@@ -7,15 +7,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from advisor.advice.fits import Fits
 from advisor.advice.interpreter import Evaluator
 from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Blind, Recommendation, Trend, fingerprint
-from advisor.curve.choice import SizeChoices
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
-from advisor.whatif.calibrations import Calibrations
 
 CLEAR_SECONDS = RECENT_SECONDS
 """A finding clears once its rule has not made it for so long: a single sample proves nothing."""
@@ -47,12 +46,14 @@ class Judgement:
         evaluations: One for each item, and one for each finding that stands though it was not made this time.
         standing: The findings by fingerprint.
         at: Time of the newest snapshot, Unix seconds.
+        asks: Whether it takes a model, where models are not asked: then it is none.
     """
 
     rule: str
     evaluations: tuple[Evaluation, ...]
     standing: Mapping[str, Standing]
     at: float
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +64,21 @@ class Options:
         recent: Whether the newest RECENT_SECONDS of a longer window are judged beside the whole.
         beside: As in ``advise``.
         before: The last judgements by rule, of the same server with the same settings.
-        calibrations, sizes: As in ``Evaluator``.
+        fits: As in ``Evaluator``.
         seconds: CPU time for all rules together, beside the limit of each rule.
         pause: As in ``Evaluator``.
         remembered: As in ``advise``.
+        models: Whether models are asked.
     """
 
     recent: bool = True
     beside: Sequence[Rule] = ()
     before: Mapping[str, Judgement] = field(default_factory=dict)
-    calibrations: Calibrations | None = None
-    sizes: SizeChoices | None = None
+    fits: Fits | None = None
     seconds: float = math.inf
     pause: Callable[[], None] = lambda: None
     remembered: Remembered | None = None
+    models: bool = True
 
 
 def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
@@ -84,7 +86,9 @@ def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[J
     judge = _Judge(rules, window, options)
     for rule in rules:
         before = options.before.get(rule.id)
-        yield _stand(rule, judge.evaluations(rule), window.latest.at, before.standing if before else {})
+        evaluations = judge.evaluations(rule)
+        found = _stand(rule, evaluations, window.latest.at, before.standing if before else {})
+        yield replace(found, asks=judge.asks(rule))
 
 
 class _Judge:
@@ -97,10 +101,10 @@ class _Judge:
             Evaluator,
             findings=standing,
             seconds=options.seconds,
-            calibrations=options.calibrations,
-            sizes=options.sizes,
+            fits=options.fits,
             pause=options.pause,
             remembered=options.remembered,
+            models=options.models,
         )
         self._whole = made(known, window)
         self._recent: Evaluator | None = None
@@ -128,6 +132,10 @@ class _Judge:
             if _key(each) not in recent
         ]
         return (*found, *(self._of_late(rule, each) for each in recent.values()))
+
+    def asks(self, rule: Rule) -> bool:
+        """Whether the rule would have asked a model, where models are not asked."""
+        return rule.id in self._whole.asking or (self._recent is not None and rule.id in self._recent.asking)
 
     def _trend(self, rule: Rule, found: Evaluation) -> Trend | None:
         """How the newest minutes are beside the whole window."""

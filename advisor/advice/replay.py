@@ -10,17 +10,16 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from advisor.advice.assessment import Assessment, assess
+from advisor.advice.fits import Fits
 from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
 from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import Judge
-from advisor.curve.choice import SizeChoices
 from advisor.ledger.grades import Stretch
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.versions import versions
 from advisor.observe.limits import LONGEST_GAP, MAY_READ
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
-from advisor.whatif.calibrations import Calibrations
 from exporter.snapshot import Snapshot
 
 LONGEST_WINDOW = 3600.0
@@ -53,7 +52,7 @@ class Replaying:
         """
         self.ledger, self._judge = ledger or Ledger(), judge
         self._rules, self._may_read, self._versions = rule_set, may_read, versions(rule_set.rules)
-        self._calibrations, self._sizes = Calibrations(), SizeChoices()
+        self._fits = Fits()
         self._history: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._breaks = 0
         self._began, self._collections = float("inf"), 0
@@ -119,8 +118,7 @@ class Replaying:
         remembered = Remembered(None, self._may_read, tuple(self.ledger.outcomes.values()))
         options = Options(
             before=dict(self._judgements),
-            calibrations=self._calibrations,
-            sizes=self._sizes,
+            fits=self._fits,
             remembered=remembered,
         )
         for each in self._judge(self._rules.rules, window, options):

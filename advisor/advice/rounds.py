@@ -7,20 +7,19 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor import memory
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment, assess
+from advisor.advice.fits import Fits, Kept
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.remembered import Remembered
 from advisor.advice.turns import Turn, Turns
-from advisor.curve.choice import SizeChoices
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import RuleSet
-from advisor.whatif.calibrations import Calibrations
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +31,8 @@ each snapshot still changes advice; and more, up to a tenth, if a rest would be 
 LONGEST_REST = 60.0
 """Seconds between two evaluations, as long as they take a tenth of a core at most."""
 
+_FORK_SECONDS = 0.02
+"""Seconds of a core that a process takes beside its work: it begins, shares pages, and ends (measured)."""
 _AFTER_FAILURE = 0.1
 """Seconds of a core that a failed evaluation counts for."""
 
@@ -91,7 +92,7 @@ class Rounds:
         judge: Judge = judge,
         seconds: float = EVALUATION_SECONDS,
         turns: Turns,
-        calibrations: Calibrations | None = None,
+        kept: Kept | None = None,
         urgent: asyncio.Lock | None = None,
         apart: Apart = in_thread,
         remembered: Callable[[], Remembered] = Remembered,
@@ -106,10 +107,10 @@ class Rounds:
             judge: Judges a window by rules.
             seconds: Limit for an evaluation, in seconds of a core.
             turns: What its models yield to.
-            calibrations: As in ``Evaluator``.
+            kept: What models were fitted to, shared with others who ask them.
             urgent: Held by evaluations that somebody waits for: others yield to them, and they go one at a time. None
                 where nobody waits.
-            apart: Where those that somebody waits for are made.
+            apart: Where these are made, and those that ask a model.
             remembered: The memory of days as it is now.
             clock: Seconds, monotonic.
             core: Seconds of the core that a thread took.
@@ -117,8 +118,8 @@ class Rounds:
         """
         self.failure: Exception | None = None
         self._recent, self._judge, self._seconds, self._apart = recent, judge, seconds, apart
-        self._turns, self._calibrations, self._urgent = turns, calibrations, urgent
-        self._remembered, self._sizes = remembered, SizeChoices()
+        self._turns, self._kept, self._urgent = turns, kept or Kept(), urgent
+        self._remembered = remembered
         self._clock, self._core, self._now = clock, core, now
         self._parts = (_Part(models=False), _Part(models=True))
         self._judgements: dict[str, Judgement] = {}
@@ -150,7 +151,7 @@ class Rounds:
     def call_off(self) -> None:
         """Forget the advice, and end the evaluations under way."""
         for part in self._parts:
-            if self._urgent is not None and part.task is not None:
+            if part.task is not None and (part.models or self._urgent is not None):
                 part.task.cancel()  # with the process that works for it
             part.call_off()
         self._window = self._assessment = None
@@ -209,60 +210,11 @@ class Rounds:
             self._window = window
         self._computed_at, self._stale = self._now(), True
 
-    async def _judge_apart(
-        self,
-        one: asyncio.Lock,
-        part: _Part,
-        judge: Callable[[], Iterator[Judgement]],
-        take: Callable[[Judgement], None],
-    ) -> float:
-        """Take all judgements of rules that somebody waits for; the seconds of a core that they took."""
-
-        def work() -> tuple[list[Judgement], float]:
-            began = self._core()
-            return list(judge()), self._core() - began
-
-        async with one:
-            with self._turns.first() if part.models else contextlib.nullcontext():
-                judged, spent = await self._apart(work)
-        for each in judged:
-            take(each)
-        return spent
-
     async def _run(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> None:
-        rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is part.models]
-        beside = [rule for rule in rule_set.rules if (rule.file.choose is not None) is not part.models]
-        options = Options(
-            self._recent,
-            beside,
-            dict(self._judgements),
-            self._calibrations,
-            self._sizes,
-            self._seconds,
-            turn.pause,
-            self._remembered(),
-        )
-        loop = asyncio.get_running_loop()
-
-        def take(judgement: Judgement) -> None:
-            if part.turn is turn:
-                self._take(judgement, window)
-
-        def work() -> float:
-            began = self._core()
-            for each in self._judge(rules, window, options):
-                if part.turn is not turn:  # called off: rules that are loaded again and again pile up no evaluations
-                    break
-                loop.call_soon_threadsafe(take, each)
-            return self._core() - began
-
         first, spent = part.done is None, _AFTER_FAILURE
         failure: Exception | None = None
         try:
-            if self._urgent is None:
-                spent = await asyncio.to_thread(work)
-            else:
-                spent = await self._judge_apart(self._urgent, part, lambda: self._judge(rules, window, options), take)
+            spent = await self._evaluate(part, turn, window, rule_set)
         except Exception as error:  # the next evaluation may go well
             log.exception("no advice")
             failure = error
@@ -272,6 +224,69 @@ class Rounds:
             self.failure = failure
             part.rests_until = self._clock() + rest_after(spent, window.seconds)
             part.done = part.done if failure else window
+
+    async def _evaluate(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> float:
+        """Judge the part's rules; the seconds of a core that it took."""
+        options = Options(
+            self._recent,
+            before=dict(self._judgements),
+            fits=Fits(self._kept),
+            seconds=self._seconds,
+            pause=turn.pause,
+            remembered=self._remembered(),
+        )
+
+        def take(judgement: Judgement) -> None:
+            if part.turn is turn:
+                self._take(judgement, window)
+
+        async def judge_apart(rules: Sequence[Rule]) -> float:
+            ids = {rule.id for rule in rules}
+            beside = [rule for rule in rule_set.rules if rule.id not in ids]
+            with self._turns.first() if part.models and self._urgent else contextlib.nullcontext():
+                judged, spent = await self._judged_apart(rules, window, replace(options, beside=beside))
+            for each in judged:
+                take(each)
+            return spent
+
+        rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is part.models]
+        if self._urgent is not None:
+            async with self._urgent:
+                return await judge_apart(rules)
+        beside = [rule for rule in rule_set.rules if (rule.file.choose is not None) is not part.models]
+        without, asking = replace(options, beside=beside, models=False), set[str]()
+        loop = asyncio.get_running_loop()
+
+        def work() -> float:
+            began = self._core()
+            for each in self._judge(rules, window, without):
+                if part.turn is not turn:  # called off: rules that are loaded again and again pile up no evaluations
+                    break
+                if each.asks:
+                    asking.add(each.rule)
+                else:
+                    loop.call_soon_threadsafe(take, each)
+            return self._core() - began
+
+        spent = await asyncio.to_thread(work)
+        return spent + (await judge_apart([rule for rule in rules if rule.id in asking]) if asking else 0.0)
+
+    async def _judged_apart(
+        self, rules: Sequence[Rule], window: Window, options: Options
+    ) -> tuple[list[Judgement], float]:
+        """All judgements at once, and the seconds of a core that they took.
+
+        The models' code is imported for it each time: 75 ms of a core, and no memory in between.
+        """
+
+        def work() -> tuple[list[Judgement], float, bytes | None]:
+            began = self._core()
+            judged = list(self._judge(rules, window, options))
+            return judged, self._core() - began + _FORK_SECONDS, options.fits.kept() if options.fits else None
+
+        judged, spent, fitted = await self._apart(work)
+        self._kept.keep(fitted)
+        return judged, spent
 
 
 async def _clean_up(*, first: bool) -> None:

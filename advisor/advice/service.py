@@ -8,12 +8,13 @@ import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment
 from advisor.advice.bookkeeping import Bookkeeping
-from advisor.advice.curves import Curves, Estimate
+from advisor.advice.curves import Curves, Estimate, estimated
+from advisor.advice.fits import Fits, Kept
 from advisor.advice.judgement import judge
 from advisor.advice.overviews import Overviews
 from advisor.advice.remembered import Remembered
@@ -23,7 +24,6 @@ from advisor.advice.turns import Turns
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
-from advisor.curve import estimate
 from advisor.curve.answer import MissCurve, answer
 from advisor.curve.curve import Curve
 from advisor.ledger.history import History, Wanted, dated, history
@@ -36,10 +36,12 @@ from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
 from advisor.whatif.answer import WhatIf, what_if
-from advisor.whatif.calibrations import Calibrations, Kept
 from advisor.whatif.errors import Refused, Unanswerable
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot, Table
+
+if TYPE_CHECKING:  # the models' code is imported where they are asked (apart.py)
+    from advisor.whatif.calibrations import Calibrations
 
 Answer = TypeVar("Answer")
 
@@ -88,7 +90,7 @@ class Service:
         longest: float = LONGEST_WINDOW,
         judge: Judge = judge,
         model: Callable[[Window, Mapping[str, SettingValue], Calibrations], WhatIf] = what_if,
-        curve: Estimate = estimate.curve,
+        curve: Estimate = estimated,
         apart: Apart = in_thread,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,
@@ -126,7 +128,7 @@ class Service:
         self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
         self.now = now
         self._known: Assessment | None = None
-        self._turns, self._calibrations = Turns(), Calibrations()
+        self._turns, self._kept = Turns(), Kept()
         self._questions = asyncio.Lock()  # each takes a core
         self._apart = apart
         self._curves = Curves(
@@ -141,7 +143,7 @@ class Service:
             apart=apart,
             seconds=evaluation_seconds,
             turns=self._turns,
-            calibrations=self._calibrations,
+            kept=self._kept,
             remembered=lambda: replace(remembered(), outcomes=tuple(self.books.ledger.outcomes.values())),
             clock=clock,
             now=now,
@@ -275,28 +277,28 @@ class Service:
             seen = self._window(longest)
             if seen is None:
                 raise self.unseen
-            kept = self._calibrations
+            fits = Fits(self._kept)
 
-            def work() -> tuple[Answer | Refused | Unanswerable, Kept | None]:
+            def work() -> tuple[Answer | Refused | Unanswerable, bytes | None]:
                 try:
-                    return question(seen, kept), kept.newest
+                    return question(seen, fits.calibrations), fits.kept()
                 except (Refused, Unanswerable) as error:
-                    return error, kept.newest  # the next question need not fit the model again
+                    return error, fits.kept()  # the next question need not fit the model again
 
             with self._turns.first():
-                answer, newest = await self._apart(work)
-            kept.keep(newest)
+                answer, fitted = await self._apart(work)
+            self._kept.keep(fitted)
             if isinstance(answer, Refused | Unanswerable):
                 raise answer
             return answer
 
     async def look_at(self, question: Callable[[Window], Answer], longest: float | None = None) -> Answer:
-        """The answer to a question about a window that ends now, which takes no model. Raises Unseen as ``ask``."""
+        """The answer to a question about a window that ends now, which takes no fit. Raises Unseen as ``ask``."""
         await self.collect()
         seen = self._window(longest)
         if seen is None:
             raise self.unseen
-        return await asyncio.to_thread(question, seen)
+        return await self._apart(lambda: question(seen))
 
     async def curve(self, longest: float | None = None) -> MissCurve:
         """The miss curve: a new one, or the last one while it is fresh.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -17,11 +17,13 @@ from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
 from advisor.whatif import sweep as sweeps
 from advisor.whatif.answer import WhatIf
-from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.errors import Refused, Unanswerable
 from advisor.whatif.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.whatif.settings import SETTINGS_OF_MODEL
 from advisor.whatif.sweep import LONGEST_SECONDS, SECONDS, Sweep
+
+if TYPE_CHECKING:
+    from advisor.whatif.calibrations import Calibrations
 
 router = APIRouter(tags=["advice"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -10,11 +11,12 @@ from advisor.contract.recommendation import Change, Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.templates import exact_binary
 from advisor.facts import facts
-from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
-from advisor.whatif.calibrations import Calibrations
-from advisor.whatif.model import LruModel
 from advisor.whatif.settings import values_as_set
+
+if TYPE_CHECKING:  # the answer's form is known without the model's code
+    from advisor.whatif.calibrations import Calibrations
+    from advisor.whatif.model import LruModel
 
 
 class Amount(Frozen):
@@ -75,6 +77,8 @@ def what_if(window: Window, changes: Mapping[str, SettingValue], calibrations: C
         Refused: The server would not take a change, or the model has no answer for it.
         Unanswerable: The window does not tell enough.
     """
+    from advisor.whatif.model import LruModel  # noqa: PLC0415 - where it is asked
+
     wanted = values_as_set(window, changes)
     return answer(LruModel(window, facts(window), calibrations), wanted, tuple(_roundings(changes, wanted)))
 
@@ -87,6 +91,8 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
         changes: As ``values_as_set`` returns them.
         notes: Sentences that come before the notes of the calibration.
     """
+    from advisor.models.lru.workload import UNSEEN  # noqa: PLC0415 - the model was asked
+
     today, window = model.calibration, model.window
     server = window.latest.server
     now, then = model.predict({}), model.predict(changes)

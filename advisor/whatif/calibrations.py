@@ -93,24 +93,6 @@ class Calibrations:
         self._fit = fit
         self._kept: list[Kept] = []
 
-    @property
-    def newest(self) -> Kept | None:
-        """The calibration that was asked for last, for ``keep``; None if none was yet."""
-        return self._kept[0] if self._kept else None
-
-    def keep(self, newest: Kept | None) -> None:
-        """Keep a calibration that a copy of these made, with its predictions."""
-        if newest is None or any(each is newest for each in self._kept):
-            return
-        others = []
-        for each in self._kept:
-            if each.evidence == newest.evidence:
-                for question, prediction in each.calibrated.predictions.items():
-                    newest.calibrated.predictions.setdefault(question, prediction)
-            else:
-                others.append(each)
-        self._kept = [newest, *others][:MOST]
-
     def of(self, found: Evidence, check_time: Callable[[], None]) -> Calibrated:
         """The calibration for some evidence: a kept one that stands for it, or a new one.
 

@@ -10,7 +10,6 @@ from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.whatif.calibration import evidence
 from advisor.whatif.errors import Refused, Unanswerable
 from advisor.whatif.settings import SETTINGS_OF_MODEL, refuse_unknown, size_as_set
 from exporter.collectors.pools import POOLS
@@ -46,6 +45,8 @@ class SettingRanges(Frozen):
 
 def ranges(window: Window) -> SettingRanges:
     """The settings, without a question to the model. Raises Unanswerable where those of the server are not known."""
+    from advisor.whatif.calibration import evidence  # noqa: PLC0415 - takes the code of the model
+
     known = facts(window)
     lacks = None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -12,13 +13,14 @@ from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.whatif.calibrations import Calibrations
-from advisor.whatif.choice import LEFT, OTHERS, deviation
 from advisor.whatif.errors import Refused, Unanswerable
-from advisor.whatif.model import LruModel
 from advisor.whatif.ranges import POINTS, spread
 from advisor.whatif.reads import Reads
 from advisor.whatif.settings import refuse_unknown, values_as_set
+
+if TYPE_CHECKING:  # the answer's form is known without the model's code
+    from advisor.whatif.calibrations import Calibrations
+    from advisor.whatif.model import LruModel
 
 SECONDS, LONGEST_SECONDS = 1.0, 5.0
 """Seconds of a core that the predictions of one answer take, by default and at most. The next answer goes on."""
@@ -98,6 +100,8 @@ def sweep(
         Refused: The server would not take a value, or the model has no answer for the setting.
         Unanswerable: The window does not tell enough.
     """
+    from advisor.whatif.model import LruModel  # noqa: PLC0415 - where it is asked
+
     refuse_unknown(window, setting)
     if beside and setting in beside:
         raise Refused(f"{setting} is swept, and cannot have one value beside that")
@@ -134,6 +138,8 @@ def _points(
 def _answer(
     model: LruModel, setting: str, found: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
 ) -> Sweep:
+    from advisor.whatif.choice import LEFT, OTHERS, deviation  # noqa: PLC0415 - the model was asked
+
     today, now = model.calibration, _Point(model.reads({}), model.predict({}).others)
     by_model = model.predict({}).rates
     values = sorted(found)

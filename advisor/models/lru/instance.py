@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.list import LruList
 from advisor.models.lru.runs import NOTHING
 from advisor.models.lru.scenario import Pool
@@ -16,10 +17,6 @@ FRAGMENTS = 32
 begins an extent; read-ahead does not start before it."""
 FLUID = 64
 """A free list that many times smaller than the pool is refilled continuously in the model, not in batches."""
-
-
-class TooManySteps(Exception):
-    """A simulation takes more steps than it may; the text says how many it would take."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance, TooManySteps
+from advisor.models.lru.errors import TooManySteps
+from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance
 from advisor.models.lru.list import Sublists
 from advisor.models.lru.lookups import Lookups
 from advisor.models.lru.popularity import PageGroup, chances, groups

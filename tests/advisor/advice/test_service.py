@@ -53,6 +53,9 @@ class Bench:
 
     def judge(self, rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
         models = any(rule.file.choose for rule in rules)
+        if models and not options.models:  # whether one has to be asked
+            yield from judgement.judge(rules, window, options)
+            return
         self.rounds.append((models, window.latest.at, options))
         if models:
             self.fitting.set()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from advisor.advice import fits
 from advisor.advice.judgement import Options, judge
 from advisor.facts import facts
 from advisor.models.lru.scenario import Pool
@@ -118,30 +118,15 @@ def test_only_a_few_calibrations_are_kept() -> None:
 
 
 def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules, window, calibrations = check.load(RULES_FOLDER), captured(RECORDING), Calibrations()
-    first = list(judge(rules, window, Options(calibrations=calibrations)))
+    rules, window, before = check.load(RULES_FOLDER), captured(RECORDING), fits.Fits()
+    first = list(judge(rules, window, Options(fits=before)))
     assert any(each.standing for each in first)
 
     def none(*_: object) -> None:
         raise AssertionError("a simulation")
 
     monkeypatch.setattr("advisor.models.lru.simulation.simulate", none)
-    assert list(judge(rules, window, Options(calibrations=calibrations))) == first
-
-
-def test_what_a_fork_fitted_and_predicted_is_kept() -> None:
-    window, here = captured(RECORDING), Calibrations()
-    LruModel(window, facts(window), here).predict({})
-    there = pickle.loads(pickle.dumps(here))  # noqa: S301 - as a fork hands it back
-    LruModel(window, facts(window), there).predict({"innodb_old_blocks_pct": 80.0})
-    LruModel(window, facts(window), here).predict({"innodb_old_blocks_pct": 70.0})
-    here.keep(there.newest)
-    assert here.newest is there.newest
-    assert here.newest is not None
-    asked = [dict(changes) for changes, _, _ in here.newest.calibrated.predictions]
-    assert asked == [{}, {"innodb_old_blocks_pct": 80.0}, {"innodb_old_blocks_pct": 70.0}]
-    here.keep(here.newest)
-    assert len(here._kept) == 1  # noqa: SLF001
+    assert list(judge(rules, window, Options(fits=fits.Fits(fits.Kept(before.kept() or b""))))) == first
 
 
 def test_a_steady_load_is_fitted_once() -> None:

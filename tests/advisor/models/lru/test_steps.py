@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.models.lru.instance import TooManySteps
+from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.scenario import Pool, Scenario
 from advisor.models.lru.simulation import LONGEST, simulate
 from advisor.models.lru.workload import Background, TableScan, Workload, scenario

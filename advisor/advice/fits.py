@@ -1,0 +1,73 @@
+"""What models were fitted to one server, kept from one question to the next.
+
+The sidecar keeps it as bytes, and has none of the models' code: whoever asks a model does so in a process of its own
+(apart.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from advisor.curve.choice import SizeChoices
+    from advisor.whatif.calibrations import Calibrations
+
+
+class Kept:
+    """The fits between questions, as bytes.
+
+    Of two questions at once the later answer stays: the other's fit is made again when it is needed.
+    """
+
+    def __init__(self, fits: bytes = b"") -> None:
+        """Nothing is kept yet.
+
+        Args:
+            fits: As ``Fits.kept`` returned them.
+        """
+        self.fits = fits
+
+    def keep(self, fits: bytes | None) -> None:
+        """Keep what ``Fits.kept`` returned."""
+        if fits is not None:
+            self.fits = fits
+
+
+class Fits:
+    """The fits of one question, as objects once a model is asked."""
+
+    def __init__(self, before: Kept | None = None) -> None:
+        """Nothing is imported yet.
+
+        Args:
+            before: Those of earlier questions.
+        """
+        self._before = before or Kept()
+        self._asked = False
+
+    @functools.cached_property
+    def _both(self) -> tuple[Calibrations, SizeChoices]:
+        from advisor.curve.choice import SizeChoices  # noqa: PLC0415 - with it comes the code of the models
+        from advisor.whatif.calibrations import Calibrations  # noqa: PLC0415
+
+        self._asked = True
+        if self._before.fits:
+            found: tuple[Calibrations, SizeChoices] = pickle.loads(self._before.fits)  # noqa: S301 - our own
+            return found
+        return Calibrations(), SizeChoices()
+
+    @property
+    def calibrations(self) -> Calibrations:
+        """The calibrations of the model of the LRU list."""
+        return self._both[0]
+
+    @property
+    def sizes(self) -> SizeChoices:
+        """The choices of the miss curve."""
+        return self._both[1]
+
+    def kept(self) -> bytes | None:
+        """Those of earlier questions and of this one; None where no model was asked."""
+        return pickle.dumps(self._both) if self._asked else None

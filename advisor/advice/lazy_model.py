@@ -1,0 +1,48 @@
+"""The model of the LRU list, imported when a rule asks it: a sidecar whose rules ask none does without its code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from advisor.advice.fits import Fits
+from advisor.facts import Facts
+from advisor.observe.window import Window
+
+if TYPE_CHECKING:
+    from advisor.whatif.model import LruModel
+
+
+class LazyModel:
+    """The model of a window.
+
+    Attributes:
+        window: What has been watched.
+        fits: Of earlier windows: what was fitted to evidence that still stands is not fitted again.
+        until: When time is over, by ``time.thread_time``.
+    """
+
+    def __init__(self, window: Window, known: Facts, fits: Fits, pause: Callable[[], None]) -> None:
+        """Nothing is imported yet.
+
+        Args:
+            window: What has been watched.
+            known: Its facts.
+            fits: Of earlier windows.
+            pause: Called between two simulations.
+        """
+        self.window, self.fits, self.until = window, fits, math.inf
+        self._known, self._pause = known, pause
+        self._model: LruModel | None = None
+
+    @property
+    def lru(self) -> LruModel:
+        """The model. It is calibrated when it is first asked."""
+        if self._model is None:
+            from advisor.whatif.model import LruModel  # noqa: PLC0415 - see above
+
+            self._model = LruModel(self.window, self._known, self.fits.calibrations)
+            self._model.pause = self._pause
+        self._model.until = self.until
+        return self._model
