@@ -21,6 +21,8 @@ MOST = 60 * 2**10  # KiB
 compiled is most of it: some 840 modules take 43 MiB before the first rule is read."""
 WITHOUT_ALERTMANAGER = 50 * 2**10  # KiB
 """The same of a sidecar that sends no alerts; 47.6 MiB were measured."""
+OF_RELEASE = 128  # KiB
+"""That it takes to read the process's mappings, where no heap is free to return; 24 to 48 were measured."""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """As it is installed: what Python compiles at each start leaves holes in its memory."""
 
@@ -84,7 +86,7 @@ def test_pages_of_libraries_that_only_the_start_needed_are_given_back_and_all_wo
     assert loading["given"]["RssFile:"] < loading["loaded"]["RssFile:"] / 2
     assert loading["alike"]
     assert loading["after"]["RssFile:"] < loading["loaded"]["RssFile:"]
-    assert loading["given"]["RssAnon:"] <= loading["loaded"]["RssAnon:"]
+    assert loading["given"]["RssAnon:"] <= loading["loaded"]["RssAnon:"] + OF_RELEASE
 
 
 def test_a_sidecar_that_is_asked_for_everything_stays_small(serve: Serve) -> None:
