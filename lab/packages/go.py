@@ -14,7 +14,7 @@ from lab.packages import cache, client
 from lab.packages.cache import Unavailable
 
 BUILD_SECONDS = 3600
-"""Time limit of a build: the control plane took CONTROL minutes on two shared cores."""
+"""Time limit of a build: the control plane has 2,400 packages."""
 
 
 def installed(name: str, version: str, package: str) -> Path:

@@ -31,7 +31,10 @@ VERSION, KWOK = "1.36.3", "v0.8.0"
 MODULE = REPOSITORY / "lab" / "programs" / "control_plane"
 SUITE = "sid"
 NODE = "kwok-0"
+STAGES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+"""What kwok says of nodes and pods, as its own manifests have it."""
 READY_SECONDS, ASK_SECONDS = 180.0, 60.0
+_JSON = "application/json"
 _ANY = re.compile(r"(\d+)")
 _USER = "admin"
 _LABELS = {"kubernetes.io/os": "linux", "disk": "ssd"}
@@ -63,7 +66,7 @@ class Kubernetes:
         Raises:
             Refused: It is not there.
         """
-        return self._ask("GET", path, query, None, "application/json")
+        return self._ask("GET", path, query)
 
     def create(self, manifest: Manifest, namespace: str | None = None, **query: str) -> Manifest:
         """Create an object, strictly: no unknown and no duplicate field is accepted. `dryRun="All"` keeps nothing.
@@ -72,7 +75,16 @@ class Kubernetes:
             Refused: It is invalid, or not admitted.
         """
         path = self.path(manifest, namespace).rpartition("/")[0]
-        return self._ask("POST", path, {"fieldValidation": "Strict", **query}, manifest, "application/json")
+        return self._ask("POST", path, {"fieldValidation": "Strict", **query}, manifest)
+
+    def apply(self, manifest: Manifest, namespace: str | None = None) -> Manifest:
+        """Apply an object on the server, strictly, and take all its fields over, as tools that follow a repository do.
+
+        Raises:
+            Refused: It is invalid, or not admitted.
+        """
+        query = {"fieldValidation": "Strict", "fieldManager": "lab", "force": "true"}
+        return self._ask("PATCH", self.path(manifest, namespace), query, manifest, "application/apply-patch+yaml")
 
     def path(self, manifest: Manifest, namespace: str | None = None) -> str:
         """Where an object is.
@@ -93,13 +105,15 @@ class Kubernetes:
         within = f"/namespaces/{about.get('namespace', namespace)}" if kind["namespaced"] else ""
         return f"{base}{within}/{kind['name']}/{about['name']}"
 
-    def _ask(self, method: str, path: str, query: Mapping[str, str], body: Any, kind: str) -> Manifest:
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, str], body: Manifest | None = None, content: str = _JSON
+    ) -> Manifest:
         answer = httpx.request(
             method,
             self.url + path,
             params=dict(query),
             json=body,
-            headers={"Authorization": f"Bearer {self.token}", "Accept": kind},
+            headers={"Authorization": f"Bearer {self.token}", "Accept": _JSON, "Content-Type": content},
             timeout=ASK_SECONDS,
             **PLAIN,
         )
@@ -124,6 +138,8 @@ def running(folder: Path) -> Iterator[Kubernetes]:
     etcd = debian.command(root, "usr/bin/etcd")
     control = str(go.built("kubernetes", MODULE) / "kubernetes")
     kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
+    stages = go.files("sigs.k8s.io/kwok", KWOK, "kustomize/stage")
+    said = [path for each in STAGES for path in sorted((stages / each).glob(f"{each.partition('/')[0]}-*.yaml"))]
     client, peer, port = free_port(), free_port(), free_port()
     found = Kubernetes(f"https://{HOST}:{port}", secrets.token_hex(16), folder / "kubeconfig")
     tokens, key, pairs = folder / "tokens.csv", folder / "service-account.key", folder / "certificates"
@@ -158,6 +174,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
                 "apiserver",
                 f"--etcd-servers=http://{HOST}:{client}",
                 f"--bind-address={HOST}",
+                f"--advertise-address={HOST}",
                 f"--secure-port={port}",
                 f"--cert-dir={pairs}",
                 f"--token-auth-file={tokens}",
@@ -177,7 +194,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
         )
         start("kube-scheduler", [control, "scheduler", *alone])
         found.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": _LABELS}})
-        start("kwok", [kwok, f"--kubeconfig={found.kubeconfig}", "--manage-all-nodes=true"])
+        start("kwok", [kwok, *alone[:1], "--manage-all-nodes=true", *(f"--config={path}" for path in said)])
         _wait("kwok", folder, lambda: _takes_pods(found))
         yield found
 

@@ -11,5 +11,9 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent == HERE and item.path.name.startswith("test_chart"):
+        if (
+            item.path.parent == HERE
+            and item.path.name.startswith("test_chart")
+            and not item.get_closest_marker("timeout")
+        ):
             item.add_marker(pytest.mark.timeout(go.BUILD_SECONDS + 300))

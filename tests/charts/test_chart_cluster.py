@@ -35,6 +35,7 @@ PATIENCE = 120.0
 VALUES: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "fleet": {},
+    "fleet-report": {},
     # What the golden manifests leave out; and resources as the server writes them, which are the user's own.
     "everything": {
         "prometheusRule": {"enabled": True},
@@ -50,6 +51,7 @@ def namespace(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
+CLAIMS = ("advisor-state", "reports")
 SIZE = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 NEEDED: tuple[dict[str, Any], ...] = (
     *(
@@ -61,26 +63,34 @@ NEEDED: tuple[dict[str, Any], ...] = (
         }
         for name in ("monitoring", "low")
     ),
-    {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": "state"},
-        "spec": {**SIZE, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/state"}},
-    },
-    {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "advisor-state", "namespace": OWN},
-        "spec": {**SIZE, "volumeName": "state", "resources": {"requests": {"storage": "1Gi"}}},
-    },
+    *(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {**SIZE, "capacity": {"storage": "1Gi"}, "hostPath": {"path": f"/{name}"}},
+        }
+        for name in CLAIMS
+    ),
+    *(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": OWN},
+            "spec": {**SIZE, "volumeName": name, "resources": {"requests": {"storage": "1Gi"}}},
+        }
+        for name in CLAIMS
+    ),
 )
 """What the values name."""
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
+    shown = request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled
     with ExitStack() as stack:
-        started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
+        with shown():  # how far a build of minutes is
+            started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
         for name in (OWN, OTHERS, DASHBOARDS):
             started.create(namespace(name))
         for plural in CRDS:
@@ -88,7 +98,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
             started.create(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
         for each in NEEDED:
             started.create(each)
-        wait_for(lambda: defined(started), PATIENCE)
+        wait_for(lambda: defined(started) and all(has_account(started, name) for name in (OWN, OTHERS)), PATIENCE)
         yield started
 
 
@@ -98,6 +108,12 @@ def defined(cluster: Kubernetes) -> bool:
     except Refused:
         return False
     return {each["name"] for each in found} >= set(CRDS)
+
+
+def has_account(cluster: Kubernetes, namespace: str) -> bool:
+    """Whether pods can be created there: controllers make the account that they run as."""
+    listed = cluster.get(f"/api/v1/namespaces/{namespace}/serviceaccounts")["items"]
+    return "default" in {each["metadata"]["name"] for each in listed}
 
 
 class Release:
@@ -130,6 +146,11 @@ class Release:
     def pods(self) -> list[dict[str, Any]]:
         found = self.cluster.get(f"/api/v1/namespaces/{OWN}/pods")["items"]
         return [each for each in found if "deletionTimestamp" not in each["metadata"]]
+
+    def runs(self) -> bool:
+        """Whether each Deployment's pod runs."""
+        wanted = sum(each["kind"] == "Deployment" for each in self.manifests())
+        return [each["status"].get("phase") for each in self.pods()] == ["Running"] * wanted
 
     def settle(self) -> None:
         """Wait until controllers have nothing more to write."""
@@ -168,13 +189,16 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
         cluster.create(dict(each), OTHERS, dryRun="All")  # strictly: no unknown field, no warning
     release = Release(cluster, values)
     release.install()
-    wait_for(lambda: {each["status"].get("phase") for each in release.pods()} == {"Running"}, PATIENCE)
+    wait_for(release.runs, PATIENCE)
     release.settle()
     live, first = release.live(), release.versions()
     for manifest in release.manifests():
         assert lost(manifest, live[cluster.path(manifest, OWN)]) == []
     release.upgrade()
     assert release.versions() == first
+    for manifest in release.manifests():
+        applied = cluster.apply(manifest, OWN)
+        assert cluster.apply(manifest, OWN) == applied
     before = {each["metadata"]["uid"] for each in release.pods()}
     release.upgrade("--set", "podLabels.upgraded=yes")
     wait_for(lambda: before.isdisjoint(each["metadata"]["uid"] for each in release.pods()), PATIENCE)
@@ -183,11 +207,28 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     assert {path: each.get("spec") for path, each in release.live().items()} == {
         path: each.get("spec") for path, each in live.items()
     }
+    for each in live.values():
+        if each["kind"] == "CronJob":
+            succeeds(cluster, each)
     release.helm("uninstall", "advisor", "--wait", "--timeout", "50s")
     for path in live:
         with pytest.raises(Refused, match=": 404: "):
             cluster.get(path)
     wait_for(lambda: not release.pods(), PATIENCE)
+
+
+def succeeds(cluster: Kubernetes, cron: Mapping[str, Any]) -> None:
+    """Run a CronJob's work now, as `kubectl create job --from` does."""
+    about = cron["metadata"]
+    owner = {"apiVersion": cron["apiVersion"], "kind": cron["kind"], "name": about["name"], "uid": about["uid"]}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": f"{about['name']}-now", "namespace": OWN, "ownerReferences": [owner]},
+        "spec": cron["spec"]["jobTemplate"]["spec"],
+    }
+    cluster.create(job)
+    wait_for(lambda: cluster.get(cluster.path(job)).get("status", {}).get("succeeded") == 1, PATIENCE)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda each: each.name)
