@@ -52,7 +52,7 @@ _DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def _served(what: str, sidecar: Sidecar, seconds: float) -> Line:
+def served(what: str, sidecar: Sidecar, seconds: float) -> Line:
     """Scrapes ten times a second for so long."""
     answered = total = 0
     end = time.monotonic() + seconds
@@ -91,7 +91,7 @@ def _damaged(stage: Stage) -> Iterator[Line]:
             for path in files:
                 damage(path)
             with stage.sidecar(*options) as sidecar:
-                yield _served(f"{len(files)} files of the state are {name}", sidecar, 2.0)
+                yield served(f"{len(files)} files of the state are {name}", sidecar, 2.0)
             aside = len(list(folder.glob("*.damaged")))
             yield Line(f"{name}: set aside", f"{len(files)} files", f"{aside} files", aside == len(files) > 0)
 
@@ -104,10 +104,10 @@ def _full(stage: Stage) -> Iterator[Line]:
             seconds = _SHORT_SECONDS if stage.short else _SECONDS
             before = resource.prlimit(sidecar.pid, resource.RLIMIT_FSIZE)
             resource.prlimit(sidecar.pid, resource.RLIMIT_FSIZE, (0, before[1]))
-            yield _served("no room for a byte", sidecar, seconds)
+            yield served("no room for a byte", sidecar, seconds)
             resource.prlimit(sidecar.pid, resource.RLIMIT_FSIZE, before)
             shutil.rmtree(folder)
-            yield _served("the folder is deleted", sidecar, seconds)
+            yield served("the folder is deleted", sidecar, seconds)
             os.kill(sidecar.pid, signal.SIGTERM)
             while not _ended(sidecar.pid):
                 time.sleep(0.05)
@@ -131,7 +131,7 @@ def _shared(stage: Stage) -> Iterator[Line]:
         measured = f"exit code {done.returncode}, {'' if named else 'not '}named"
         bound = f"exit code {_UNUSABLE}, the first is named"
         yield Line("a second sidecar on the folder", bound, measured, done.returncode == _UNUSABLE and named)
-        yield _served("the first meanwhile", sidecar, 1.0)
+        yield served("the first meanwhile", sidecar, 1.0)
 
 
 ATTACKS: tuple[Attack, ...] = (
