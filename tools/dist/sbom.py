@@ -62,7 +62,7 @@ def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
     about += ["--timestamp", datetime.fromtimestamp(int(epoch()), UTC).isoformat()]
     about += ["--cdx-serialnumber", str(uuid.uuid5(_NAMESPACE, architecture))]
     try:
-        tool("debsbom", "generate", *about, "--root", root, "-o", debian, what="the SBOM of the image's Debian")
+        tool("debsbom.cli", "generate", *about, "--root", root, "-o", debian, what="the SBOM of the image's Debian")
         found = json.loads(debian.read_text(encoding="utf-8"))
     finally:
         debian.unlink(missing_ok=True)
