@@ -72,9 +72,11 @@ class Attack:
         title: What the attacker does, one line.
         run: The attack; returns the lines of the table.
         seconds: Its approximate seconds, in full and in the short form.
+        in_ci: Whether CI makes it in its short form. The others take minutes of waiting, and CI has tests of them.
     """
 
     name: str
     title: str
     run: Callable[[Stage], Iterable[Line]]
     seconds: tuple[float, float] = (60.0, 20.0)
+    in_ci: bool = True

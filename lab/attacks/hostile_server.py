@@ -18,7 +18,8 @@ from lab.programs.hostile_answers import ANSWERS, other_names
 from lab.programs.hostile_mysql import Attack as Answering
 from lab.programs.hostile_mysql import HostileServer
 
-MOST_MIB = 64.0
+MOST_MIB, MOST_OF_NAMES_MIB = 64.0, 160.0
+"""Thousands of tables and indexes that are others at each collection fill the history, which is bounded, at once."""
 """Anonymous memory: a container's limit."""
 SECONDS, SHORT_SECONDS = 10.0, 2.0
 """With one kind of answer."""
@@ -76,26 +77,32 @@ def _run(stage: Stage) -> Iterator[Line]:
         _Peak(sidecar) as peak,
     ):
         before = probe.idle(sidecar, seconds)
-        longest, worst = 0, ""
+        longest, peaks = 0, dict[str, float]()
         with probe.probing(sidecar) as measured:
             for name in names:
                 stage.say(f"hostile server: {name}")
-                server.attack = _answering(name)
-                highest = peak.mib
+                server.attack, peak.mib = _answering(name), 0.0
                 time.sleep(seconds)
-                worst = name if peak.mib > highest else worst
+                peaks[name] = peak.mib
                 longest = max(longest, _longest_reason(sidecar))
         server.attack = lambda _collector, _sql: None
         yield from _lines(before, measured.latencies)
-        yield Line(
-            "peak of anonymous memory", f"≤ {MOST_MIB:g} MiB", f"{peak.mib:.1f} MiB ({worst})", peak.mib <= MOST_MIB
-        )
+        if OTHER_NAMES in peaks:
+            yield _peak({OTHER_NAMES: peaks.pop(OTHER_NAMES)}, MOST_OF_NAMES_MIB)
+        yield _peak(peaks, MOST_MIB)
         yield Line(
             "the longest reason of a failure",
             f"≤ {LONGEST_REASON} characters",
             f"{longest}",
             0 < longest <= LONGEST_REASON,
         )
+
+
+def _peak(peaks: Mapping[str, float], most: float) -> Line:
+    worst = max(peaks, key=peaks.__getitem__)
+    return Line(
+        "peak of anonymous memory", f"≤ {most:g} MiB", f"{peaks[worst]:.1f} MiB ({worst})", peaks[worst] <= most
+    )
 
 
 def _lines(before: Latencies, meanwhile: Latencies) -> Iterator[Line]:

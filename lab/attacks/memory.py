@@ -192,4 +192,8 @@ def _kills(group: Path) -> int:
     return next(int(line.split()[1]) for line in told.splitlines() if line.startswith("oom_kill "))
 
 
-ATTACKS = (Attack("memory-limit", "pages and what-ifs in use, in a container of 64 MiB", _limited, (3660.0, 45.0)),)
+ATTACKS = (
+    Attack(
+        "memory-limit", "pages and what-ifs in use, in a container of 64 MiB", _limited, (3660.0, 60.0), in_ci=False
+    ),
+)

@@ -135,5 +135,6 @@ ATTACKS = (
         "Two sidecars and two Alertmanagers that restart: one notification of an onset, one of its end",
         alerts,
         seconds=(450.0, 100.0),
+        in_ci=False,
     ),
 )

@@ -6,6 +6,7 @@ from lab.attacks import (
     abandoned,
     browsers,
     crowds,
+    files,
     hostile_server,
     idle,
     logins,
@@ -31,6 +32,7 @@ _MODULES = (
     rules,
     texts,
     recordings,
+    files,
     state,
     notifications,
 )
