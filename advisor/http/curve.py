@@ -15,17 +15,10 @@ from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import TheLookBack, TheService
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
-from advisor.render import curve_svg
 from advisor.whatif.errors import Unanswerable
 
 SVG, PLAIN = "image/svg+xml", "text/plain"
 _FORMS = (JSON, SVG, PLAIN)
-_STYLE = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
-_POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_STYLE}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "sandbox"
-)
-"""A picture has its style in itself, and needs nothing else."""
 
 router = APIRouter(tags=["advice"])
 
@@ -55,13 +48,26 @@ async def curve(request: Request, wanted: TheLookBack, service: TheService) -> R
         found = await service.curve(wanted.window)
     except Unanswerable as error:
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"there is no miss curve: {error}") from error
-    policy = {"Content-Security-Policy": _POLICY} if form == SVG else {}
+    policy = {"Content-Security-Policy": _policy()} if form == SVG else {}
     return written(_written(found, form), form, {**NEGOTIATED, **policy})
+
+
+def _policy() -> str:
+    """A picture has its style in itself, and needs nothing else."""
+    from advisor.render import curve_svg  # noqa: PLC0415 - XML takes memory, and is only needed for pictures
+
+    style = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "sandbox"
+    )
 
 
 def _written(found: MissCurve, form: str) -> str:
     match form:
         case "image/svg+xml":
+            from advisor.render import curve_svg  # noqa: PLC0415 - as above
+
             return curve_svg.svg(found)
         case "text/plain":
             from advisor.render import curve_text  # noqa: PLC0415 - rich is only needed for plain text

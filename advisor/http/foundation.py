@@ -70,6 +70,8 @@ def application(
         openapi_url=openapi_url,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
+        # FastAPI 0.165 would send traces wherever the environment says, and ask for it with each request.
+        telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
     )
     app.state.running = []
     app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ SCANNED, HOT, WRITTEN = ("orders", "items", "invoices"), "customers", "events"
 SCANNED_PAGES, HOT_PAGES, WRITTEN_PAGES = 5_700, 2_900, 100
 """Of 16,382 pages in the pool: the scanned tables do not fit beside the others, so that rules fire and models run."""
 READY_SECONDS = 30.0
+_AS_IN_THE_IMAGE = {"PYTHONNODEBUGRANGES": "1", "PYTHONDONTWRITEBYTECODE": ""}
+"""Of sidecars: byte code that is there at the start, without columns (Dockerfile). It takes 1.5 MiB less memory."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ def staged(say: Callable[[str], None], *, short: bool) -> Iterator[LiveStage]:
     Raises:
         Unavailable, StartError: There is no server here.
     """
+    os.environ.update(_AS_IN_THE_IMAGE)
     with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
         with server.connect() as connection:
             for table in SCANNED:
