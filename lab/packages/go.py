@@ -7,7 +7,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lab.packages import cache, client
@@ -31,14 +32,21 @@ def installed(name: str, version: str, package: str) -> Path:
     return _kept(name, version, ["install", "-v", f"{package}@{version}"], None)
 
 
-def built(name: str, module: Path) -> Path:
+def built(name: str, module: Path, variables: Mapping[str, str] = types.MappingProxyType({})) -> Path:
     """The folder of a program `name` of this repository, built from the module in a folder.
+
+    Args:
+        name: The program.
+        module: The folder.
+        variables: Values that the linker sets, by package and name.
 
     Raises:
         Unavailable: There is no Go, or the modules that it needs are unavailable.
     """
-    content = b"".join(path.read_bytes() for path in sorted(module.iterdir()))
-    return _kept(name, hashlib.sha256(content).hexdigest()[:12], ["build", "-v", "-mod=readonly", "-o"], module)
+    linked = " ".join(["-s", *(f"-X {variable}={value}" for variable, value in variables.items())])
+    content = b"".join(path.read_bytes() for path in sorted(module.iterdir())) + linked.encode()
+    command = ["build", "-v", "-mod=readonly", "-ldflags", linked, "-o"]
+    return _kept(name, hashlib.sha256(content).hexdigest()[:12], command, module)
 
 
 def files(module: str, version: str, folder: str) -> Path:

@@ -29,6 +29,11 @@ from lab.processes.service import PLAIN, NotServing, run_service
 VERSION, KWOK = "1.36.3", "v0.8.0"
 """Of the control plane (as in control_plane/go.mod), and of kwok."""
 MODULE = REPOSITORY / "lab" / "programs" / "control_plane"
+_VARIABLES = {
+    f"k8s.io/component-base/version.git{name}": value
+    for name, value in zip(("Version", "Major", "Minor"), (f"v{VERSION}", *VERSION.split(".")[:2]), strict=True)
+}
+"""Kubernetes says the version that the linker sets, and helm asks for it."""
 SUITE = "sid"
 NODE = "kwok-0"
 STAGES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
@@ -136,7 +141,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
     """
     root = debian.unpacked(SUITE, "etcd-server")
     etcd = debian.command(root, "usr/bin/etcd")
-    control = str(go.built("kubernetes", MODULE) / "kubernetes")
+    control = str(go.built("kubernetes", MODULE, _VARIABLES) / "kubernetes")
     kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
     stages = go.files("sigs.k8s.io/kwok", KWOK, "kustomize/stage")
     said = [path for each in STAGES for path in sorted((stages / each).glob(f"{each.partition('/')[0]}-*.yaml"))]

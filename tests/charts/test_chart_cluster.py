@@ -234,7 +234,7 @@ def succeeds(cluster: Kubernetes, cron: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda each: each.name)
 def test_a_sidecar_snippet_is_admitted_and_its_pod_runs(cluster: Kubernetes, snippet: Snippet) -> None:
     secret, holder, monitor = parts(snippet)
-    for each in (secret, monitor, *([holder] if snippet.native else ())):
+    for each in (secret, monitor, *([completed(holder)] if snippet.native else ())):
         cluster.create({**each, "metadata": without_namespace(each)}, DASHBOARDS, dryRun="All")
     made = pod(snippet)
     made["metadata"] = {"name": snippet.name}
@@ -243,6 +243,20 @@ def test_a_sidecar_snippet_is_admitted_and_its_pod_runs(cluster: Kubernetes, sni
     cluster.create(made, OTHERS)
     path = cluster.path(made, OTHERS)
     wait_for(lambda: cluster.get(path)["status"].get("phase") == "Running", PATIENCE)
+
+
+def completed(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of a StatefulSet with the rest that the API server asks for."""
+    spec, labels = holder["spec"], {"app.kubernetes.io/name": "mysql"}
+    within = {**spec["template"]["spec"]}
+    strict = sidecar_of(within)["securityContext"]
+    of_server = {"name": "mysqld", "image": "mysql:8.4", "securityContext": strict}
+    within["containers"] = [*within.get("containers", ()), of_server]
+    template = {**spec["template"], "metadata": {"labels": labels}, "spec": within}
+    return {
+        **holder,
+        "spec": {"serviceName": "mysql", **spec, "selector": {"matchLabels": labels}, "template": template},
+    }
 
 
 def without_namespace(manifest: Mapping[str, Any]) -> dict[str, Any]:
