@@ -274,10 +274,7 @@ class Rounds:
     async def _judged_apart(
         self, rules: Sequence[Rule], window: Window, options: Options
     ) -> tuple[list[Judgement], float]:
-        """All judgements at once, and the seconds of a core that they took.
-
-        The models' code is imported for it each time: 75 ms of a core, and no memory in between.
-        """
+        """All judgements at once, and the seconds of a core that they took."""
 
         def work() -> tuple[list[Judgement], float, bytes | None]:
             began = self._core()

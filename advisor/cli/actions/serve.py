@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from advisor import memory
-from advisor.advice.apart import in_process
+from advisor.advice.apart import in_process_of_models
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
@@ -92,7 +92,7 @@ def serve(
             service = Service(
                 source,
                 loaded.book,
-                apart=in_process,
+                apart=in_process_of_models,
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),

@@ -16,7 +16,7 @@ from exporter import __version__
 from exporter.collectors.status import STATUS
 from exporter.connection.errors import Unreachable
 from tests.advisor.advice.watching import Watched, rulebook, service_of
-from tests.advisor.building import RECORDING, capture
+from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.sidecar import write_rule
 
 SCANNED = 1
@@ -95,14 +95,13 @@ def test_a_recording_is_named_and_has_its_span() -> None:
 
 
 async def test_rules_that_were_not_loaded_anew_are_a_problem_of_the_rules(tmp_path: Path) -> None:
-    rules = tmp_path / "rules"
-    rules.mkdir()
-    path = write_rule(rules)
-    service = Service(Watched(6), Rulebook(rules))
+    path = write_rule(tmp_path)
+    book = Rulebook(RULES_FOLDER, tmp_path)
+    loaded, service = len(book.rules), Service(Watched(6), book)
     path.write_text("id: [")
     with pytest.raises(FileError):
         await service.reload()
     found = state(service).rules
     assert found.problem is not None
     assert found.problem.startswith(f"{path}:1")
-    assert found.count == 1
+    assert found.count == loaded

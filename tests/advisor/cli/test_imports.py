@@ -72,14 +72,17 @@ def test_serve_imports_nothing_that_is_for_terminals_pictures_or_fleets(serve: S
     assert re.findall(r"^import time:.*\| +(advisor\S*fleet\S*)", sidecar.log(), re.MULTILINE) == []
 
 
-def test_each_question_to_a_model_imports_its_code_anew_so_that_none_stays_in_the_sidecar(serve: Serve) -> None:
+def test_the_code_of_the_models_is_imported_once_and_by_whoever_asks_a_model(serve: Serve) -> None:
+    quiet = serve("--recording", capture("mysql-9.7/warm-pool"), env=TOLD)
+    assert quiet.get("/advise").status_code == 200
+    assert "advisor.models.lru.simulation" not in quiet.log()
     sidecar = serve("--recording", capture(RECORDING), env=TOLD)
     assert sidecar.get("/advise").json()["recommendations"]  # of a rule that asks
-    for path in ("/curve", "/curve?window=5m", "/whatif/settings"):
+    for path in ("/curve", "/curve?window=5m"):
         sidecar.get(path)
     log = sidecar.log()
-    for module in ("advisor.models.lru.simulation", "advisor.whatif.calibration"):
-        assert len(re.findall(rf"^import time:.*\| +{module}$", log, re.MULTILINE)) >= 2, module
+    for module in ("advisor.models.lru.simulation", "advisor.whatif.calibration", "advisor.curve.explain"):
+        assert len(re.findall(rf"^import time:.*\| +{module}$", log, re.MULTILINE)) == 1, module
 
 
 def test_the_severities_of_fail_on_are_those_of_advice() -> None:

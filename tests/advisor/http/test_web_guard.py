@@ -128,9 +128,12 @@ def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
     fresh: Sidecar, method: str, path: str, body: object
 ) -> None:
     with elsewhere(fresh, "127.0.0.2") as greedy, elsewhere(fresh, "127.0.0.3") as other:
-        answers = [greedy.request(method, path, json=body) for _ in range(60)]
-        assert {each.status_code for each in answers} == {200, 429}
-        limited = next(each for each in answers if each.status_code == 429)
+        answers = [greedy.request(method, path, json=body)]
+        while answers[-1].status_code == 200 and len(answers) < 500:  # on a slow machine more come back meanwhile
+            answers.append(greedy.request(method, path, json=body))
+        assert len(answers) > 5
+        limited = answers[-1]
+        assert limited.status_code == 429
         assert problem(limited)[1] == "this takes a while to work out, and was asked for very often; try again later"
         assert int(limited.headers["retry-after"]) >= 1
         assert secure(limited)
