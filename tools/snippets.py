@@ -1,6 +1,6 @@
 """The texts of docs/sidecars: for each operator, the place of the sidecar and its pitfalls.
 
-Each place comes from the operator's source, at the commit that the snippet names; none was tested in a cluster.
+Each place comes from the operator's source, at the commit that the snippet names. No operator runs in a test.
 """
 
 from __future__ import annotations
