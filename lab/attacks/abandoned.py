@@ -38,7 +38,7 @@ def _abandoned(stage: Stage) -> Iterator[Line]:
                     path = f"/advise?window={5 + number / 100}"
                     clients.abandon(sidecar, clients.request("GET", path), number % 200)
                 time.sleep(1.0)
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         taken = core_seconds(sidecar.pid)
         time.sleep(LATER_SECONDS)
         share = (core_seconds(sidecar.pid) - taken) / LATER_SECONDS
@@ -63,7 +63,7 @@ def _large(stage: Stage) -> Iterator[Line]:
             status = clients.status(sidecar, clients.request("POST", "/whatif", question))
             time.sleep(max(0.0, seconds / 2 - (time.monotonic() - began)))
         time.sleep(0.2)
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         took = core_seconds(sidecar.pid) - taken
         yield Line(
             "core seconds of the largest what-if",
@@ -107,7 +107,7 @@ def _storm(stage: Stage) -> Iterator[Line]:
                     break
                 status = clients.status(sidecar, asked[number % len(asked)](number), number % 200)
                 statuses[status] = statuses.get(status, 0) + 1
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         told = ", ".join(f"{count} × {status or 'closed'}" for status, count in statuses.items())
         yield Line("answers to it", "limited: some 429", told, 429 in statuses)
 

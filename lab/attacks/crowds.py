@@ -39,7 +39,7 @@ def _scrapers(stage: Stage) -> Iterator[Line]:
             while (wave := time.monotonic()) < until:
                 statuses.update(pool.map(lambda n: clients.status(sidecar, SCRAPE, 1 + n % 50), range(count)))
                 time.sleep(max(0.0, wave + WAVE_SECONDS - time.monotonic()))
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         asked = statuses.total()
         yield Line(
             f"of {asked} scrapes answered, {count} at once", f"{asked}", f"{statuses[200]}", statuses[200] == asked
@@ -57,7 +57,7 @@ def _idle(stage: Stage) -> Iterator[Line]:
                     opened.enter_context(clients.connect(sidecar, 1 + number % 1000))
             time.sleep(seconds / 2)
             most = _files(sidecar)
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         yield Line(f"files of the sidecar after {count} connections", f"≤ {MOST_FILES}", f"{most}", most <= MOST_FILES)
         opened.close()
         time.sleep(1.0)
@@ -87,7 +87,7 @@ def _slow(stage: Stage) -> Iterator[Line]:
                 time.sleep(0.3)
                 if time.monotonic() > until:
                     break
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
 
 
 def _reconnects(stage: Stage) -> Iterator[Line]:
@@ -99,7 +99,7 @@ def _reconnects(stage: Stage) -> Iterator[Line]:
         files, mib = _files(sidecar), _mib(sidecar)
         with probe.probing(sidecar) as measured:
             answered = sum(clients.status(sidecar, SCRAPE) == 200 for _ in range(count))
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         yield Line(f"of {count} scrapes over new connections answered", f"{count}", f"{answered}", answered == count)
         time.sleep(1.0)
         more = _files(sidecar) - files

@@ -82,7 +82,7 @@ def _bombs(stage: Stage) -> Iterator[Line]:
                     bomb.unlink()
                     time.sleep(1.0 if stage.short else 6.0)  # so that the limit of reloads lets each through
             yield Line("bombs refused by name", f"{len(BOMBS)}", f"{len(refused)}", len(refused) == len(BOMBS))
-            yield from probe.lines(before, measured.latencies)
+            yield from probe.lines(before, measured.latencies, short=stage.short)
             yield Line("anonymous memory", f"≤ {MOST_MIB:g} MiB", f"{highest:.1f} MiB", highest <= MOST_MIB)
 
 
@@ -125,7 +125,7 @@ def _storm(stage: Stage) -> Iterator[Line]:
                     time.sleep(0.02)
             busy = (cpu_seconds(sidecar.pid) - cpu) / (time.monotonic() - began)
             mib = anonymous_mib(sidecar.pid)
-            yield from probe.lines(before, measured.latencies)
+            yield from probe.lines(before, measured.latencies, short=stage.short)
             bound, took = f"{usual:.2f} as before it + {BUSIEST:g}", f"{busy:.2f}, {count} changes and reloads"
             yield Line("of a core", bound, took, busy <= usual + BUSIEST)
             yield Line("anonymous memory", f"≤ {MOST_MIB:g} MiB", f"{mib:.1f} MiB", mib <= MOST_MIB)

@@ -12,7 +12,6 @@ import pymysql
 
 from lab.attacks import probe
 from lab.attacks.attack import Attack, Line, Sidecar, Stage
-from lab.attacks.probe import Latencies
 from lab.bench.exporters import OURS
 from lab.processes.service import PLAIN
 from lab.processes.usage import anonymous_mib
@@ -39,7 +38,7 @@ def _crowd(stage: Stage) -> Iterator[Line]:
             half = _memory(sidecar)
             _come_and_go(stage.server, count - count // 2)
             full = _memory(sidecar)
-        yield from probe.lines(before, measured.latencies)
+        yield from probe.lines(before, measured.latencies, short=stage.short)
         yield from _growth(half, full)
         series, left = _series(sidecar)
         yield Line("series of /metrics", f"≤ {MOST_SERIES:,}", f"{series:,}", series <= MOST_SERIES)
@@ -77,7 +76,7 @@ def _reconnects(stage: Stage) -> Iterator[Line]:
             half = _memory(sidecar)
             done += _cut(stage.server, sidecar, 2 * count // 5)
             full = _memory(sidecar)
-        yield _answered(before, measured.latencies)
+        yield probe.latency(before, measured.latencies, "/healthz", short=stage.short)
         yield Line("reconnections", f"≥ {count}", f"{done}", done >= count)
         yield from _growth(half, full)
 
@@ -95,13 +94,6 @@ def _cut(server: Server, sidecar: Sidecar, count: int) -> int:
                     done += 1
             httpx.get(f"{sidecar.url}/metrics", timeout=30, **PLAIN)  # it reconnects for a scrape
     return done
-
-
-def _answered(before: Latencies, meanwhile: Latencies) -> Line:
-    probes = probe.PATHS[1:]
-    kept = meanwhile.p99("/healthz") <= before.p99(*probes) + probe.MORE_MS
-    bound = f"idle ({before.p99(*probes):.0f} ms) + {probe.MORE_MS:.0f} ms"
-    return Line("p99 of /healthz meanwhile", bound, f"{meanwhile.p99('/healthz'):.0f} ms", kept)
 
 
 def _growth(half: float, full: float) -> Iterator[Line]:

@@ -34,14 +34,15 @@ class Rounds:
         return (found,)
 
 
-class ShortStage:
+class AnyStage:
     """Enough of a stage for attacks that only pretend."""
 
-    short = True
+    def __init__(self, *, short: bool = False) -> None:
+        self.short = short
 
 
 def lines_of(*rounds: Line | Exception) -> tuple[Line, ...]:
-    return command.make(Attack("made-up", "nothing", Rounds(*rounds)), ShortStage(), Reporter(1.0))  # type: ignore[arg-type]
+    return command.make(Attack("made-up", "nothing", Rounds(*rounds)), AnyStage(), Reporter(1.0))  # type: ignore[arg-type]
 
 
 def test_every_attack_is_registered_by_its_name_and_says_what_the_attacker_does() -> None:
@@ -57,6 +58,8 @@ def test_a_bound_is_broken_if_it_breaks_twice() -> None:
     assert lines_of(KEPT) == (KEPT,)
     assert lines_of(BROKEN, KEPT) == (KEPT,)
     assert lines_of(BROKEN, BROKEN) == (BROKEN,)
+    rounds = Attack("made-up", "nothing", Rounds(BROKEN, BROKEN, KEPT))
+    assert command.make(rounds, AnyStage(short=True), Reporter(1.0)) == (KEPT,)  # type: ignore[arg-type]
 
 
 def test_an_attack_after_which_the_sidecar_no_longer_answers_has_broken_a_bound() -> None:
@@ -85,10 +88,11 @@ def test_the_scrape_and_the_probes_are_compared_with_an_idle_sidecar() -> None:
     slow = Latencies(
         ms={"/metrics": (111.0,) * 10, "/healthz": (1.0,), "/readyz": (1.0,)}, failures={"/readyz: 503": 1}
     )
-    assert [line.kept for line in probe.lines(before, before)] == [True, True, True]
-    metrics, probes, refused = probe.lines(before, slow)
+    assert [line.kept for line in probe.lines(before, before, short=False)] == [True, True, True]
+    metrics, probes, refused = probe.lines(before, slow, short=False)
     assert [metrics.kept, probes.kept, refused.kept] == [False, True, False]
     assert refused.measured == "1 × /readyz: 503"
+    assert [line.kept for line in probe.lines(before, slow, short=True)] == [True, True, False]
 
 
 def test_a_live_attack_is_made_on_a_real_sidecar_beside_a_load() -> None:
