@@ -22,6 +22,16 @@ def pytest_configure() -> None:
     read_built_in_rules_once()
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Name what failed once more, last: in CI a summary is whole texts, and the end of an output is what is kept."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    for kind in ("failed", "error"):
+        for each in reporter.stats.get(kind, ()):
+            reporter.write_line(f"{kind}: {each.nodeid}")
+
+
 def read_built_in_rules_once() -> None:
     """Of each process: it takes 0.4 s of CPU, and hundreds of tests need them."""
     read, built_in = check.load_file, builtin_directory()
