@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -17,7 +16,6 @@ from lab.processes.ports import HOST
 from lab.servers import Server
 from lab.workloads import SCHEMA, Load, make_table, scan
 from tests.advisor.sidecar import Sidecar, wait_for
-from tests.page import names
 from tests.page.conftest import Watched
 from tests.page.sections import effect, section
 from tests.page.visitor import Visitor, accessible, narrow, ready
@@ -30,6 +28,7 @@ SETTING = "innodb_old_blocks_pct"
 
 @pytest.fixture
 def page(live: Watched, visitor: Visitor) -> Page:
+    live.found()
     opened = visitor.open(live.url)
     ready(opened)
     return opened
@@ -104,57 +103,6 @@ def test_tables_show_their_reads_scans_and_sizes(live: Watched, page: Page) -> N
     behind = page.locator(".tables-behind")
     expect(behind.locator("code").first).to_contain_text(re.compile(r"SELECT SUM", re.IGNORECASE))
     expect(behind).to_contain_text("uses no index")
-
-
-@pytest.fixture
-def named(live: Watched) -> Iterator[set[str]]:
-    """Tables of difficult names, which are scanned."""
-    names.create(live.server)
-    wanted = {f"{names.SCHEMA}.{name}" for name in names.TABLES}
-
-    def known() -> bool:
-        tables = live.sidecar.get("/overview").json()["tables"]
-        return wanted <= {f"{each['schema']}.{each['table']}" for each in tables if each["scans_per_hour"]}
-
-    with Load(live.server.connect) as work:
-        work.repeat(names.scan_all, pause=1.0)
-        wait_for(known)
-        yield wanted
-    names.drop(live.server)
-
-
-def test_names_of_tables_and_statements_are_text(named: set[str], page: Page) -> None:
-    expect(page.locator(".tables tbody tr").nth(len(named))).to_be_visible()
-    assert named <= {each.strip() for each in page.locator(".tables tbody .pic-name").all_text_contents()}
-    row = page.locator(".tables tbody tr", has=page.get_by_text(f"{names.SCHEMA}.{names.TABLES[0]}", exact=True))
-    row.get_by_role("button", name="Statements").click()
-    expect(page.locator(".tables-behind code").first).to_contain_text(names.TABLES[0])
-    expect(page.locator("#page img, #page i, #page script")).to_have_count(0)
-    assert page.title() != "1"
-    narrow(page)
-
-
-def test_activity_is_told_of_change_buffer_readers_and_builds(live: Watched, page: Page) -> None:
-    expect(section(page, "Change buffer")).to_contain_text("operations a merge")
-    expect(section(page, "Parallel readers")).to_contain_text("parallel scans an hour")
-    builds = section(page, "Index builds")
-    expect(builds).to_contain_text("No index is being built")
-    with live.server.connect() as connection, connection.cursor() as cursor:
-        make_table(connection, "built", 1_000, indexes=1)
-        cursor.execute("SET SESSION lock_wait_timeout = 60")
-        with Load(live.server.connect) as work:
-            work.repeat(rebuild, pause=0)
-            expect(builds.locator("li", has_text=f"{SCHEMA}.built").first).to_be_visible()
-            expect(builds.locator("li", has_text="% done").first).to_contain_text("left")
-        expect(builds.locator("li", has_text=f"{SCHEMA}.built ended before")).to_be_visible()
-        cursor.execute(f"DROP TABLE {SCHEMA}.built")
-
-
-def rebuild(connection: Any) -> None:
-    """An index build of some seconds."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {SCHEMA}.built ADD INDEX again (filler(200)), ALGORITHM = INPLACE")
-        cursor.execute(f"ALTER TABLE {SCHEMA}.built DROP INDEX again")
 
 
 def test_the_window_is_the_viewers_choice(page: Page) -> None:
