@@ -17,7 +17,7 @@ from exporter.snapshot import Index, Snapshot
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 
 MOST = 30_000
-"""Indexes that are read: they take 16 MB (9.7.4, with the rows that the next answer is compared with)."""
+"""Indexes that are read: they take 16 MB, the memory included that reading them leaves unused."""
 # Clustered indexes are left out, and with them the tables of a full-text index: there may be many.
 SQL = (
     "SELECT t.NAME AS table_name, i.NAME AS index_name, i.TYPE AS type"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import marshal
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +39,13 @@ class Answer:
     cure: str | None = None
 
 
+def _digest(results: Sequence[Rows]) -> bytes:
+    """The same for equal results: the rows themselves, of 30,000 indexes for example, would hold 4 MB."""
+    # Version 2 of the format is the last one without references, which depend on who else holds a text.
+    plain = marshal.dumps([(each.columns, each.rows) for each in results], 2)
+    return hashlib.blake2b(plain, digest_size=16).digest()
+
+
 class Assembler:
     """Takes answers and gives snapshots."""
 
@@ -53,7 +62,8 @@ class Assembler:
         self.account = account
         self._outcomes: dict[str, Outcome] = {}
         self._sections: dict[str, Any] = {}
-        self._results: dict[str, tuple[Rows, ...]] = {}
+        self._digests: dict[str, bytes] = {}  # of the last answer of each collector whose section is known
+        self._results: dict[str, tuple[Rows, ...]] = {}  # the answers themselves, of those that another one completes
         self._read: dict[str, tuple[float, Any]] = {}  # each section that may be served, and when it was read
         self._before: dict[str, Any] = {}  # the last known value of each section
         self._shared: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
@@ -89,7 +99,9 @@ class Assembler:
                     self._join(answer.collector)
             elif collector.quick or outcome.failure not in _TEMPORARY:
                 self._read.pop(answer.collector, None)
-        self._results[answer.collector] = answer.results if section is not None else ()
+        if section is None:
+            self._digests.pop(answer.collector, None)
+            self._results.pop(answer.collector, None)
 
     def _off(self, collector: str) -> tuple[str, str] | None:
         """An instrument or consumer that the collector needs and that is off, and its cure."""
@@ -103,9 +115,14 @@ class Assembler:
             raise LookupError(f"no collector of the name {answer.collector!r}")
         if collector.integration is not None:
             return self._integrate(collector, answer)
-        if answer.results == self._results.get(answer.collector):
+        digest = _digest(answer.results)
+        if digest == self._digests.get(answer.collector):
             return self._sections[answer.collector]  # one object in many snapshots keeps the history small
-        return self._parsed(collector, answer.results)
+        section = self._parsed(collector, answer.results)
+        self._digests[answer.collector] = digest
+        if collector.join is not None:
+            self._results[answer.collector] = answer.results
+        return section
 
     def _parsed(self, collector: Collector[Any], results: tuple[Rows, ...]) -> Any:
         if (join := collector.join) is None:
