@@ -101,3 +101,19 @@ def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(
     page = visitor.open(f"{replaying.url}/#{UNKNOWN}", harmless=f"/advise/{UNKNOWN}")
     ready(page)
     expect(page.get_by_role("heading", name="Nothing is known of this finding")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["whatif/settings", "whatif/sweep"])
+def test_a_model_that_a_busy_machine_keeps_waiting_is_told_from_a_sidecar_that_is_gone(
+    visitor: Visitor, replaying: Sidecar, path: str
+) -> None:
+    page = visitor.open(replaying.url)
+    ready(page)
+    page.evaluate("""() => {
+        const timeout = AbortSignal.timeout.bind(AbortSignal);
+        AbortSignal.timeout = (milliseconds) => timeout(milliseconds / 100);
+    }""")
+    page.route(f"**/{path}", lambda _: None)  # never answered
+    whatif = page.locator(".finding .whatif").first
+    whatif.locator("summary").first.click()
+    expect(whatif.get_by_text("No answer in time: the sidecar, or its machine, is busy.")).to_be_visible()

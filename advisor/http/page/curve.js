@@ -2,7 +2,7 @@
 
 import { bytes, number, share, time } from "./format.js";
 import { Plot } from "./plot.js";
-import { ask } from "./store.js";
+import { askModel, worded } from "./store.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 
 const SETTING = "innodb_buffer_pool_size";
@@ -97,10 +97,10 @@ export const MissCurve = ({ server, advice, overview }) => {
   const look = async () => {
     setAsking(true);
     try {
-      setCurve(await ask("curve", { headers: { Accept: "application/json" } }));
+      setCurve(await askModel("curve", { headers: { Accept: "application/json" } }));
       setLack(null);
     } catch (error) {
-      setLack(error.status === undefined ? "The sidecar does not answer." : error.message);
+      setLack(worded(error));
     }
     setAsking(false);
   };

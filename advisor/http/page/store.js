@@ -7,6 +7,7 @@ const SILENT_MS = 45_000; // a connection that died without a word is asked abou
 const WATCH_MS = 15_000;
 const HISTORY_MS = 30_000;
 const REQUEST_MS = 20_000;
+const MODEL_MS = 90_000; // a model yields to everything else on the machine, and waits for its turn
 const CHECK_MS = 5_000;
 const DRAW_MS = 30; // all events of one snapshot make one redraw
 const STRANGER = new Set([401, 403]);
@@ -65,6 +66,15 @@ export const ask = async (path, options = {}) => {
   const answer = await response.json();
   if (response.ok) return answer;
   throw Object.assign(new Error(answer.detail ?? response.statusText), { status: response.status });
+};
+
+/** The same of an answer that a model is asked for. */
+export const askModel = (path, options = {}) => ask(path, { signal: AbortSignal.timeout(MODEL_MS), ...options });
+
+/** Why there is no answer, for people. */
+export const worded = (error) => {
+  if (error.status !== undefined) return error.message;
+  return error.name === "TimeoutError" ? "No answer in time: the sidecar, or its machine, is busy." : "The sidecar does not answer.";
 };
 
 const reached = () => {

@@ -3,7 +3,7 @@
 import { number, pages, share as portion, subject } from "./format.js";
 import { total } from "./pool.js";
 import { Bar as Part } from "./strip.js";
-import { ask } from "./store.js";
+import { ask, worded } from "./store.js";
 import { html, useState } from "./html.js";
 
 const FAR = 2; // pools; the scale goes no further, and a longer bar is torn
@@ -102,8 +102,7 @@ const Statements = ({ found, name }) => {
 };
 
 const asked = ({ schema, table }) =>
-  ask(`statements?${new URLSearchParams({ schema, table })}`).catch((error) =>
-    ({ error: error.status === undefined ? "The sidecar does not answer." : error.message }));
+  ask(`statements?${new URLSearchParams({ schema, table })}`).catch((error) => ({ error: worded(error) }));
 
 const Row = ({ table, pool, most, page_size }) => {
   const [found, setFound] = useState(null);

@@ -2,7 +2,7 @@
 
 import { beside, number, percent, quantity, short, subject, value } from "./format.js";
 import { Plot, PlotKey } from "./plot.js";
-import { ask } from "./store.js";
+import { askModel, worded } from "./store.js";
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 
 const LINES = 4; // tables with a line of their own
@@ -92,14 +92,12 @@ const Sweep = ({ sweep, range, wanted, pageSize }) => {
   </div>`;
 };
 
-const worded = (error) => (error.status === undefined ? "The sidecar does not answer." : error.message);
-
 // One answer has as many values as there was time for; the same question goes on with the others.
 const swept = async (question, take) => {
   let begun = false;
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const sweep = await ask("whatif/sweep", {
+      const sweep = await askModel("whatif/sweep", {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
       });
       begun = true;
@@ -145,21 +143,24 @@ const Sliders = ({ settings, wanted, name, pageSize }) => {
 export const WhatIf = ({ finding, changes = [], pageSize = null }) => {
   const [answer, setAnswer] = useState(null);
   const [lack, setLack] = useState(null);
+  const [refusal, setRefusal] = useState(null);
   const [open, setOpen] = useState(false);
   const advised = [...(finding?.changes ?? []), ...changes, ...(finding?.alternatives ?? []).map(({ change }) => change)];
   const wanted = Object.fromEntries(advised.map(({ setting, to }) => [setting, to]).reverse()); // the first one counts
   const title = finding?.changes[0]?.setting ?? null;
   useEffect(() => {
     if (!open || answer?.lacks === null) return;
-    ask("whatif/settings").then((found) => {
+    askModel("whatif/settings").then((found) => {
       setAnswer(found);
       setLack(found.lacks ?? (found.settings.length ? null : "this server has none of its settings"));
-    }, (error) => setLack(worded(error)));
+      setRefusal(null);
+    }, (error) => setRefusal(worded(error)));
   }, [open]);
   // Only the sidecar knows what the model answers for; a finding with an effect by the model is of these.
   if (finding && finding.effect?.model !== "lru") return null;
   return html`<details class="whatif finding-details" onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>What if${title ? html`: <code>${title}</code> and others over their whole range` : " a setting were changed?"}</summary>
+    ${refusal !== null && html`<p class="pic-lack">${refusal}</p>`}
     ${lack !== null && html`<p class="pic-lack">The model has no answer: ${lack}.</p>`}
     ${open && lack === null && answer && html`<${Sliders} settings=${answer.settings} wanted=${wanted} pageSize=${pageSize}
       name=${`whatif-${finding?.fingerprint ?? "any"}`} />`}
