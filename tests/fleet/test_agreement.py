@@ -169,7 +169,7 @@ def judged(name: str, window: Window, source: Source) -> tuple[set[tuple[str, st
 @pytest.mark.parametrize(
     "seconds",
     [
-        pytest.param(48.0, marks=pytest.mark.timeout(400)),
+        pytest.param(48.0, marks=pytest.mark.timeout(900)),
         pytest.param(600.0, marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],
 )

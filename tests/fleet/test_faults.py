@@ -200,7 +200,8 @@ def test_a_clock_that_is_off_is_said_and_times_are_of_prometheus(upstream: str, 
     assert any("min behind that of Prometheus" in each for each in report.warnings)
     assert abs(report.at - time.time()) < 300
     assert {name for name in findings(report) if name in SOUND} == SOUND
-    assert set(findings(report)) <= set(findings(sound))
+    by_now = {"restarted-lately"}  # this report is of a later time, and that server has then run for long enough
+    assert set(findings(report)) <= set(findings(sound)) | by_now
 
 
 FAULTS: dict[str, Callable[[Form, Truly], Reply]] = {

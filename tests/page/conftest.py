@@ -75,7 +75,7 @@ def watching(folder: Path) -> Iterator[Watched]:
         stack.callback(sidecar.kill)
         watched = Watched(server, sidecar)
         watched.found()
-        wait_for(sidecar.judged)
+        wait_for(sidecar.judged, FOUND_SECONDS)
         yield watched
 
 

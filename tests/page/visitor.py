@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 DESKTOP, PHONE = (1280, 800), (390, 844)
 """Width and height of a window, CSS pixels."""
 NARROWEST = 360
-PATIENCE = 60_000.0
+PATIENCE = 120_000.0
 """Milliseconds that a test gives what takes one or two seconds on a quiet machine."""
 Scheme = Literal["light", "dark"]
 
