@@ -37,6 +37,10 @@ _OF_MODELS = ("advisor.whatif.calibrations", "advisor.whatif.choice", "advisor.c
 _NICE = 5
 """Its priority: where cores are short it gets a third of what a scrape gets, and not half (sched(7))."""
 
+_SIDECAR_BYTES, _EACH_BYTES = 48 << 20, 24 << 20
+"""Memory of the sidecar, and of a process: 14 to 16 MiB were measured, most of it pages that are no longer shared."""
+_MOST = 4
+
 log = logging.getLogger(__name__)
 _ended: set[asyncio.Task[None]] = set()
 
@@ -90,18 +94,36 @@ async def in_process(work: Callable[[], Result]) -> Result:
     return found  # type: ignore[no-any-return]
 
 
-async def in_process_of_models(work: Callable[[], Result]) -> Result:
-    """As ``in_process``, with the models' code in this process from the first time on.
+class ModelProcesses:
+    """As ``in_process``, as many at a time as there is memory for, and with the models' code here from the first on.
 
-    A sidecar whose rules ask no model does without it. Else each process would import it for itself, which takes 75 ms
-    of a core.
-
-    Raises:
-        Unanswerable: As for ``in_process``.
+    A sidecar whose rules ask no model does without that code. Else each process would import it for itself, which takes
+    75 ms of a core.
     """
-    if not all(each in sys.modules for each in _OF_MODELS):
-        await asyncio.to_thread(lambda: [importlib.import_module(each) for each in _OF_MODELS])
-    return await in_process(work)
+
+    def __init__(self, most: int) -> None:
+        """None has been asked for yet.
+
+        Args:
+            most: Processes at a time; a further one begins when one of them has ended.
+        """
+        self._room = asyncio.Semaphore(most)
+
+    async def __call__(self, work: Callable[[], Result]) -> Result:
+        """The result of the work; raises what it raises, and Unanswerable as ``in_process``."""
+        async with self._room:
+            if not all(each in sys.modules for each in _OF_MODELS):
+                await asyncio.to_thread(lambda: [importlib.import_module(each) for each in _OF_MODELS])
+            return await in_process(work)
+
+
+def at_once(memory_bytes: int | None) -> int:
+    """How many processes there is memory for beside the sidecar.
+
+    Args:
+        memory_bytes: What the container or machine may hold; None where not known.
+    """
+    return _MOST if memory_bytes is None else min(max((memory_bytes - _SIDECAR_BYTES) // _EACH_BYTES, 1), _MOST)
 
 
 async def _all_of(reading: int) -> bytes:
@@ -138,7 +160,7 @@ def _work(work: Callable[[], object], writing: int) -> NoReturn:
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:  # noqa: PTH123
             score.write(_FIRST_TO_GO)
         resource.setrlimit(resource.RLIMIT_CPU, (CORE_SECONDS, CORE_SECONDS))
-        gc.disable()  # a collection would write to all pages that are shared
+        gc.freeze()  # a collection would write to the pages that are shared; simulations leave garbage all the same
         said = _outcome(work)
         while said:
             said = said[os.write(writing, said) :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from advisor import memory
-from advisor.advice.apart import in_process_of_models
+from advisor.advice.apart import ModelProcesses, at_once
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
@@ -37,6 +38,7 @@ from exporter.collectors import COLLECTORS
 from exporter.collectors.base import Collector
 from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
 from exporter.collectors.metric_kinds import METRIC_KINDS
+from exporter.linux import limits
 from exporter.prometheus import Metric
 from exporter.recording import history_metrics
 from exporter.recording.history import State
@@ -89,10 +91,11 @@ def serve(
         )
         with listening(listen, web) as listener:
             links = addresses.links(listener.scheme, listener.port)
+            mine = limits.memory(Path("/"), os.getpid())
             service = Service(
                 source,
                 loaded.book,
-                apart=in_process_of_models,
+                apart=ModelProcesses(at_once(mine.bytes if mine else None)),
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),

@@ -6,12 +6,13 @@ import asyncio
 import os
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from advisor.advice import apart
-from advisor.advice.apart import in_process
+from advisor.advice.apart import ModelProcesses, at_once, in_process
 from advisor.whatif.errors import Refused, Unanswerable
 
 
@@ -87,6 +88,44 @@ async def test_it_is_ended_when_it_waits_too_long(monkeypatch: pytest.MonkeyPatc
     async with asyncio.timeout(30):
         while children() != before:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def test_garbage_in_cycles_is_collected_while_it_works() -> None:
+    def work() -> int:
+        began = resident()
+        for _ in range(200):  # 100 MiB
+            ring: list[list[object]] = [[] for _ in range(5_000)]
+            for before, after in pairwise([*ring, ring[0]]):
+                before.append(after)
+        return resident() - began
+
+    assert await in_process(work) < 30 << 20
+
+
+async def test_a_process_begins_when_there_is_room_for_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def work() -> None:
+        for word in ("begins", "ends"):
+            with log.open("a") as file:
+                file.write(f"{word}\n")
+            time.sleep(0.1)
+
+    apart = ModelProcesses(1)
+    await asyncio.gather(*[apart(work) for _ in range(3)])
+    assert log.read_text().split() == ["begins", "ends"] * 3
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "processes"), [(None, 4), (32, 1), (64, 1), (95, 1), (96, 2), (192, 4), (24_000, 4)]
+)
+def test_there_are_as_many_as_the_container_has_memory_for(mebibytes: int | None, processes: int) -> None:
+    assert at_once(None if mebibytes is None else mebibytes << 20) == processes
+
+
+def resident() -> int:
+    """Bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def children() -> set[str]:
