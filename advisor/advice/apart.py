@@ -147,6 +147,8 @@ async def _wait_for(child: int) -> None:
 def _work(work: Callable[[], object], writing: int) -> NoReturn:
     """The forked process: it keeps nothing of its parent's connections, works, and ends."""
     try:
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:  # noqa: PTH123
+            score.write(_FIRST_TO_GO)
         signal.set_wakeup_fd(-1)
         os.nice(_NICE)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -157,8 +159,6 @@ def _work(work: Callable[[], object], writing: int) -> NoReturn:
             if each > 2 and each != writing:  # a socket that this process held open would never be closed
                 with contextlib.suppress(OSError):
                     os.close(each)
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:  # noqa: PTH123
-            score.write(_FIRST_TO_GO)
         resource.setrlimit(resource.RLIMIT_CPU, (CORE_SECONDS, CORE_SECONDS))
         gc.freeze()  # a collection would write to the pages that are shared; simulations leave garbage all the same
         said = _outcome(work)
