@@ -150,7 +150,8 @@ def _work(work: Callable[[], object], writing: int) -> NoReturn:
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:  # noqa: PTH123
             score.write(_FIRST_TO_GO)
         signal.set_wakeup_fd(-1)
-        os.nice(_NICE)
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            os.nice(_NICE)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         with contextlib.suppress(OSError, AttributeError):

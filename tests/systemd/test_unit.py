@@ -142,7 +142,8 @@ def allowed() -> set[str]:
     """The system calls that SystemCallFilter lets through."""
     calls: set[str] = set()
     for line in re.findall(r"^SystemCallFilter=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE):
-        found = set[str]().union(*(_calls(group) for group in line.lstrip("~").split()))
+        named = line.lstrip("~").split()
+        found = set[str]().union(*(_calls(each) if each.startswith("@") else {each} for each in named))
         calls = calls - found if line.startswith("~") else calls | found
     return calls
 
