@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from advisor.models.lru import simulation
+from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import HOT, OTHER, ROUNDS, UNSEEN, Background, Rates, Workload, rates, scenario
 
@@ -28,6 +29,8 @@ _FEW = 2
 """Tables: with more of them there are hardly any pauses between scans, so that bursts make no difference."""
 MOST_STEPS = 30_000
 """Steps of simulations, 1.5 s of a core at most: a search that took more ends with the best fit so far."""
+_MOST_OF_ONE = MOST_STEPS // 2
+"""Steps of a simulation with a background that is tried: one that takes more is no candidate."""
 _REFINED = 2
 _NEAR = 0.02
 """A fit is refined if the best one loses no more less than this: refinement hardly gains as much."""
@@ -245,19 +248,22 @@ def _with_rate(known: Fit, case: _Case, hot: Background, steps: int) -> Fit:
     for _ in range(1 + steps):
         if fits and (_least_loss(hot, case) >= known.loss or sum(case.steps) >= MOST_STEPS):
             break  # it loses, however well it explains the reads
-        fits.append(_judged(replace(workload, backgrounds=(hot,)), case))
+        try:
+            fits.append(_judged(replace(workload, backgrounds=(hot,)), case, _MOST_OF_ONE))
+        except TooManySteps:
+            break
         missed = fits[-1].rates.other / hot.per_second  # share of the accesses
         rate = case.measured.other / missed if missed > _RARELY else 8 * hot.per_second
         rate = min(max(rate, case.measured.other), _FASTEST)
         if abs(rate - hot.per_second) <= _SAME * hot.per_second:
             break
         hot = replace(hot, per_second=rate)
-    case.found[any_rate] = found = _best(fits[0], fits[1:])
+    case.found[any_rate] = found = _best(fits[0], fits[1:]) if fits else known
     return found
 
 
-def _judged(workload: Workload, case: _Case) -> Fit:
-    passes = _simulated(workload, case).passes
+def _judged(workload: Workload, case: _Case, most_steps: int = simulation.LONGEST) -> Fit:
+    passes = _simulated(workload, case, most_steps).passes
     found, before = rates(workload, passes), rates(workload, passes, ago=ROUNDS // 2)
     error = _error(workload, found, case.measured)
     loss = error + _DRIFT_WEIGHT * abs(found.other - before.other) / _reads(workload, case.measured)
@@ -266,9 +272,13 @@ def _judged(workload: Workload, case: _Case) -> Fit:
     return Fit(workload, found, error, loss)
 
 
-def _simulated(workload: Workload, case: _Case) -> simulation.Simulation:
+def _simulated(workload: Workload, case: _Case, most_steps: int = simulation.LONGEST) -> simulation.Simulation:
     case.check_time()
-    simulated = simulation.simulate(scenario(workload, case.pool), simulation.LONGEST)
+    try:
+        simulated = simulation.simulate(scenario(workload, case.pool), most_steps)
+    except TooManySteps:
+        case.steps.append(most_steps)
+        raise
     case.steps.append(simulated.steps)
     return simulated
 

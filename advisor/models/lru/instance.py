@@ -15,6 +15,8 @@ EXTENT = 64
 FRAGMENTS = 32
 """Pages that an index takes one by one from the first extent of its file (FSEG_FRAG_ARR_N_SLOTS). Page 32 of the index
 begins an extent; read-ahead does not start before it."""
+RUNS_OF_A_STEP = 128
+"""A step that looks at so many more runs counts as one more: it takes as much longer."""
 FLUID = 64
 """A free list that many times smaller than the pool is refilled continuously in the model, not in batches."""
 
@@ -59,9 +61,9 @@ class Instance:
         self.area = min(EXTENT, 1 << (max(1, pages // 32) - 1).bit_length())
         self.set(pool)
 
-    def spend(self) -> None:
-        """Count a step. Raises TooManySteps beyond the most."""
-        self.steps += 1
+    def spend(self, runs: int) -> None:
+        """Count a step that looks at so many runs. Raises TooManySteps beyond the most."""
+        self.steps += 1 + runs // RUNS_OF_A_STEP
         if self.steps > self._most_steps:
             raise TooManySteps
 

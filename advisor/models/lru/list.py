@@ -6,14 +6,17 @@ import math
 from collections import deque
 from dataclasses import dataclass
 
-from advisor.models.lru.runs import NOTHING, Layer, Run, extend, mix
+from advisor.models.lru.runs import NOTHING, Layer, Run, coarse, extend, mix
 
 GRAIN = 1 / 24
 """Share of the list: up to this size, neighbouring unordered pages form one run."""
 LAYERS = 128
 """Most layers of a sublist: beyond it, layers are merged even if they differ."""
-RARELY, FEW = 8, 32
-"""The list is compacted after RARELY calls, or when it has FEW layers."""
+RUNS = 16
+"""Most runs of a layer, about: beyond it, runs are joined even if they differ. Whatever cuts a layer cuts each of them,
+so without a bound they multiply, until there are more runs than pages."""
+RARELY, FEW, MANY = 8, 32, 1024
+"""The list is compacted after RARELY calls, or when it has FEW layers; within a pass when it has MANY."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,11 @@ class LruList:
             else:
                 target.append(moved)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether it has so many layers that it should be compacted before the pass is over."""
+        return len(self.young) + len(self.old) > MANY
+
     def tidy(self) -> None:
         """Drop empty runs, merge similar neighbours, and correct rounding of the counts."""
         self._untidy += 1
@@ -235,7 +243,7 @@ def _tidied(layers: deque[Layer]) -> deque[Layer]:
     """The layers that have pages, with small ones merged."""
     full = []
     for layer in layers:
-        layer.runs = [run for run in layer.runs if run.pages > NOTHING]
+        layer.runs = _few([run for run in layer.runs if run.pages > NOTHING])
         if layer.runs:
             layer.pages = sum(run.pages for run in layer.runs)
             full.append(layer)
@@ -252,5 +260,10 @@ def _tidied(layers: deque[Layer]) -> deque[Layer]:
             if not any(have.absorbs(run) for have in last.runs):
                 last.runs.append(run)
                 run.layer = last
+        last.runs = _few(last.runs)
         last.pages += layer.pages
     return made
+
+
+def _few(runs: list[Run]) -> list[Run]:
+    return coarse(runs, RUNS) if len(runs) > 2 * RUNS else runs

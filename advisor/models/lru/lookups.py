@@ -110,7 +110,8 @@ class Lookups:
     def _slice(self, found: list[float], now: float, lasts: float, part: float) -> list[float]:
         """Do a part of the step around ``now``; return the present pages of each group."""
         at, lru = self.at, self.at.list
-        at.spend()
+        runs = lru.runs(self.object)
+        at.spend(len(runs))
         rates = [each * part for each in self.each]
         asked = [-math.expm1(-rate) for rate in rates]
         kept = [1 - chance for chance in asked]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 NOTHING = 1e-6
 """Fewer pages than this are zero: they come from rounding."""
 
@@ -79,12 +81,17 @@ class Run:
         """Take in a similar run: of the same pass, and next to this one or inside it. False if it is not similar."""
         if self.object != other.object or self.order != other.order:
             return False
-        lo, hi = min(self.lo, other.lo), max(self.hi, other.hi)
         if self.order:
             if (self.access, self.access_slope) != (other.access, other.access_slope):
                 return False
-            if hi - lo > (self.hi - self.lo + other.hi - other.lo) * 1.5:
+            apart = max(self.hi, other.hi) - min(self.lo, other.lo)
+            if apart > (self.hi - self.lo + other.hi - other.lo) * 1.5:
                 return False
+        self.join(other)
+        return True
+
+    def join(self, other: Run) -> None:
+        """Take in another run of the same object and order, similar or not: all pages, with their mean history."""
         pages = self.pages + other.pages
         ours, theirs = self.pages / pages, other.pages / pages
         self.access = ours * self.access + theirs * other.access
@@ -93,8 +100,7 @@ class Run:
         self.stamp_slope = ours * self.stamp_slope + theirs * other.stamp_slope
         if len(self.shares) > 1:
             self.shares = tuple(ours * a + theirs * b for a, b in zip(self.shares, other.shares, strict=True))
-        self.lo, self.hi, self.pages = lo, hi, pages
-        return True
+        self.lo, self.hi, self.pages = min(self.lo, other.lo), max(self.hi, other.hi), pages
 
 
 class Layer:
@@ -109,6 +115,26 @@ class Layer:
         for run in runs:
             run.layer = self
             self.pages += run.pages
+
+
+def coarse(runs: list[Run], most: int) -> list[Run]:
+    """The pages of some runs of a layer in about ``most`` runs: neighbours of one pass are joined.
+
+    At least one run is left of each object and order.
+    """
+    alike: dict[tuple[str, int], list[Run]] = {}
+    for run in runs:
+        alike.setdefault((run.object, run.order), []).append(run)
+    made = []
+    for group in alike.values():
+        group.sort(key=lambda run: (run.access, run.lo))
+        each = math.ceil(len(group) * len(runs) / max(most * len(group), len(runs)))
+        for first in range(0, len(group), each):
+            whole, *others = group[first : first + each]
+            for run in others:
+                whole.join(run)
+            made.append(whole)
+    return made
 
 
 def _alike(some: tuple[float, ...], others: tuple[float, ...]) -> bool:

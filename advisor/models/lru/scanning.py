@@ -94,6 +94,8 @@ class ScanPass:
             start, each = self.access
             if self.at.refill(start + each * self.cursor):
                 self._access_passed()
+            if self.at.list.crowded:
+                self.at.list.tidy()
             self._look()
             self._apply(*self._next_event())
 
@@ -116,7 +118,7 @@ class ScanPass:
     def _next_event(self) -> tuple[float, _Rates]:
         """The number of pages to the next event, and the rates until then."""
         at, lru = self.at, self.at.list
-        at.spend()
+        at.spend(len(self.hits) + len(self.pending))
         room = at.room
         full = room <= NOTHING
         spare, tail = lru.tail_of(self.object) if full else (math.inf, None)

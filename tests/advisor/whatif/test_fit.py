@@ -155,3 +155,10 @@ def test_a_search_that_takes_too_many_steps_ends_with_the_best_fit_so_far(monkey
     cut = fitted(truth)
     assert whole.steps // 4 <= cut.steps < whole.steps // 2
     assert whole.loss <= cut.loss
+
+
+def test_a_background_that_takes_too_many_steps_is_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("advisor.whatif.fit._MOST_OF_ONE", 1)
+    found = fitted(Workload((SCAN,), PAGES, (Background(9_000, 0.5, 100.0),)))
+    assert not found.workload.backgrounds
+    assert found.steps > 0
