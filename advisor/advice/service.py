@@ -128,7 +128,7 @@ class Service:
         self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
         self.now = now
         self._known: Assessment | None = None
-        self._turns, self._kept = Turns(), Kept()
+        self._turns, self._kept = Turns(yields=apart is in_thread), Kept()
         self._questions = asyncio.Lock()  # each takes a core
         self._apart = apart
         self._curves = Curves(

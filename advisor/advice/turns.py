@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Iterator
 
@@ -13,9 +12,15 @@ from advisor.whatif.errors import Unanswerable
 class Turns:
     """Models in the background stop between two simulations while somebody waits for another model."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, yields: bool = True) -> None:
+        """Nobody waits.
+
+        Args:
+            yields: Whether models in the background stop. They must not where models work one after the other, since
+                who waits would wait for the one that stopped. Processes of their own need not.
+        """
         self._waiting = 0
-        self._process = os.getpid()
+        self._yields = yields
         self._free = threading.Event()
         self._free.set()
 
@@ -32,11 +37,8 @@ class Turns:
                 self._free.set()
 
     def wait(self) -> None:
-        """In the thread of a model in the background: block while somebody waits for another.
-
-        A fork (apart.py) goes on: it takes no core from anybody in this process, and nobody would wake it.
-        """
-        if os.getpid() == self._process:
+        """In the thread of a model in the background: block while somebody waits for another."""
+        if self._yields:
             self._free.wait()
 
 

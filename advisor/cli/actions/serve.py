@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from advisor import memory
-from advisor.advice.apart import ModelProcesses, at_once
+from advisor.advice.apart import within
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
@@ -95,7 +95,7 @@ def serve(
             service = Service(
                 source,
                 loaded.book,
-                apart=ModelProcesses(at_once(mine.bytes if mine else None)),
+                apart=within(mine.bytes if mine else None),
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from advisor.advice import apart
-from advisor.advice.apart import ModelProcesses, at_once, in_process
+from advisor.advice.apart import ModelProcesses, in_process, within
 from advisor.whatif.errors import Refused, Unanswerable
 
 
@@ -116,11 +116,49 @@ async def test_a_process_begins_when_there_is_room_for_it(tmp_path: Path) -> Non
     assert log.read_text().split() == ["begins", "ends"] * 3
 
 
-@pytest.mark.parametrize(
-    ("mebibytes", "processes"), [(None, 4), (32, 1), (64, 1), (95, 1), (96, 2), (192, 4), (24_000, 4)]
-)
+@pytest.mark.parametrize(("mebibytes", "processes"), [(None, 4), (96, 2), (120, 3), (192, 4), (24_000, 4)])
 def test_there_are_as_many_as_the_container_has_memory_for(mebibytes: int | None, processes: int) -> None:
-    assert at_once(None if mebibytes is None else mebibytes << 20) == processes
+    found = within(None if mebibytes is None else mebibytes << 20)
+    assert isinstance(found, ModelProcesses)
+    assert found.most == processes
+
+
+@pytest.mark.parametrize("mebibytes", [32, 64, 95])
+async def test_without_memory_for_a_process_a_thread_works_one_question_after_the_other(mebibytes: int) -> None:
+    apart, said = within(mebibytes << 20), list[str]()
+
+    def work() -> int:
+        said.append("begins")
+        time.sleep(0.05)
+        said.append("ends")
+        return os.getpid()
+
+    assert await asyncio.gather(*[apart(work) for _ in range(3)]) == [os.getpid()] * 3
+    assert said == ["begins", "ends"] * 3
+
+
+async def test_work_in_a_thread_that_nobody_waits_for_ends_before_the_next_begins() -> None:
+    apart, said = within(64 << 20), list[str]()
+    began, go_on = threading.Event(), threading.Event()
+
+    def fails() -> None:
+        said.append("first begins")
+        began.set()
+        go_on.wait(30)
+        said.append("first ends")
+        raise ArithmeticError
+
+    first = asyncio.create_task(apart(fails))
+    await asyncio.to_thread(began.wait, 30)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    second = asyncio.create_task(apart(lambda: said.append("second")))
+    await asyncio.sleep(0.1)
+    assert said == ["first begins"]
+    go_on.set()
+    await second
+    assert said == ["first begins", "first ends", "second"]
 
 
 def resident() -> int:
