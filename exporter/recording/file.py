@@ -29,6 +29,7 @@ from exporter.collectors import BY_NAME
 from exporter.files import open_regular
 from exporter.pseudonyms import Pseudonyms
 from exporter.recording.bounds import Budget, TooMuch, lines, moment
+from exporter.recording.gunzip import gunzip
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server, identify, identity
@@ -289,7 +290,7 @@ def _lines(path: Path, budget: Budget) -> Iterator[tuple[int, dict[str, Any]]]:
         with ExitStack() as opened:
             file = opened.enter_context(open_regular(path))
             if path.suffix == ".gz":
-                file = cast("BinaryIO", opened.enter_context(gzip.GzipFile(fileobj=file, mode="rb")))
+                file = opened.enter_context(gunzip(file))
             for number, text in enumerate(lines(file, budget), 1):
                 line = _parsed(path, number, text)
                 if number == 1:

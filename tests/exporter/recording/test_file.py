@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import io
 import json
 import random
 from collections.abc import Callable
@@ -174,13 +175,13 @@ def test_an_interruption_while_a_recording_is_closed_is_not_lost(
 ) -> None:
     path = tmp_path / "recording.jsonl.gz"
     record(path)
-    close = gzip.GzipFile.close
 
-    def interrupted(file: gzip.GzipFile) -> None:
-        close(file)
-        raise KeyboardInterrupt
+    def interrupted(content: io.RawIOBase) -> None:
+        if not content.closed:
+            io.RawIOBase.close(content)
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(gzip.GzipFile, "close", interrupted)
+    monkeypatch.setattr("exporter.recording.gunzip._Content.close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(replay(path))
 
