@@ -10,6 +10,17 @@ from exporter.snapshot import Snapshot
 
 MOST_BYTES = 32 << 20
 """Four times what the busiest server takes in an hour. One with other names in each answer would take gigabytes."""
+_PART = 8
+"""Of a container's memory, if that is less: in 64 MiB there is room for what the busiest server takes."""
+
+
+def affordable_bytes(memory_bytes: int | None) -> int:
+    """What a history may take.
+
+    Args:
+        memory_bytes: What the container or machine may hold; None where not known.
+    """
+    return MOST_BYTES if memory_bytes is None else min(MOST_BYTES, memory_bytes // _PART)
 
 
 class BoundedHistory(deque[Snapshot]):

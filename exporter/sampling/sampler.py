@@ -23,7 +23,7 @@ from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
 from exporter.connection.target import Target
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.bounded_history import BoundedHistory
+from exporter.sampling.bounded_history import MOST_BYTES, BoundedHistory
 from exporter.sampling.run import CollectorRun, failure
 from exporter.sampling.schedule import Schedule
 from exporter.sampling.single_flight import SingleFlight, cancelled
@@ -76,6 +76,7 @@ class Sampler:
         *,
         interval: float = 10.0,
         history_seconds: float = 3600.0,
+        history_bytes: int = MOST_BYTES,
         statement_seconds: float = 5.0,
         grant_seconds: float = 60.0,
         collectors: Sequence[Collector[Any]] = COLLECTORS,
@@ -91,6 +92,7 @@ class Sampler:
             target: The server; a callable is called for every session.
             interval: Seconds between two collections, and minimum seconds between two snapshots of the history.
             history_seconds: The history's length.
+            history_bytes: What it takes at most, roughly.
             statement_seconds: Limit for a statement.
             grant_seconds: Seconds until a source that was refused is asked for in a new session.
             collectors: The collectors in run order; quick ones run before all others.
@@ -100,7 +102,9 @@ class Sampler:
             clock: Unix seconds.
             root: The root of the host's file system.
         """
-        self.history: deque[Snapshot] = BoundedHistory(past, max(2, round(history_seconds / interval) + 1))
+        self.history: deque[Snapshot] = BoundedHistory(
+            past, max(2, round(history_seconds / interval) + 1), history_bytes
+        )
         self.problem: ServerError | None = None
         self.interval = interval
         self._grant_seconds = grant_seconds

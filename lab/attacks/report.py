@@ -50,8 +50,9 @@ def _told(attack: Attack, found: AttackRecord) -> Iterator[tuple[str, ...]]:
 
 def _where(found: Sequence[AttackRecord]) -> str:
     newest = max(found, key=lambda each: each.date)
-    machine = newest.machine
+    oldest, machine = min(each.date for each in found), newest.machine
+    when = f"on {newest.date}" if oldest == newest.date else f"from {oldest} to {newest.date}"
     return (
-        f"Measured on {newest.date}, {machine['cores']} cores, {machine['memory_gib']:g} GiB, Linux"
+        f"Measured {when}, {machine['cores']} cores, {machine['memory_gib']:g} GiB, Linux"
         f" {machine['kernel']}: MySQL {newest.version}."
     )

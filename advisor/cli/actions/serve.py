@@ -44,6 +44,7 @@ from exporter.recording import history_metrics
 from exporter.recording.history import State
 from exporter.recording.lock import locked
 from exporter.sampling import metrics
+from exporter.sampling.bounded_history import affordable_bytes
 
 log = logging.getLogger("innodb-advisor")
 
@@ -79,6 +80,8 @@ def serve(
     logs.begin(logging.DEBUG if verbose else logging.INFO)
     loaded = load_setup(setup)
     web = None if web_config is None else WebSettings(web_config)
+    mine = limits.memory(Path("/"), os.getpid())
+    memory_bytes = mine.bytes if mine else None
     with _state(state_dir, where) as state, _memory(state_dir, where) as days:
         source = _source(
             where,
@@ -86,16 +89,16 @@ def serve(
             state,
             interval=interval,
             history_seconds=history_seconds,
+            history_bytes=affordable_bytes(memory_bytes),
             statement_seconds=statement_timeout,
             collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
         )
         with listening(listen, web) as listener:
             links = addresses.links(listener.scheme, listener.port)
-            mine = limits.memory(Path("/"), os.getpid())
             service = Service(
                 source,
                 loaded.book,
-                apart=within(mine.bytes if mine else None),
+                apart=within(memory_bytes),
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),
@@ -166,6 +169,7 @@ def _source(
     *,
     interval: float,
     history_seconds: float,
+    history_bytes: int,
     statement_seconds: float,
     collectors: tuple[Collector[Any], ...],
 ) -> SnapshotSource:
@@ -175,6 +179,7 @@ def _source(
         interval,
         machine,
         history_seconds=history_seconds,
+        history_bytes=history_bytes,
         statement_seconds=statement_seconds,
         collectors=collectors,
         keep=state,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.sampling.bounded_history import BoundedHistory
+from exporter.sampling.bounded_history import MOST_BYTES, BoundedHistory, affordable_bytes
 from exporter.sampling.shared_columns import share
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
@@ -43,3 +43,8 @@ def test_the_newest_is_replaced() -> None:
     assert history.pop().at == 2
     history.append(named(9, "shop"))
     assert [each.at for each in history] == [0, 1, 9]
+
+
+def test_a_container_gives_it_an_eighth_at_most() -> None:
+    assert affordable_bytes(64 << 20) == 8 << 20
+    assert affordable_bytes(None) == affordable_bytes(24 << 30) == MOST_BYTES
