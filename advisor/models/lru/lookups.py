@@ -110,8 +110,6 @@ class Lookups:
     def _slice(self, found: list[float], now: float, lasts: float, part: float) -> list[float]:
         """Do a part of the step around ``now``; return the present pages of each group."""
         at, lru = self.at, self.at.list
-        runs = lru.runs(self.object)
-        at.spend(len(runs))
         rates = [each * part for each in self.each]
         asked = [-math.expm1(-rate) for rate in rates]
         kept = [1 - chance for chance in asked]
@@ -121,7 +119,9 @@ class Lookups:
         self._make_room(early, now)
         found = moved = [0.0] * len(self.sizes)
         access = 0.0  # a sum over the pages moved
-        for run in lru.runs(self.object):
+        runs = lru.runs(self.object)
+        at.spend(len(runs))
+        for run in runs:
             pages = run.pages
             had = list(map(mul, run.shares, repeat(pages)))
             found = list(map(add, found, had))
