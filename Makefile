@@ -1,8 +1,8 @@
-# make run | test | image | proofs | lab | lint | setup; see CONTRIBUTING.md
+# make run | test | test-servers | test-system | image | proofs | lab | lint | setup; see CONTRIBUTING.md
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test dist tests-servers tests-faults tests-exporter tests-cluster tests-page tests-fleet tests-others screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
+.PHONY: setup run test test-servers test-system dist screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
 help:           ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 setup: $(STAMP) ## create .venv with every dependency, pinned by hash
 
@@ -21,41 +21,18 @@ $(STAMP): requirements/dev.txt pyproject.toml
 run: $(STAMP)   ## run a private MySQL under load and the sidecar on it (DSN=… or DEFAULTS_FILE=… for your own server)
 	@exec $(BIN)/python -m lab.demo
 
-test: lint      ## run lint, type checks, import contracts and every test, on all five real servers
-	@$(MAKE) --no-print-directory --jobs 7 tests-servers tests-faults tests-exporter tests-cluster tests-page tests-fleet tests-others
+# Three rings. Hundreds of tests start a process: none is to compile all modules anew where the environment forbids it.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+WORKERS ?= 2
 
-# Lanes run in parallel, because tests on servers under load and fault tests mostly wait. PYTEST_ARGS goes to all.
-ON_SERVERS := tests/live tests/lab tests/whole
-OF_FAULTS := tests/faults tests/advisor/http
-OF_EXPORTER := tests/exporter tests/rules tests/advisor/models
-OF_CLUSTER := tests/charts tests/image tests/advisor/alerting
-OF_PAGE := tests/page
-OF_FLEET := tests/fleet tests/advisor/fleet
-LANES := $(ON_SERVERS) $(OF_FAULTS) $(OF_EXPORTER) $(OF_CLUSTER) $(OF_PAGE) $(OF_FLEET)
-# Hundreds of tests start a process: none is to compile all modules anew where the environment forbids bytecode.
-LANE = PYTHONDONTWRITEBYTECODE= $(BIN)/python -u -m pytest -o cache_dir=.pytest_cache/$@ $(PYTEST_ARGS)
-NAMED = sed -u 's/^/$(@:tests-%=%) | /'
+test: lint      ## lint, types, contracts, and every test but those below; live ones on MySQL 9.7 and MariaDB 11.8
+	@$(PYTEST) -m "not thorough and not system and not long"
 
-tests-servers: $(STAMP)
-	@$(LANE) $(ON_SERVERS) | $(NAMED)
+test-servers: $(STAMP) ## the live tests on all servers that can be had, and faults
+	@$(PYTEST) -m "(server or thorough) and not system and not long"
 
-tests-faults: $(STAMP)
-	@$(LANE) $(OF_FAULTS) | $(NAMED)
-
-tests-exporter: $(STAMP)
-	@$(LANE) $(OF_EXPORTER) | $(NAMED)
-
-tests-cluster: $(STAMP)
-	@$(LANE) $(OF_CLUSTER) | $(NAMED)
-
-tests-page: $(STAMP)
-	@$(LANE) $(OF_PAGE) | $(NAMED)
-
-tests-fleet: $(STAMP)
-	@$(LANE) $(OF_FLEET) | $(NAMED)
-
-tests-others: $(STAMP)
-	@$(LANE) $(patsubst %,--ignore %,$(LANES)) | $(NAMED)
+test-system: $(STAMP) ## chart, image, page in Chromium, Prometheus and Alertmanager end to end, systemd, dist
+	@$(PYTEST) -m "system and not long"
 
 image: $(STAMP) ## build the container image with docker, podman or buildah (BASE=debootstrap without a registry)
 	@exec $(BIN)/python -m tools.image $(if $(BASE),--base $(BASE)) $(IMAGE_ARGS)

@@ -1,25 +1,51 @@
-"""Real servers for tests: `server` runs a test once per server, `start_server` starts the test's own server.
+"""Real servers for tests, and the ring that each test belongs to.
 
-`@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)` limits a test to some servers. If a server
-is not available, its tests are skipped; with REQUIRE_SERVERS=1 they fail.
+``server`` runs a test once per server that can be had; ``@pytest.mark.parametrize("server", ["mysql-9.7"],
+indirect=True)`` limits it. There is one server of a kind in a run, with performance_schema: a test makes schemas and
+accounts of its own there, and leaves settings as they were. ``start_server`` gives a test a server of its own, to
+restart, to reconfigure or to kill. A server that is unavailable skips its tests; with REQUIRE_SERVERS=1 they fail.
+
+Rings, by markers that are set here: ``make test`` runs what is neither ``thorough`` nor ``system``; ``make
+test-servers`` what needs a server, on all of them; ``make test-system`` what is marked ``system``.
 """
 
+from __future__ import annotations
+
 import functools
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-from advisor.rules import check
-from advisor.rules.rulebook import builtin_directory
-from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, start
+from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, programs, start
 from tests.unavailable import give_up
+
+EVERYDAY = ("mysql-9.7", "mariadb-11.8")
+"""The servers of every change's tests."""
+THOROUGH_FOLDERS = ("tests/faults",)
+SYSTEM_FOLDERS = ("tests/page", "tests/image", "tests/systemd", "tests/whole")
+SHARED = {"performance-schema": "ON"}
+"""Options of the shared servers: MariaDB's default is OFF."""
 
 
 def pytest_configure() -> None:
     interrupt_on_signals()
-    read_built_in_rules_once()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
+    # What a test depends on of its environment, so that it is the same at every terminal and in every job.
+    os.environ.update({"LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "120", "TERM": "dumb"})
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LANGUAGE", "PYTHONDONTWRITEBYTECODE"):
+        os.environ.pop(name, None)
+    for name in [name for name in os.environ if name.startswith("INNODB_ADVISOR_") and name not in _LABS]:
+        del os.environ[name]
+    time.tzset()
+    os.umask(0o022)
+
+
+_LABS = {"INNODB_ADVISOR_CACHE", *map(programs.variable, (*NAMES, *programs.OWN))}
+"""Variables of the lab, which name downloads and servers."""
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -28,25 +54,31 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if reporter is None:
         return
     for kind in ("failed", "error"):
-        for each in reporter.stats.get(kind, ()):
-            reporter.write_line(f"{kind}: {each.nodeid}")
-
-
-def read_built_in_rules_once() -> None:
-    """Of each process: it takes 0.4 s of CPU, and hundreds of tests need them."""
-    read, built_in = check.load_file, builtin_directory()
-    kept = functools.cache(read)
-
-    def load_file(path: Path) -> check.Rule:
-        return (kept if path.parent == built_in else read)(path)
-
-    pytest.MonkeyPatch().setattr(check, "load_file", load_file)
+        for report in reporter.stats.get(kind, ()):
+            reporter.write_line(f"{kind}: {report.nodeid}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"server", "start_server"} & set(getattr(item, "fixturenames", ())):
+        folder = item.nodeid.partition("::")[0]
+        names = _servers_of(item)
+        if names or {"server", "start_server"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("server")
+        if folder.startswith(SYSTEM_FOLDERS):
+            item.add_marker("system")
+        if folder.startswith(THOROUGH_FOLDERS) or not names <= set(EVERYDAY):
+            item.add_marker("thorough")
+        if "server" in getattr(item, "fixturenames", ()):
+            for name in names:  # one worker has the shared server of a kind
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
+def _servers_of(item: pytest.Item) -> set[str]:
+    """The servers that a test names in its parameters."""
+    callspec = getattr(item, "callspec", None)
+    parameters = callspec.params.values() if callspec else ()
+    texts = [text for value in parameters for text in (value if isinstance(value, tuple) else (value,))]
+    return {text for text in texts if isinstance(text, str) and text in NAMES}
 
 
 def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
@@ -56,11 +88,17 @@ def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
         give_up(f"{name} is unavailable here: {error}")
 
 
+@pytest.fixture(scope="session")
+def shared_server() -> Iterator[Callable[[str], Server]]:
+    """The run's server of a kind, which is started when it is first asked for."""
+    with ExitStack() as stack:
+        yield functools.cache(lambda name: stack.enter_context(start_or_skip(name, SHARED)))
+
+
 @pytest.fixture(scope="session", params=NAMES)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server with default settings, shared by all tests with its name: pytest groups them, so one runs at a time."""
-    with start_or_skip(request.param, {}) as started:
-        yield started
+def server(request: pytest.FixtureRequest, shared_server: Callable[[str], Server]) -> Server:
+    """A server with default settings and performance_schema, shared by all tests with its name."""
+    return shared_server(request.param)
 
 
 @pytest.fixture

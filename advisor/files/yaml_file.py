@@ -82,13 +82,39 @@ def read(
     Raises:
         FileError: It cannot be read, or anything in it is wrong.
     """
+    return parse(path, content(path), shape, is_what, kinds, root=root)
+
+
+def content(path: Path) -> str:
+    """A file's text, with newlines as line ends.
+
+    Raises:
+        FileError: It cannot be read.
+    """
     try:
-        text = _content(path)
+        text = files.content(path, LARGEST_BYTES).decode("utf-8")
     except OSError as error:
         raise FileError(f"{path}: cannot read it: {error.strerror}") from error
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8")
         raise _wrong(path, position(before, len(before)), f"not UTF-8 text: {error.reason}") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse(
+    path: Path,
+    text: str,
+    shape: type[Shape],
+    is_what: str,
+    kinds: frozenset[str] = frozenset(),
+    *,
+    root: type = Mapping,
+) -> Document[Shape]:
+    """The text of a file, as ``read`` has it.
+
+    Raises:
+        FileError: Anything in it is wrong.
+    """
     try:
         yaml = YAML(typ="rt", pure=True)
         yaml.Constructor = _Constructor
@@ -115,11 +141,6 @@ def read(
         # An unknown key comes before a missing one: it is probably the same key, misspelt.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise _misshapen(path, Positions(text), first, kinds) from None
-
-
-def _content(path: Path) -> str:
-    """Raises OSError and UnicodeDecodeError."""
-    return files.content(path, LARGEST_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 class _Constructor(RoundTripConstructor):

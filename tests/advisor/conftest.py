@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from ruamel.yaml import YAML
 
+from advisor.cli.main import main
 from advisor.rules import check
 from tests.advisor.building import RECORDING, REPOSITORY, capture, plain_rule
-from tests.advisor.sidecar import Sidecar, command, environment, wait_for, write_unlike
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import Sidecar, command, environment, write_unlike
+from tests.waiting import wait_for
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -35,14 +39,20 @@ def make_rule(tmp_path: Path) -> Callable[..., check.Rule]:
 
 
 @pytest.fixture
-def run() -> Run:
-    """Run the command to its end."""
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command to its end, in this process."""
 
     def run_it(
         *arguments: object, env: Mapping[str, str] | None = None, cwd: Path = REPOSITORY
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # noqa: S603
-            command(*arguments), cwd=cwd, env=environment(env), capture_output=True, text=True, check=False, timeout=60
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            words = [str(argument) for argument in arguments]
+            result = CliRunner(env=env).invoke(main, words)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return subprocess.CompletedProcess(
+            [str(argument) for argument in arguments], result.exit_code, result.stdout, result.stderr
         )
 
     return run_it
@@ -71,23 +81,20 @@ def spawn() -> Iterator[Spawn]:
         yield spawn_it
 
 
-@pytest.fixture(scope="module")
-def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+@pytest.fixture(scope="session")
+def replaying() -> Iterator[InProcess]:
     """A sidecar that replays RECORDING, and has judged it by every rule."""
-    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
-    wait_for(sidecar.judged)
-    yield sidecar
-    sidecar.kill()
+    with InProcess("--recording", capture(RECORDING)) as sidecar:
+        wait_for(sidecar.judged)
+        yield sidecar
 
 
-@pytest.fixture(scope="module")
-def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+@pytest.fixture(scope="session")
+def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     """One whose rules end in every way there is."""
-    folder = tmp_path_factory.mktemp("sidecar")
-    rules = write_unlike(folder / "rules")
-    sidecar = Sidecar(folder, "--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted")
-    yield sidecar
-    sidecar.kill()
+    rules = write_unlike(tmp_path_factory.mktemp("unlike") / "rules")
+    with InProcess("--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted") as sidecar:
+        yield sidecar
 
 
 @pytest.fixture

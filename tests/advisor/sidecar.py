@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from ruamel.yaml import YAML
 
 from lab.processes.service import PLAIN
 from tests.advisor.building import REPOSITORY, plain_rule
+from tests.waiting import DEADLINE, wait_for
 
 OWN = (
     "INNODB_ADVISOR_DSN",
@@ -45,21 +45,6 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "advisor.cli", *map(str, arguments)]
-
-
-PATIENCE = 60.0
-"""Seconds that a test gives what takes one or two: on a machine where everybody works at once it takes longer."""
-
-
-def wait_for(what: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """What ``what`` returns once that is true."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = what()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"not within {seconds:g} s"
-        time.sleep(0.05)
 
 
 def write_rule(folder: Path, **keys: Any) -> Path:
@@ -147,10 +132,10 @@ class Sidecar:
         return self._log.read_text()
 
     def get(self, path: str, **options: Any) -> httpx.Response:
-        return httpx.get(self.url + path, timeout=PATIENCE, **{**PLAIN, **options})
+        return httpx.get(self.url + path, timeout=DEADLINE, **{**PLAIN, **options})
 
     def post(self, path: str, **options: Any) -> httpx.Response:
-        return httpx.post(self.url + path, timeout=PATIENCE, **{**PLAIN, **options})
+        return httpx.post(self.url + path, timeout=DEADLINE, **{**PLAIN, **options})
 
     def judged(self) -> bool:
         """Whether every rule was judged. A rule is blind while its model is fitted for the first time."""
@@ -162,7 +147,7 @@ class Sidecar:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(DEADLINE)
 
     def kill(self) -> None:
         self.process.kill()

@@ -17,9 +17,9 @@ from lab.packages import debian
 from lab.packages.cache import REPOSITORY, Unavailable
 from lab.processes.service import PLAIN
 from lab.programs import alertmanager, promtool
-from tests.advisor.sidecar import wait_for
 from tests.charts.pages import anchors
 from tests.unavailable import give_up, or_give_up
+from tests.waiting import wait_for
 
 PAGE = (REPOSITORY / "docs" / "alerting.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)
@@ -99,7 +99,7 @@ def test_findings_sent_by_the_sidecar_are_not_sent_again_by_prometheus(suite: st
         def inhibited() -> list[Any]:
             return [each["labels"] for each in httpx.get(url, **PLAIN).json() if each["status"]["inhibitedBy"]]
 
-        wait_for(inhibited, 60)
+        wait_for(inhibited)
         time.sleep(0.5)  # for the others, which must not follow
         assert inhibited() == [scraped]
 

@@ -18,20 +18,19 @@ from ruamel.yaml import YAML
 from lab.packages import go
 from lab.programs import kubernetes
 from lab.programs.kubernetes import Kubernetes, Refused
-from tests.advisor.sidecar import wait_for
 from tests.charts.manifests import read
 from tests.charts.test_chart_sidecars import parts, pod, sidecar_of
 from tests.unavailable import or_give_up
+from tests.waiting import wait_for
 from tools import chart, helm
 from tools.snippets import SNIPPETS, Snippet
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * go.BUILD_SECONDS)]
+pytestmark = pytest.mark.long
 
 OPERATOR = "github.com/prometheus-operator/prometheus-operator", "v0.85.0", "example/prometheus-operator-crd"
 CRDS = ("servicemonitors", "podmonitors", "prometheusrules")
 OWN, OTHERS, DASHBOARDS = "shop", "strict", "grafana"
 """Namespaces: of the release, for what is only tried, and for dashboards."""
-PATIENCE = 120.0
 VALUES: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "fleet": {},
@@ -98,7 +97,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             started.create(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
         for each in NEEDED:
             started.create(each)
-        wait_for(lambda: defined(started) and all(has_account(started, name) for name in (OWN, OTHERS)), PATIENCE)
+        wait_for(lambda: defined(started) and all(has_account(started, name) for name in (OWN, OTHERS)))
         yield started
 
 
@@ -189,7 +188,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
         cluster.create(dict(each), OTHERS, dryRun="All")  # strictly: no unknown field, no warning
     release = Release(cluster, values)
     release.install()
-    wait_for(release.runs, PATIENCE)
+    wait_for(release.runs)
     release.settle()
     live, first = release.live(), release.versions()
     for manifest in release.manifests():
@@ -201,7 +200,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
         assert cluster.apply(manifest, OWN) == applied
     before = {each["metadata"]["uid"] for each in release.pods()}
     release.upgrade("--set", "podLabels.upgraded=yes")
-    wait_for(lambda: before.isdisjoint(each["metadata"]["uid"] for each in release.pods()), PATIENCE)
+    wait_for(lambda: before.isdisjoint(each["metadata"]["uid"] for each in release.pods()))
     release.helm("rollback", "advisor", "1", "--wait", "--timeout", "50s")
     release.settle()
     assert {path: each.get("spec") for path, each in release.live().items()} == {
@@ -214,7 +213,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     for path in live:
         with pytest.raises(Refused, match=": 404: "):
             cluster.get(path)
-    wait_for(lambda: not release.pods(), PATIENCE)
+    wait_for(lambda: not release.pods())
 
 
 def succeeds(cluster: Kubernetes, cron: Mapping[str, Any]) -> None:
@@ -228,7 +227,7 @@ def succeeds(cluster: Kubernetes, cron: Mapping[str, Any]) -> None:
         "spec": cron["spec"]["jobTemplate"]["spec"],
     }
     cluster.create(job)
-    wait_for(lambda: cluster.get(cluster.path(job)).get("status", {}).get("succeeded") == 1, PATIENCE)
+    wait_for(lambda: cluster.get(cluster.path(job)).get("status", {}).get("succeeded") == 1)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda each: each.name)
@@ -242,7 +241,7 @@ def test_a_sidecar_snippet_is_admitted_and_its_pod_runs(cluster: Kubernetes, sni
     server["securityContext"] = sidecar_of(made["spec"])["securityContext"]
     cluster.create(made, OTHERS)
     path = cluster.path(made, OTHERS)
-    wait_for(lambda: cluster.get(path)["status"].get("phase") == "Running", PATIENCE)
+    wait_for(lambda: cluster.get(path)["status"].get("phase") == "Running")
 
 
 def completed(holder: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,9 @@ import pytest
 
 from lab.packages.cache import REPOSITORY
 from tests.advisor.http.certificates import Authority, Issued
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.charts.manifests import Manifest, container, of_kind, rendered
+from tests.waiting import wait_for
 
 RULE = REPOSITORY / "docs" / "example-rules" / "reads-keep-missing.yaml"
 VALUES: dict[str, Any] = {
@@ -182,5 +183,5 @@ def test_a_rule_changed_in_the_configmap_takes_effect_without_a_new_pod(run: Run
     ]
     run.lay(run.root / "etc/innodb-advisor/rules", files(volume, contents(rendered(changed))))
 
-    wait_for(lambda: run.get("/rules/another").status_code == 200, 60)
+    wait_for(lambda: run.get("/rules/another").status_code == 200)
     assert of_kind(rendered(changed), "Deployment") == of_kind(rendered(VALUES), "Deployment")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lab.programs.prometheus import OLDEST, Prometheus, Sample, running
-from tests.advisor.sidecar import wait_for
 from tests.charts.grafana import Chosen
 from tests.unavailable import or_give_up
+from tests.waiting import wait_for
 from tools.dashboards import registry
 from tools.dashboards.board import queries
 

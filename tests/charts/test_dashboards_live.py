@@ -22,11 +22,12 @@ from lab.programs import prometheus
 from lab.servers import Server
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import DAY, outcome
-from tests.advisor.sidecar import UNLIKE, Sidecar, wait_for, write_rule
+from tests.advisor.sidecar import UNLIKE, Sidecar, write_rule
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.test_alerts import RECORDED
 from tests.conftest import start_or_skip
 from tests.unavailable import or_give_up
+from tests.waiting import DEADLINE, wait_for
 from tools.dashboards import registry
 from tools.dashboards.board import panels
 
@@ -38,7 +39,6 @@ PLACE = {"cluster": "eu1", "namespace": "shop"}
 PAGE = "https://advisor.example/db"
 INTERVAL = 2.0
 STEP = 10.0
-PATIENCE = 150.0
 MODELS = registry.models()
 NOBODY = "http://127.0.0.1:9"
 CONFIG = "suppress:\n  - {rule: unwanted, reason: to be seen as suppressed}\n"
@@ -121,7 +121,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         _change_and_restart(mysql, mariadb, asked, buffered)
         variables = {"cluster": ".*", "namespace": ".*", "job": JOB, "instance": addresses, "datasource": "prometheus"}
         chosen = Chosen(variables, step=STEP, range=STEP, scrape=INTERVAL)
-        yield Watched(asked, chosen, began, time.monotonic() + PATIENCE)
+        yield Watched(asked, chosen, began, time.monotonic() + DEADLINE)
 
 
 def _tables(mysql: Server, mariadb: Server) -> None:
@@ -197,10 +197,8 @@ def _with_curve(folder: Path) -> Iterator[str]:
 
 def _change_and_restart(mysql: Server, mariadb: Server, asked: prometheus.Prometheus, load: workloads.Load) -> None:
     """After a while, change a setting of one server and restart the other."""
-    wait_for(lambda: asked.query("rate(innodb_ibuf_merges_total[1m]) > 0"), PATIENCE)
-    wait_for(
-        lambda: asked.query(f'innodb_setting{{name="innodb_old_blocks_pct"}} offset {STEP + 2 * INTERVAL:g}s'), PATIENCE
-    )
+    wait_for(lambda: asked.query("rate(innodb_ibuf_merges_total[1m]) > 0"))
+    wait_for(lambda: asked.query(f'innodb_setting{{name="innodb_old_blocks_pct"}} offset {STEP + 2 * INTERVAL:g}s'))
     with mysql.connect() as connection, connection.cursor() as cursor:
         cursor.execute(CHANGE)
     load.stop()
@@ -322,5 +320,5 @@ def test_sums_over_instances_equal_the_recording_rules(watched: Watched, case: C
         return bool(found) and found == values(re.sub(_RECORD, "nothing_of_this_name", expression))
 
     for record in re.findall(_RECORD, expression):
-        assert wait_for(functools.partial(watched.server.query, record), PATIENCE)
-    assert wait_for(same, PATIENCE)
+        assert wait_for(functools.partial(watched.server.query, record))
+    assert wait_for(same)

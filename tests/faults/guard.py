@@ -19,11 +19,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from pymysql.constants import ER
 
 from lab.servers import Server
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
+from tests.waiting import wait_for
 
 INTERVAL = 1.0
-SLACK = 40.0
-"""Seconds that a busy machine may take longer."""
 _POLL = 0.2
 _UNVERIFIED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _UNVERIFIED.check_hostname = False
@@ -215,7 +214,7 @@ class Guard:
         """The newest scrape."""
         return self.scrapes[-1]
 
-    def until(self, what: Callable[[Scrape], Any], seconds: float = INTERVAL + SLACK) -> Scrape:
+    def until(self, what: Callable[[Scrape], Any]) -> Scrape:
         """The first scrape from now on that satisfies ``what``."""
         seen = len(self.scrapes)
 
@@ -223,19 +222,19 @@ class Guard:
             return next((scrape for scrape in self.scrapes[seen:] if what(scrape)), None)
 
         try:
-            scrape = wait_for(found, seconds)
+            scrape = wait_for(found)
         except AssertionError:
             last = self.now
             raise AssertionError(
-                f"not within {seconds:g} s; up {last.up}, failing {sorted(last.failing)}\n"
+                f"it did not happen; up {last.up}, failing {sorted(last.failing)}\n"
                 + "\n".join([*self._complaints[:5], self.sidecar.log()[-2000:]])
             ) from None
         assert isinstance(scrape, Scrape)
         return scrape
 
-    def well(self, seconds: float = INTERVAL + SLACK) -> Scrape:
+    def well(self) -> Scrape:
         """The first scrape from now on with the server up and every collector successful."""
-        return self.until(lambda scrape: scrape.up and not scrape.failing, seconds)
+        return self.until(lambda scrape: scrape.up and not scrape.failing)
 
     def sessions(self) -> set[int]:
         """The ids of the account's connections, from the server."""
@@ -245,7 +244,7 @@ class Guard:
 
     def kept(self) -> set[int]:
         """The ids of both sessions once they are open."""
-        found = wait_for(lambda: ids if len(ids := self.sessions()) == 2 else None, SLACK)
+        found = wait_for(lambda: ids if len(ids := self.sessions()) == 2 else None)
         assert isinstance(found, set)
         return found
 
@@ -254,7 +253,7 @@ class Guard:
         before = own_counters(self.server)
         time.sleep(INTERVAL + 0.2)  # a scrape may be a second old
         seen = len(self.scrapes)
-        scrape = wait_for(lambda: self.scrapes[-1] if len(self.scrapes) > seen + 1 else None, SLACK)
+        scrape = wait_for(lambda: self.scrapes[-1] if len(self.scrapes) > seen + 1 else None)
         after = own_counters(self.server)
         for metric, low in before.items():
             served = scrape.total(metric)

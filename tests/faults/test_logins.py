@@ -12,10 +12,10 @@ import pytest
 import trustme
 
 from lab.servers import Server
-from tests.advisor.sidecar import wait_for
 from tests.conftest import start_or_skip
 from tests.faults.conftest import Account, create, drop
-from tests.faults.guard import INTERVAL, SLACK, Guard, ask, kill
+from tests.faults.guard import INTERVAL, Guard, ask, kill
+from tests.waiting import wait_for
 
 SOME = ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
 Start = Callable[..., Server]
@@ -110,7 +110,7 @@ def test_an_account_whose_statements_are_all_refused_is_down_with_the_cure(
     ask(server, f"ALTER USER {who.name} WITH MAX_QUERIES_PER_HOUR 40")
     kill(server, guard.sessions())
     cure = "ALTER USER … WITH MAX_QUERIES_PER_HOUR 0"
-    assert wait_for(lambda: cure in guard.sidecar.get("/readyz").text, SLACK)
+    assert wait_for(lambda: cure in guard.sidecar.get("/readyz").text)
     time.sleep(3 * INTERVAL)
     assert not guard.now.up
     assert guard.sidecar.get("/readyz").status_code == 503

@@ -10,8 +10,8 @@ import pytest
 
 from lab.programs.proxy import Proxy
 from lab.servers import Server
-from tests.advisor.sidecar import wait_for
-from tests.faults.guard import SLACK, Guard, ask
+from tests.faults.guard import Guard, ask
+from tests.waiting import wait_for
 
 Guarded = Callable[..., Guard]
 Proxied = Callable[[Server], Proxy]
@@ -34,7 +34,7 @@ def test_a_broken_connection_is_reopened_and_costs_one_collection(
         for collector in ("pools", "status", "data_files"):
             goal = proxy.cuts + 1
             proxy.cut_after, proxy.cut = after, f"innodb-advisor:{collector} ".encode()
-            wait_for(_reached(proxy, goal), 10 + SLACK)
+            wait_for(_reached(proxy, goal))
             guard.well()
     guard.agrees()
     assert proxy.cuts == 9
@@ -73,7 +73,7 @@ def test_a_stalled_network_is_down_after_the_deadline_and_up_when_it_recovers(
     guard = guarded(server, "--statement-timeout", "1s", through=proxy)
     guard.well()
     proxy.stall()
-    guard.until(lambda scrape: not scrape.up, seconds=30 + SLACK)
+    guard.until(lambda scrape: not scrape.up)
     assert re.search("sent no MySQL greeting|did not answer within", guard.sidecar.get("/readyz").text)
     proxy.flow()
     guard.until(lambda scrape: scrape.up)

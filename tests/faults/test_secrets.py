@@ -19,9 +19,10 @@ import pytest
 from exporter.connection.session import Session
 from exporter.connection.target import PASSWORD_VARIABLE, Target, resolve
 from lab.servers import Server
-from tests.advisor.sidecar import Sidecar, command, environment, wait_for
+from tests.advisor.sidecar import Sidecar, command, environment
 from tests.faults.conftest import Account
 from tests.faults.guard import ask, kill
+from tests.waiting import wait_for
 
 PASSWORD = "S3cr*t %(x)s pä&=+/#;<b>\\ü"
 LEAST = 6

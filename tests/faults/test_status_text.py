@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from lab.servers import Server
-from tests.faults.guard import SLACK, Guard, ask
+from tests.faults.guard import Guard, ask
 
 MIB = 1 << 20
 COLUMNS = 40
@@ -35,7 +35,7 @@ def test_a_truncated_status_gives_the_remaining_values(
         assert MIB - 16 < len(printed) <= MIB
         assert "... truncated..." in printed
         guard = guarded(server)
-        guard.well(seconds=30 + SLACK)
+        guard.well()
         section = guard.sidecar.get("/snapshot").json()["innodb_status"]
         [(pages,)] = ask(server, "SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")
         assert section["total"]["size_pages"] == pages

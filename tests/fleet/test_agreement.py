@@ -36,8 +36,9 @@ from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
 from lab.servers import Server
 from lab.servers.sql import execute
 from lab.workloads import SCHEMA, Load, scan
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.unavailable import or_give_up
+from tests.waiting import wait_for
 
 SERVERS = {
     "mysql-9.7": {},
@@ -169,8 +170,8 @@ def judged(name: str, window: Window, source: Source) -> tuple[set[tuple[str, st
 @pytest.mark.parametrize(
     "seconds",
     [
-        pytest.param(48.0, marks=pytest.mark.timeout(900)),
-        pytest.param(600.0, marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
+        48.0,
+        pytest.param(600.0, marks=pytest.mark.long),
     ],
 )
 def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(watched: Watched, seconds: float) -> None:

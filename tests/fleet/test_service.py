@@ -29,8 +29,9 @@ from lab.programs.webhook import Webhook
 from tests.advisor.building import RULES_FOLDER, capture
 from tests.advisor.fleet import reports
 from tests.advisor.http.secured import hashed, write
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.unavailable import or_give_up
+from tests.waiting import wait_for
 
 RECORDINGS = {"db-1": "mysql-9.7/repeated-scan", "db-2": "mariadb-11.8/idle"}
 RESEND = 1.0

@@ -20,8 +20,9 @@ from advisor.rules.rulebook import Rulebook, builtin_directory
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
 from tests.advisor.building import REPOSITORY, capture
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.unavailable import or_give_up
+from tests.waiting import wait_for
 
 CAPTURES = sorted(
     path.parent.relative_to(REPOSITORY / "tests/captures").as_posix()
@@ -65,7 +66,7 @@ def scraped(folder: Path, recordings: Sequence[str]) -> Iterator[tuple[Mapping[s
             sidecars[name_of(each)] = Sidecar(own, "--recording", capture(each))
             stack.callback(sidecars[name_of(each)].kill)
         asked = stack.enter_context(or_give_up(prometheus.running(folder, jobs(sidecars))))
-        wait_for(lambda: all(each.judged() for each in sidecars.values()), 600.0)
+        wait_for(lambda: all(each.judged() for each in sidecars.values()))
         judged = time.time()
 
         def seen() -> bool:
@@ -143,7 +144,7 @@ def test_a_fleet_says_what_every_recorded_server_says(tmp_path: Path, first: int
         compare(reading(asked.url), sidecars)
         gone = next(iter(sidecars))
         began = time.time()
-        wait_for(lambda: time.time() // 60 > began // 60, 61)  # the hour is looked at in steps of a minute
+        wait_for(lambda: time.time() // 60 > began // 60)  # the hour is looked at in steps of a minute
         time.sleep(2)
         sidecars[gone].stop()
         wait_for(lambda: len(asked.query("innodb_up")) == 2 * (len(sidecars) - 1))

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.advisor.sidecar import wait_for
+from tests.waiting import wait_for
 from tools.image.builders import Builder
 
 LIMIT = 64 * 2**20
@@ -59,7 +59,7 @@ class Container:
 
     def url(self) -> str:
         """Its URL, once it serves."""
-        found = wait_for(lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", self.said()) or self.ended(), 60)
+        found = wait_for(lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", self.said()) or self.ended())
         assert isinstance(found, re.Match), self.said()
         return str(found[1])
 
@@ -87,8 +87,8 @@ class Container:
 
     def status(self) -> int:
         """Its exit status after its end; 137 if the kernel killed it for its memory."""
-        wait_for(self.ended, 60)
-        return int(wait_for(self._end, 60)["ExitCode"])
+        wait_for(self.ended)
+        return int(wait_for(self._end)["ExitCode"])
 
     def _end(self) -> dict[str, Any] | None:
         state: dict[str, Any] = json.loads(self._podman.run("inspect", self._id, "--format={{json .State}}").stdout)

@@ -17,7 +17,6 @@ from lab.packages import debian
 from lab.packages.cache import REPOSITORY
 from tests.image.conftest import INDEX_MARK, Built
 
-pytestmark = pytest.mark.timeout(1200)  # the first test builds the image, perhaps with its base
 MEGABYTES = 150
 
 

@@ -59,7 +59,6 @@ def test_without_pip_settings_the_build_receives_none() -> None:
     assert image.secrets({}, {"REQUESTS_CA_BUNDLE": "/nowhere"}) == {}
 
 
-@pytest.mark.timeout(1200)  # may build the image
 def test_an_image_can_be_saved_as_a_file(built: Built, tmp_path: Path) -> None:
     buildah = built.buildah
     container = buildah.run("from", "scratch").stdout.strip()

@@ -16,11 +16,11 @@ import pytest
 
 from exporter import __version__
 from lab.servers import Server
-from tests.advisor.sidecar import values, wait_for, write_rule
+from tests.advisor.sidecar import values, write_rule
 from tests.image.conftest import Built, Containers
 from tests.image.containers import LIMIT, Container, cgroup
+from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(1200)  # the first test builds the image, perhaps with its base
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 START_SECONDS = 6  # 1.0 on the author's machine
 NOTHING = frozenset[tuple[str, str]]()
@@ -61,7 +61,7 @@ def container(serving: Serving) -> Container:
 
 @one
 def test_it_watches_a_real_server(container: Container) -> None:
-    wait_for(lambda: container.get("/readyz").status_code == 200, 60)
+    wait_for(lambda: container.get("/readyz").status_code == 200)
     assert values(container.get("/metrics").text)["innodb_up", NOTHING] == 1
 
 
@@ -120,10 +120,10 @@ def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits
     places = [f"--volume={server.socket}:/mysqld.sock", f"--volume={state}:/state"]
     told = [f"--env={text}" for text in (dsn, kept, "PYTHONVERBOSE=1")]
     container = containers(options=["--network=none", *places, *told])
-    wait_for(lambda: "serving on" in container.said(), 60)
+    wait_for(lambda: "serving on" in container.said())
     look = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9747/metrics').read().decode())"
     up = wait_for(
-        lambda: re.search(r"^innodb_up (\S+)", container.from_its_network(sys.executable, "-c", look), re.MULTILINE), 60
+        lambda: re.search(r"^innodb_up (\S+)", container.from_its_network(sys.executable, "-c", look), re.MULTILINE)
     )
     assert float(up[1]) == 1
     loaded = re.findall(r"^# code object from '([^']+)'", container.said(), re.MULTILINE)

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from lab.processes.ports import HOST, free_port
-from tests.advisor.sidecar import PATIENCE
+from tests.waiting import DEADLINE
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWN = ("DSN", "DEFAULTS_FILE", "INNODB_ADVISOR_DSN", "INNODB_ADVISOR_PASSWORD")
@@ -41,7 +41,7 @@ class Demo:
     def said(self) -> str:
         return self._output.read_text()
 
-    def advice(self, seconds: float = PATIENCE) -> dict[str, Any]:
+    def advice(self, seconds: float = DEADLINE) -> dict[str, Any]:
         """The first advice of /advise."""
         deadline = time.monotonic() + seconds
         while True:
@@ -58,7 +58,7 @@ class Demo:
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(DEADLINE)
 
     def close(self) -> None:
         """Stop it, whatever the result of the test."""

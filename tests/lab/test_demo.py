@@ -13,8 +13,8 @@ import pytest
 
 from lab.demo import USUAL_ADDRESS
 from lab.servers import Server
-from tests.advisor.sidecar import PATIENCE
 from tests.lab.demo import REPOSITORY, Demo
+from tests.waiting import DEADLINE
 
 one_server = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
@@ -84,7 +84,7 @@ def test_a_killed_demo_ends_its_sidecar(demo: Callable[..., Demo], tmp_path: Pat
     started.advice()
     children = started.children()
     started.end(signal.SIGKILL)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + DEADLINE
     # its first thread may have ended while another still holds the port
     while any(map(running, children)) or answers(started.address):
         assert time.monotonic() < deadline
@@ -103,7 +103,7 @@ def test_a_wrong_address_of_your_own_server_ends_it(
     demo: Callable[..., Demo], environment: dict[str, str], said: str
 ) -> None:
     started = demo(**environment)
-    assert started.process.wait(PATIENCE) == 2
+    assert started.process.wait(DEADLINE) == 2
     assert said in started.said()
     assert "Traceback" not in started.said()
     assert "secret" not in started.said()
@@ -113,5 +113,5 @@ def test_a_taken_port_ends_it(demo: Callable[..., Demo]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         started = demo(DSN="mysql://root@127.0.0.1:1", LISTEN=address)
-        assert started.process.wait(PATIENCE) == 2
+        assert started.process.wait(DEADLINE) == 2
     assert f"Error: cannot listen on {address}: Address already in use\n" in started.said()

@@ -14,10 +14,8 @@ import pytest
 from lab.demo import SCAN_PAUSE, SCANNED, SCANNED_PAGES
 from lab.servers import Server
 from lab.workloads import SCHEMA
-from tests.advisor.sidecar import wait_for
 from tests.lab.demo import Demo
-
-pytestmark = pytest.mark.timeout(600)
+from tests.waiting import wait_for
 
 LONG = 120.0  # seconds; three tables are made first, and then passes are watched
 
@@ -84,13 +82,13 @@ def test_advice_names_the_scanned_table_and_ends_when_it_is_followed(
 ) -> None:
     start_server("mysql-9.7").stop()  # else the demo would replay a recording
     started = demo()
-    up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+) ", started.said()), LONG)
+    up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+) ", started.said()))
     server = up[1]
-    wait_for(lambda: "sidecar: open " in started.said(), LONG)
-    [found] = wait_for(lambda: scan_findings(started), LONG)
+    wait_for(lambda: "sidecar: open " in started.said())
+    [found] = wait_for(lambda: scan_findings(started))
     assert found["subject"] == {"schema": SCHEMA, "table": SCANNED}
     pages = pages_read_per_pass(server, 3)
-    [found] = wait_for(lambda: watched_long(started), LONG)
+    [found] = wait_for(lambda: watched_long(started))
     evidence = values(found)
     # The server counts a pass at its end, but its reads at once: the start of the window cuts a pass.
     assert evidence["pages_read_per_pass"] == pytest.approx(pages, rel=1 / evidence["passes"] + 0.02)
@@ -100,7 +98,7 @@ def test_advice_names_the_scanned_table_and_ends_when_it_is_followed(
     with pymysql.connect(host=host, port=int(port), user="root", autocommit=True) as connection:
         for statement in found["changes"][0]["apply"]:
             connection.cursor().execute(statement)
-    wait_for(lambda: not scan_findings(started), LONG)
+    wait_for(lambda: not scan_findings(started))
     pages_read_per_pass(server, 1)  # the first pass after the change still reads missing pages
     assert pages_read_per_pass(server, 2) < 0.01 * evidence["table_pages"]
     assert scan_findings(started) == []

@@ -6,8 +6,6 @@ import random
 import time
 from collections.abc import Callable
 
-import pytest
-
 from advisor.advice import evaluation
 from advisor.contract.recommendation import Recommendation
 from lab.measurement import pages_read
@@ -21,8 +19,6 @@ PAGES = 737
 """Of 64 KiB. An old sublist of 774 pages, at 52 %, holds them only if no page at its tail is dirty."""
 PAUSE = 1.1
 Start = Callable[..., Server]
-
-pytestmark = pytest.mark.timeout(240)
 
 
 def advised(server: Server, work: Callable[[], None], times: int) -> list[Recommendation]:

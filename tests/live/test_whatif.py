@@ -30,8 +30,6 @@ LRU_SCAN_DEPTH = 100  # pages that the page cleaner frees ahead, by instance
 OLD_BLOCKS_TIME, PAUSE = "300", 0.35  # ms, and slightly longer in seconds: scaled down with the tables
 Start = Callable[..., Server]
 
-pytestmark = pytest.mark.timeout(240)
-
 
 @dataclass
 class Load:

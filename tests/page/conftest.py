@@ -16,10 +16,11 @@ from lab import demo
 from lab.processes.ports import HOST, free_port
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.conftest import start_or_skip
 from tests.page import chromium
 from tests.page.visitor import Visitor
+from tests.waiting import wait_for
 
 PICTURES = Path(os.environ["SCREENSHOTS"]).resolve() if os.environ.get("SCREENSHOTS") else None
 """Where pictures of the page are kept. They show the load of `make run`; other tests have one of half the size."""
@@ -49,7 +50,7 @@ class Watched:
 
     def found(self) -> dict[str, Any]:
         """The finding about the table that is scanned, once it is there."""
-        found: dict[str, Any] = wait_for(self.finding, FOUND_SECONDS)
+        found: dict[str, Any] = wait_for(self.finding)
         return found
 
     def finding(self) -> dict[str, Any] | None:
@@ -75,7 +76,7 @@ def watching(folder: Path) -> Iterator[Watched]:
         stack.callback(sidecar.kill)
         watched = Watched(server, sidecar)
         watched.found()
-        wait_for(sidecar.judged, FOUND_SECONDS)
+        wait_for(sidecar.judged)
         yield watched
 
 

@@ -14,12 +14,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from lab.workloads import SCHEMA, Load, make_table
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.conftest import start_or_skip
 from tests.page import names
-from tests.page.conftest import FOUND_SECONDS, Watched
+from tests.page.conftest import Watched
 from tests.page.sections import section
 from tests.page.visitor import Visitor, narrow, ready
+from tests.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         server = stack.enter_context(start_or_skip("mysql-9.7", {}))
         sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--dsn", server.dsn, "--interval", "2s")
         stack.callback(sidecar.kill)
-        wait_for(sidecar.judged, FOUND_SECONDS)
+        wait_for(sidecar.judged)
         yield Watched(server, sidecar)
 
 

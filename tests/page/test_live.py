@@ -15,10 +15,11 @@ from lab import demo
 from lab.processes.ports import HOST
 from lab.servers import Server
 from lab.workloads import SCHEMA, Load, make_table, scan
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.page.conftest import Watched
 from tests.page.sections import effect, section
 from tests.page.visitor import Visitor, accessible, narrow, ready
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
 TABLE = f"{SCHEMA}.{demo.SCANNED}"

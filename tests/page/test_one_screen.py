@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, expect
 
-from tests.advisor.sidecar import wait_for
 from tests.page.conftest import PICTURES, Watched
 from tests.page.sections import effect
 from tests.page.visitor import DESKTOP, PHONE, Visitor, drawn, ready
+from tests.waiting import wait_for
 
 SCREENS = {"page-desktop": (DESKTOP, 1.0), "page-phone": (PHONE, 1.5)}
 COLOURS = 128
@@ -37,7 +37,7 @@ def test_one_screen_says_what_is_wrong_since_when_what_to_run_its_effect_its_cos
     live: Watched, visitor: Visitor, tmp_path: Path, name: str
 ) -> None:
     if PICTURES:
-        wait_for(lambda: live.watched_seconds() >= LONG, 3 * LONG)
+        wait_for(lambda: live.watched_seconds() >= LONG)
     found = live.found()
     size, sharpness = SCREENS[name]
     page = visitor.open(f"{live.url}/#{found['fingerprint']}", size=size, sharpness=sharpness)

@@ -11,8 +11,9 @@ from playwright.sync_api import Browser, expect
 from lab.attacks import other_site
 from lab.programs.chromium import launched
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.page.visitor import ready
+from tests.waiting import wait_for
 
 Folders = pytest.TempPathFactory
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from lab.servers import Server
-from tests.advisor.sidecar import Sidecar, wait_for, write_rule
+from tests.advisor.sidecar import Sidecar, write_rule
 from tests.page.conftest import Watched
 from tests.page.visitor import Visitor, accessible, narrow, ready
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
 GREY = "grayscale(1)"

@@ -11,9 +11,10 @@ from playwright.sync_api import Page, expect
 
 from advisor.rules import check
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.sidecar import Sidecar, wait_for, write_rule, write_unlike
+from tests.advisor.sidecar import Sidecar, write_rule, write_unlike
 from tests.page.recordings import altered, instances, renamed, tables
 from tests.page.visitor import Visitor, accessible, narrow, ready
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
 

@@ -10,14 +10,14 @@ from typing import Any, Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
+from tests.waiting import DEADLINE
+
 DESKTOP, PHONE = (1280, 800), (390, 844)
 """Width and height of a window, CSS pixels."""
 NARROWEST = 360
-PATIENCE = 120_000.0
-"""Milliseconds that a test gives what takes one or two seconds on a quiet machine."""
 Scheme = Literal["light", "dark"]
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=1000 * DEADLINE)
 
 _WIDE = """() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -70,7 +70,7 @@ class Visitor:
             timezone_id="Europe/Berlin",
             permissions=["clipboard-read", "clipboard-write"],
         )
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(1000 * DEADLINE)
         self._contexts.append(context)
         page = context.new_page()
 

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from lab.packages.cache import REPOSITORY
-from tests.advisor.sidecar import PATIENCE, wait_for
 from tests.unavailable import give_up
+from tests.waiting import DEADLINE, wait_for
 
 UNIT = REPOSITORY / "systemd" / "innodb-advisor.service"
 MOST_EXPOSED = 2.0
@@ -173,7 +173,7 @@ def test_each_system_call_is_let_through(recording: Path | None, tmp_path: Path)
     traces.mkdir(mode=0o777)
     traces.chmod(0o777)
     traced = (strace, "-D", "-ff", "-qq", "-o", str(traces / "of"))
-    with started(tmp_path, *traced, recording=recording) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
+    with started(tmp_path, *traced, recording=recording) as url, httpx.Client(base_url=url, timeout=DEADLINE) as client:
         for path in ("/advise", "/metrics"):
             assert client.get(path).status_code in (200, 503)
         if recording:

@@ -124,7 +124,6 @@ def test_the_packed_chart_starts_the_image_of_its_version(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
 def test_all_of_it_but_the_image_is_built_and_checked(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.dist", "--without-image", "--into", str(tmp_path / "dist")]
     done = subprocess.run(command, cwd=REPOSITORY, check=False, capture_output=True, text=True)  # noqa: S603

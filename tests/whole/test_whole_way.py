@@ -27,10 +27,9 @@ from lab.programs.webhook import Webhook
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
 from lab.servers import Server
 from lab.workloads import SCHEMA, Load, scan
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.unavailable import or_give_up
-
-pytestmark = pytest.mark.timeout(400)
+from tests.waiting import wait_for
 
 ALERTS = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
 WAYS = ("prometheus", "sidecar")
@@ -39,8 +38,6 @@ RULE, ALERT = "scan-exceeds-old-sublist", "InnoDBAdvice"
 SUBJECT = {"schema": SCHEMA, "table": SCANNED}
 SCAN_PAUSE = 1.5  # seconds; longer than innodb_old_blocks_time
 PASSWORD = "of the whole way"
-PATIENCE = 120.0
-"""Seconds for each step of the way: ten times what they take."""
 
 
 @dataclass
@@ -64,7 +61,7 @@ class Way:
                 del missing[step]
             return not missing
 
-        wait_for(look, PATIENCE)
+        wait_for(look)
 
     def advice(self) -> list[Any] | None:
         """The rule's finding on the scanned table; None while there is none."""
@@ -85,7 +82,7 @@ class Way:
 
     def value(self, expression: str) -> float:
         """Of the one series that Prometheus has for it, once it has one."""
-        [found] = wait_for(lambda: self.prometheus.query(expression), PATIENCE)
+        [found] = wait_for(lambda: self.prometheus.query(expression))
         return float(found.value)
 
 

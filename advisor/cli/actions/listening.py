@@ -60,9 +60,23 @@ class Listening:
         if self.web and self.web.config.users and not (self.web.listening or local):
             log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
         log.info("serving on %s://%s:%s/", self.scheme, _shown(self.host), self.port)
-        allowed = (*addresses.allowed_hosts, *(() if local else (socket.gethostname(),)))
-        names = Names(allowed, addresses.external_url, local=local)
-        http.run(Guard(app, self.web, names=names, costs=costs), self.socket, self.web)
+        http.run(guarded(app, self.web, addresses, costs, local=local), self.socket, self.web)
+
+
+def guarded(
+    app: Application, web: WebSettings | None, addresses: Addresses, costs: Costs = SIDECAR, *, local: bool
+) -> Guard:
+    """An application behind the guard.
+
+    Args:
+        app: The application.
+        web: TLS and logins; None for neither.
+        addresses: The names that it may be asked under.
+        costs: How often costly requests may be made.
+        local: Whether only processes of this machine can connect.
+    """
+    allowed = (*addresses.allowed_hosts, *(() if local else (socket.gethostname(),)))
+    return Guard(app, web, names=Names(allowed, addresses.external_url, local=local), costs=costs)
 
 
 @contextlib.contextmanager

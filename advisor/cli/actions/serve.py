@@ -28,6 +28,7 @@ from advisor.cli.link_options import Addresses
 from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.curve.memory_file import MemoryFile
 from advisor.http import app as application
+from advisor.http.foundation import Application
 from advisor.http.web_settings import WebSettings
 from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
@@ -52,22 +53,11 @@ _SWITCH_SECONDS = 0.001
 """A model yields to a scrape after so long, at each of a scrape's dozen waits; Python's default of 5 ms adds up."""
 
 
+Compose = Callable[[str, int], Application]
+
+
 def serve(
-    *,
-    where: SourceOptions,
-    setup: SetupOptions,
-    addresses: Addresses,
-    alerting: Alerting,
-    listen: tuple[str, int],
-    web_config: Path | None,
-    interval: float,
-    history_seconds: float,
-    statement_timeout: float,
-    collect_lru_pages: bool,
-    collect_lru_pages_anyway: bool,
-    state_dir: Path | None,
-    compat: str | None,
-    verbose: bool,
+    *, addresses: Addresses, listen: tuple[str, int], web_config: Path | None, verbose: bool, **options: Any
 ) -> None:
     """Serve until a signal ends it. Every file is read before the port is taken, so that no taken port hides an error.
 
@@ -78,8 +68,36 @@ def serve(
         InUse: Another sidecar keeps this server's state in the folder.
     """
     logs.begin(logging.DEBUG if verbose else logging.INFO)
-    loaded = load_setup(setup)
     web = None if web_config is None else WebSettings(web_config)
+    with composed(addresses=addresses, **options) as compose, listening(listen, web) as listener:
+        app = compose(listener.scheme, listener.port)
+        reload_on_hangup(app.state.book)
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        memory.release()
+        listener.run(app, addresses)
+
+
+@contextlib.contextmanager
+def composed(
+    *,
+    where: SourceOptions,
+    setup: SetupOptions,
+    addresses: Addresses,
+    alerting: Alerting,
+    interval: float,
+    history_seconds: float,
+    statement_timeout: float,
+    collect_lru_pages: bool,
+    collect_lru_pages_anyway: bool,
+    state_dir: Path | None,
+    compat: str | None,
+) -> Iterator[Compose]:
+    """Read every file that the options name, and keep the state's folder until the end.
+
+    Yields:
+        What makes the application, for the scheme and the port of its URLs.
+    """
+    loaded = load_setup(setup)
     mine = limits.memory(Path("/"), os.getpid())
     memory_bytes = mine.bytes if mine else None
     with _state(state_dir, where) as state, _memory(state_dir, where) as days:
@@ -93,8 +111,9 @@ def serve(
             statement_seconds=statement_timeout,
             collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
         )
-        with listening(listen, web) as listener:
-            links = addresses.links(listener.scheme, listener.port)
+
+        def compose(scheme: str, port: int) -> Application:
+            links = addresses.links(scheme, port)
             service = Service(
                 source,
                 loaded.book,
@@ -111,11 +130,9 @@ def serve(
             own += [notifier.families] if notifier else []
             exposed = mysqld_exporter_names.families if compat else metrics.families
             background = [lambda: notifier.run(service)] if notifier else []
-            app = application.create(service, Exposition(service, exposed, own), background)
-            reload_on_hangup(loaded.book)
-            sys.setswitchinterval(_SWITCH_SECONDS)
-            memory.release()
-            listener.run(app, addresses)
+            return application.create(service, Exposition(service, exposed, own), background)
+
+        yield compose
 
 
 def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[Any], ...]:

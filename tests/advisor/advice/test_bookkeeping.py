@@ -20,7 +20,7 @@ from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from exporter.snapshot import Snapshot
 from tests.advisor.building import ORDERS, RECORDING, RULES_FOLDER, capture, snapshot, variables
-from tests.advisor.sidecar import PATIENCE
+from tests.waiting import DEADLINE
 
 ADDRESS = "db:3306"
 BOOK = Rulebook(RULES_FOLDER)
@@ -46,7 +46,7 @@ class Slow(Journal):
 
     def keep(self, new: Sequence[Entry], ledger: Ledger) -> None:
         self.began.set()
-        assert self.go_on.wait(PATIENCE)
+        assert self.go_on.wait(DEADLINE)
         super().keep(new, ledger)
 
 
@@ -54,7 +54,7 @@ async def test_an_outcome_is_told_once_it_is_on_the_disk_and_nobody_waits_for_th
     journal = Slow(tmp_path)
     books = Bookkeeping(Ledger(), journal)
     observing = asyncio.create_task(books.observe(CHANGED, None, BOOK.rule_set))
-    assert await asyncio.to_thread(journal.began.wait, PATIENCE)
+    assert await asyncio.to_thread(journal.began.wait, DEADLINE)
     for _ in range(20):  # the loop runs on
         await asyncio.sleep(0)
     assert not observing.done()
@@ -104,7 +104,7 @@ async def test_the_service_writes_its_books_and_hands_them_to_the_rules(tmp_path
     )
     running = asyncio.create_task(service.run())
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(DEADLINE):
             while not service.books.ledger.found:  # noqa: ASYNC110 - as its readers do
                 await asyncio.sleep(0.05)
     finally:

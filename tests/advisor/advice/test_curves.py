@@ -18,7 +18,7 @@ from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot
 from tests.advisor.building import snapshot, variables
 from tests.advisor.curves import curve
-from tests.advisor.sidecar import PATIENCE
+from tests.waiting import DEADLINE
 
 LONGEST = 3600.0
 INTERVAL = 60
@@ -233,11 +233,11 @@ async def test_a_curve_of_settings_that_changed_meanwhile_is_not_kept(watched: W
 
     def wait() -> None:
         begun.set()
-        assert go_on.wait(PATIENCE)
+        assert go_on.wait(DEADLINE)
 
     watched.model.wait = wait
     asked = asyncio.create_task(watched.ask())
-    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    assert await asyncio.to_thread(begun.wait, DEADLINE)
     watched.pct = "80"
     watched.watch(INTERVAL)
     assert watched.kept() is None
@@ -259,7 +259,7 @@ async def test_a_request_waits_for_a_curve_under_way_and_both_yield_to_a_questio
     watched.model.wait = begun.set
     with watched.turns.first():  # somebody asks what if
         watched.curves.keep(watched.window, watched.history)
-        assert await asyncio.to_thread(begun.wait, PATIENCE)
+        assert await asyncio.to_thread(begun.wait, DEADLINE)
         asked = asyncio.create_task(watched.ask())
         await asyncio.sleep(0.05)
         assert not asked.done()

@@ -25,7 +25,7 @@ from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
 from advisor.whatif.errors import Refused
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, variables
-from tests.advisor.sidecar import PATIENCE
+from tests.waiting import DEADLINE
 
 SCAN = "scan-exceeds-old-sublist"
 
@@ -59,7 +59,7 @@ class Bench:
         self.rounds.append((models, window.latest.at, options))
         if models:
             self.fitting.set()
-            assert self.fitted.wait(PATIENCE)
+            assert self.fitted.wait(DEADLINE)
             options.pause()
         self.now += self.cost
         yield from judgement.judge(rules, window, options)
@@ -134,7 +134,7 @@ async def test_a_model_in_the_background_yields_to_a_question() -> None:
 
     def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
         if any(rule.file.choose for rule in rules):
-            assert asked.wait(PATIENCE)
+            assert asked.wait(DEADLINE)
             options.pause()
             order.append("background")
         return iter(judgement.judge((), window, options))

@@ -19,11 +19,9 @@ from lab.programs.proxy import Proxy
 from lab.servers import Server
 from tests.advisor.alerting.harness import LONG_RESEND, RESEND, RULE, SETTING, Manager, set_global, write_setting_rule
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, values, wait_for
+from tests.advisor.sidecar import Sidecar, values
 from tests.conftest import start_or_skip
-
-PATIENCE = 90.0
-"""Seconds that anything may take on a busy machine."""
+from tests.waiting import wait_for
 
 
 class Scene:
@@ -86,7 +84,7 @@ class Scene:
         self.wait("resolved", [count + 1 for count in before])
 
     def wait(self, status: str, counts: list[int]) -> None:
-        wait_for(lambda: self.told(status) >= counts, PATIENCE)
+        wait_for(lambda: self.told(status) >= counts)
         assert self.told(status) == counts
 
     def metric(self, name: str, url: str | None = None) -> float:
@@ -114,7 +112,7 @@ def resent(scene: Scene) -> None:
     """Wait until what stands, or has ended, was sent again."""
     before = [scene.metric("sent_total", url) for url in scene.urls]
     wanted = [count + 2 for count in before]
-    wait_for(lambda: [scene.metric("sent_total", url) for url in scene.urls] >= wanted, PATIENCE)
+    wait_for(lambda: [scene.metric("sent_total", url) for url in scene.urls] >= wanted)
 
 
 def renewed(scene: Scene) -> None:
@@ -125,7 +123,7 @@ def renewed(scene: Scene) -> None:
         alerts = [alert for manager in scene.managers.values() for alert in manager.active()]
         return len(alerts) == 2 and all(at(each["updatedAt"]) > now for each in alerts)
 
-    wait_for(since, PATIENCE)
+    wait_for(since)
 
 
 def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
@@ -166,7 +164,7 @@ def test_what_ends_while_alertmanager_is_away_ends_there_when_it_is_back(scene: 
     firing = scene.told("firing")
     for manager in scene.managers.values():
         manager.stop()
-    wait_for(lambda: all(scene.metric("errors_total", url) > 0 for url in scene.urls), PATIENCE)
+    wait_for(lambda: all(scene.metric("errors_total", url) > 0 for url in scene.urls))
     before = scene.told("resolved")
     set_global(scene.server, 1000)
     time.sleep(RESEND)  # it has gone by now, and nobody was there
@@ -216,7 +214,7 @@ def test_one_that_hangs_holds_up_neither_the_other_nor_the_end_of_the_sidecar(sc
     scene.proxy.stall()
     scene.proxy.drop()
     set_global(scene.server, 900)
-    wait_for(lambda: len(other.told("firing")) == before[1] + 1, PATIENCE)
+    wait_for(lambda: len(other.told("firing")) == before[1] + 1)
     assert len(hanging.told("firing")) == before[0]
     assert scene.metric("queue_length", scene.urls[0]) > 0
     assert scene.sidecar.get("/metrics").status_code == 200

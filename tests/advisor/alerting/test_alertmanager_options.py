@@ -19,8 +19,9 @@ from lab.servers import Server
 from tests.advisor.alerting.harness import alertmanager_or_skip, write_setting_rule
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
-from tests.advisor.sidecar import Sidecar, values, wait_for
+from tests.advisor.sidecar import Sidecar, values
 from tests.advisor.test_memory import COMPILED, MOST, held
+from tests.waiting import wait_for
 
 DSN = ("--dsn", "mysql://advisor@127.0.0.1:1")
 SECRET = "hunter2"
@@ -122,7 +123,7 @@ def alerting(server: Server, tmp_path: Path) -> Iterator[Sidecar]:
             sidecar = Sidecar(
                 tmp_path, "--dsn", server.dsn, "--rules", rules, "--interval", "1s", env={**told, **COMPILED}
             )
-            wait_for(lambda: webhook.alerts("firing"), 90)
+            wait_for(lambda: webhook.alerts("firing"))
             yield sidecar
             sidecar.kill()
 

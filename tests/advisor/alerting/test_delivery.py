@@ -24,9 +24,9 @@ from lab.programs.webhook import Webhook
 from tests.advisor.alerting.harness import alertmanager_or_skip
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import hashed, write
+from tests.waiting import DEADLINE
 
 PASSWORD = "correct horse battery staple"
-PATIENCE = 60.0
 
 
 def alert(name: str = "a", seconds: float = 600.0, **labels: str) -> Alert:
@@ -35,7 +35,7 @@ def alert(name: str = "a", seconds: float = 600.0, **labels: str) -> Alert:
 
 
 async def until(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + DEADLINE
     while not what():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.02)

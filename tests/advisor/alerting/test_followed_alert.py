@@ -21,9 +21,8 @@ from tests.advisor.alerting.harness import RULE, Manager
 from tests.advisor.alerting.test_active_alerts import MEASURED, finding
 from tests.advisor.building import snapshot, variables
 from tests.advisor.ledger.outcomes import outcome
-from tests.advisor.sidecar import wait_for
+from tests.waiting import wait_for
 
-PATIENCE = 60.0
 RESEND = 60.0
 LONGER_THAN_ITS_GROUPS = 3.0
 """Seconds in which the Alertmanager of these tests would tell of an end."""
@@ -53,14 +52,14 @@ def test_the_resolved_alert_says_what_was_measured(manager: Manager, make_rule: 
         return (outcome(0, 12, at=at, changes=changes, fingerprint=found.fingerprint, result=result),)
 
     look(found, pct="37")
-    wait_for(lambda: manager.told("firing"), PATIENCE)
+    wait_for(lambda: manager.told("firing"))
     at = time.time()
     look(pct="80", outcomes=became(Result.OPEN))
-    wait_for(lambda: "not measured yet" in manager.active()[0]["annotations"].get("outcome", ""), PATIENCE)
+    wait_for(lambda: "not measured yet" in manager.active()[0]["annotations"].get("outcome", ""))
     time.sleep(LONGER_THAN_ITS_GROUPS)
     assert not manager.told("resolved")
     look(pct="80", outcomes=became(Result.KEPT))
-    wait_for(lambda: manager.told("resolved"), PATIENCE)
+    wait_for(lambda: manager.told("resolved"))
     look(pct="80", outcomes=became(Result.KEPT))
     [resolved] = manager.told("resolved")
     assert resolved["annotations"]["outcome"] == MEASURED

@@ -16,12 +16,12 @@ from lab.programs import alertmanager
 from lab.programs.alertmanagers import GROUP_SECONDS, PEER_SECONDS, Alertmanagers
 from lab.servers import Server
 from tests.advisor.alerting.harness import RULE, SETTING, set_global, write_setting_rule
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.conftest import start_or_skip
 from tests.unavailable import or_give_up
+from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # lab/attacks/notifications.py is much like it
-PATIENCE = 90.0
+pytestmark = pytest.mark.long  # lab/attacks/notifications.py is much like it
 RESEND = 6
 """Seconds; an alert lives four times as long, in which a sidecar starts again."""
 QUICK, SLOW = "1s", "10s"
@@ -88,23 +88,23 @@ def settle() -> None:
 
 
 def test_one_finding_of_two_sidecars_is_notified_of_once_and_its_end_once(pair: Pair) -> None:
-    wait_for(lambda: all(each.judged() for each in pair.sidecars), PATIENCE)
+    wait_for(lambda: all(each.judged() for each in pair.sidecars))
     set_global(pair.server, 900)
-    wait_for(lambda: all(pair.found()), PATIENCE)
-    wait_for(lambda: pair.told() == ["firing"], PATIENCE)
+    wait_for(lambda: all(pair.found()))
+    wait_for(lambda: pair.told() == ["firing"])
     pair.restart()
     pair.managers.restart(pair.managers.members[1], signal.SIGKILL)
     pair.server.restart({SETTING: "900"})
     write_setting_rule(pair.rules, why="Because of something else.")
     for each in pair.sidecars:
         each.post("/-/reload")
-    wait_for(lambda: all(pair.found()) and pair.held() == [1, 1], PATIENCE)
+    wait_for(lambda: all(pair.found()) and pair.held() == [1, 1])
     pair.managers.restart_all()
-    wait_for(lambda: all(pair.found()) and pair.held() == [1, 1], PATIENCE)
+    wait_for(lambda: all(pair.found()) and pair.held() == [1, 1])
     settle()
     assert pair.told() == ["firing"]
     set_global(pair.server, 1000)
-    wait_for(lambda: not any(pair.found()), PATIENCE)
-    wait_for(lambda: "resolved" in pair.told(), PATIENCE)
+    wait_for(lambda: not any(pair.found()))
+    wait_for(lambda: "resolved" in pair.told())
     settle()
     assert pair.told() == ["firing", "resolved"]

@@ -16,10 +16,10 @@ from lab.attacks.names import IDENTIFIERS, raw
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from tests.advisor.alerting.harness import RESEND, alertmanager_or_skip
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
 from tests.conftest import start_or_skip
+from tests.waiting import wait_for
 
-PATIENCE = 120.0
 TEXT = "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n{{ end }}"
 CALLS = re.compile(r"<[!@#]|<https?:|(?<!\w)@(?:all|channel|everyone|here)\b")
 """What Slack obeys: https://docs.slack.dev/messaging/formatting-message-text"""
@@ -63,7 +63,7 @@ def chats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Chat]]
         told = ("--alertmanager-resend", f"{RESEND}s", *(part for url in urls for part in ("--alertmanager", url)))
         sidecar = Sidecar(folder, *options, *told)
         stack.callback(sidecar.kill)
-        wait_for(lambda: all(len(each.told()) >= len(IDENTIFIERS) for each in made.values()), PATIENCE)
+        wait_for(lambda: all(len(each.told()) >= len(IDENTIFIERS) for each in made.values()))
         yield made
 
 

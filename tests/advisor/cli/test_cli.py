@@ -31,8 +31,9 @@ from exporter.recording.file import replay
 from exporter.server import identify
 from lab.servers import Server
 from tests.advisor.building import REPOSITORY, RULES_FOLDER, advised, capture, captured
-from tests.advisor.sidecar import PATIENCE, environment, wait_for
 from tests.advisor.sidecar import command as command_line
+from tests.advisor.sidecar import environment
+from tests.waiting import DEADLINE, wait_for
 
 COMMANDS = (
     *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru", "fleet"),
@@ -128,7 +129,7 @@ def test_advice_as_json_is_the_contract_and_nothing_else() -> None:
     done = here("advise", "--recording", SCAN, "--format", "json")
     assert done.exit_code == 0
     said = Advice.model_validate_json(done.stdout)
-    assert said.computed_at == pytest.approx(time.time(), abs=PATIENCE)
+    assert said.computed_at == pytest.approx(time.time(), abs=DEADLINE)
     undated = said.model_copy(update={"computed_at": None, "age_seconds": None})
     judged = advised(captured("mysql-9.7/repeated-scan"))
     seen = tuple(found.model_copy(update={"first_seen": said.at}) for found in judged.recommendations)
@@ -369,7 +370,7 @@ def test_a_web_server_is_no_mysql_server(spawn: Spawn, tmp_path: Path) -> None:
         dsn = ("--dsn", f"mysql://root@127.0.0.1:{port}")
         processes = [spawn("check", *dsn), spawn("advise", *dsn), spawn("record", *dsn, "-o", tmp_path / "x.gz")]
         for process in processes:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=DEADLINE)
             assert (process.returncode, out) == (2, "")
             assert err == (
                 f"Error: 127.0.0.1:{port} accepts connections but sent no MySQL greeting within 10 s; "
@@ -521,7 +522,7 @@ def test_a_password_comes_from_a_file_the_environment_or_the_defaults_file_and_i
         wait_for(lambda: _logged_in(server, "reader"))
         for process in processes:
             assert PASSWORD not in Path(f"/proc/{process.pid}/cmdline").read_text()
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=DEADLINE)
             assert (process.returncode, err) == (0, "")
             assert out.startswith(f"{'mysql' if server.name.startswith('mysql') else 'mariadb'} {server.version}")
             assert PASSWORD not in out
@@ -568,7 +569,7 @@ def test_a_recording_that_is_interrupted_is_whole(
     wait_for(lambda: part.is_file() and part.read_text().count('{"collection"') > 2)
     assert path.read_text() == "an older one"
     process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out) == (0, "")
     assert err.splitlines()[0] == f"interrupted; {path} holds what was recorded until now"
     assert len(list(replay(path))) > 2
@@ -584,7 +585,7 @@ def test_a_recording_of_a_server_that_goes_away_is_kept(
     part = tmp_path / ".part-recording.jsonl"
     wait_for(lambda: part.is_file() and part.read_text().count('{"collection"') > 2)
     server.kill()
-    _, err = process.communicate(timeout=PATIENCE)
+    _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 2
     assert "Traceback" not in err
     assert f"ended early; {path} holds what was recorded until now\n" in err
@@ -612,9 +613,9 @@ def test_an_interruption_before_the_server_answered_ends_in_130(spawn: Spawn, tm
         with listening(talk) as port:
             asked.clear()
             process = spawn(*command, "--dsn", f"mysql://root@127.0.0.1:{port}")
-            assert asked.wait(PATIENCE)
+            assert asked.wait(DEADLINE)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=DEADLINE)
         assert (process.returncode, out, err) == (130, "", "interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
@@ -627,7 +628,7 @@ def test_watching_that_is_interrupted_gives_no_advice(server: Server, spawn: Spa
         wait_for(lambda: _logged_in(server, "watcher"))
         time.sleep(0.3)
         process.send_signal(number)
-        assert process.communicate(timeout=PATIENCE) == ("", "interrupted\n")
+        assert process.communicate(timeout=DEADLINE) == ("", "interrupted\n")
         assert process.returncode == 130
         wait_for(lambda: not _logged_in(server, "watcher"))
 

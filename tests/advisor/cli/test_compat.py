@@ -12,7 +12,8 @@ from lab.servers import Server
 from lab.servers.sql import query_number
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
-from tests.advisor.sidecar import Sidecar, values, wait_for
+from tests.advisor.sidecar import Sidecar, values
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
 COMPAT = ("--compat", "mysqld-exporter")

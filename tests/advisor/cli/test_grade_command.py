@@ -21,7 +21,7 @@ from advisor.ledger.grades import Grades, Stretch
 from advisor.ledger.grades import grades as made
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import outcome, worse
-from tests.advisor.sidecar import PATIENCE, wait_for
+from tests.waiting import DEADLINE, wait_for
 
 FOLLOWED = capture("mysql-9.7/scan-followed-midway")
 SCAN = capture("mysql-9.7/repeated-scan")
@@ -133,5 +133,5 @@ def test_ctrl_c_ends_it_at_once(spawn: Callable[..., subprocess.Popen[str]]) -> 
     wait_for(reads)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=PATIENCE) == ("", "interrupted\n")
+    assert process.communicate(timeout=DEADLINE) == ("", "interrupted\n")
     assert process.returncode == 130

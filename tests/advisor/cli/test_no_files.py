@@ -14,8 +14,6 @@ from advisor.cli.main import main
 from tests.advisor.building import capture
 from tests.advisor.http.certificates import Authority
 
-pytestmark = pytest.mark.timeout(60)  # what waits for a pipe waits for ever
-
 RECORDING = ("--recording", capture("mysql-9.7/repeated-scan"))
 NOWHERE = "mysql://a@127.0.0.1:1/"
 UNSET = ("DSN", "PASSWORD", "CONFIG", "RULES", "WEB_CONFIG", "ALERTMANAGER", "ALERTMANAGER_CONFIG", "PROMETHEUS")

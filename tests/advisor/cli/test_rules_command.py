@@ -19,7 +19,8 @@ from advisor.contract.recommendation import Advice
 from advisor.rules.rulebook import builtin_directory
 from exporter.collectors.pools import POOLS
 from tests.advisor.building import REPOSITORY, capture, captured
-from tests.advisor.sidecar import PATIENCE, Sidecar, environment, wait_for, write_rule
+from tests.advisor.sidecar import Sidecar, environment, write_rule
+from tests.waiting import DEADLINE, wait_for
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Serve = Callable[..., Sidecar]
@@ -244,7 +245,7 @@ def test_testing_ends_when_it_is_interrupted(spawn: Callable[..., subprocess.Pop
     assert process.stdout is not None
     assert process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE)
+    _, said = process.communicate(timeout=DEADLINE)
     assert (process.returncode, said) == (130, "interrupted\n")
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from lab.servers import Server
 from tests.advisor.conftest import Run
-from tests.advisor.sidecar import Sidecar, values, wait_for
+from tests.advisor.sidecar import Sidecar, values
+from tests.waiting import wait_for
 
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 

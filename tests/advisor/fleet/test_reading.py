@@ -17,7 +17,7 @@ from advisor.fleet import assembly
 from tests.advisor.conftest import Spawn
 from tests.advisor.fleet.answering import Answering, Form, error, plain, vector, zipped
 from tests.advisor.fleet.exposed import AT
-from tests.advisor.sidecar import PATIENCE, wait_for
+from tests.waiting import DEADLINE, wait_for
 
 INFO = {"flavour": "mysql", "version_text": "9.7.4", "version_comment": "MySQL"}
 RULE = "warmup-disabled"
@@ -203,14 +203,14 @@ def test_an_interrupted_reading_says_so_and_prints_nothing(spawn: Spawn) -> None
     held = threading.Event()
 
     def answers(_: Form) -> tuple[int, Mapping[str, str], bytes]:
-        held.wait(PATIENCE)
+        held.wait(DEADLINE)
         return zipped(vector())
 
     with Answering(answers) as slow:
         process = spawn("fleet", "--prometheus", slow.url)
         wait_for(lambda: slow.asked)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=PATIENCE) == ("", "interrupted\n")
+        assert process.communicate(timeout=DEADLINE) == ("", "interrupted\n")
         assert process.returncode == 130
         held.set()
 

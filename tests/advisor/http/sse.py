@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 
 from lab.processes.service import PLAIN
-from tests.advisor.sidecar import PATIENCE, Sidecar
+from tests.advisor.sidecar import Sidecar
+from tests.waiting import DEADLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def stream(sidecar: Sidecar, last: str | None = None, **options: Any) -> Iterato
     """/live, after the event of this id."""
     headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
     with (
-        httpx.Client(timeout=PATIENCE, **{**PLAIN, **options}) as client,
+        httpx.Client(timeout=DEADLINE, **{**PLAIN, **options}) as client,
         client.stream("GET", f"{sidecar.url}/live", headers=headers) as response,
     ):
         yield response

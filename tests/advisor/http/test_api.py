@@ -16,8 +16,9 @@ from advisor.contract.recommendation import Advice
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.sse import events, stream, until
-from tests.advisor.sidecar import Sidecar, problem, values, wait_for
+from tests.advisor.sidecar import Sidecar, problem, values
 from tests.unavailable import promtool_says
+from tests.waiting import wait_for
 
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"}
 PAGES = ("/", "/docs", "/page/app.js", "/page/page.css", "/page/docs.js", "/page/swagger-ui.css")

@@ -20,7 +20,8 @@ from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured
-from tests.advisor.sidecar import PATIENCE, Sidecar, problem
+from tests.advisor.sidecar import Sidecar, problem
+from tests.waiting import DEADLINE
 
 SCAN = "scan-exceeds-old-sublist"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -45,7 +46,7 @@ def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: Sidecar) -
     said = Advice.model_validate_json(response.content)
     assert undated(said) == advised(captured(RECORDING))
     assert {each.first_seen for each in said.recommendations} == {said.at}
-    assert said.computed_at == pytest.approx(time.time() - (said.age_seconds or 0.0), abs=PATIENCE)
+    assert said.computed_at == pytest.approx(time.time() - (said.age_seconds or 0.0), abs=DEADLINE)
     assert said.next_at is None  # a recording has no newer snapshot
     [found] = [each for each in response.json()["recommendations"] if each["rule"] == SCAN]
     assert found["changes"][0]["from"] == 37
@@ -206,7 +207,7 @@ async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytes
         raise AssertionError
 
     async def up() -> float:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(DEADLINE):
             [found] = [family for family in await exposition.families() if family.name == "innodb_up"]
         return float(found.samples[0].value)
 

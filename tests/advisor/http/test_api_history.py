@@ -23,7 +23,8 @@ from exporter.connection.errors import ServerError
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, found, opened, unasked
 from tests.advisor.ledger.recordings import carrying
-from tests.advisor.sidecar import Sidecar, problem, wait_for
+from tests.advisor.sidecar import Sidecar, problem
+from tests.waiting import wait_for
 
 GONE = found(fingerprint="0" * 16, rule="a-rule-of-old", subject={"schema": "shop", "table": "items"})
 LEDGER = Ledger.of(

@@ -18,7 +18,8 @@ from lab.servers import Server
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import Secured, hashed
 from tests.advisor.http.sse import Told, events, stream, until
-from tests.advisor.sidecar import PATIENCE, Sidecar, problem, wait_for
+from tests.advisor.sidecar import Sidecar, problem
+from tests.waiting import DEADLINE, wait_for
 
 Serve = Callable[..., Sidecar]
 FIRST = ["state", "advice", "overview", "series"]
@@ -43,7 +44,7 @@ def test_a_recording_is_told_as_server_sent_events(replaying: Sidecar) -> None:
 
 
 def test_head_of_a_stream_has_its_headers_and_ends(replaying: Sidecar) -> None:
-    response = httpx.head(f"{replaying.url}/live", timeout=PATIENCE, **PLAIN)
+    response = httpx.head(f"{replaying.url}/live", timeout=DEADLINE, **PLAIN)
     assert (response.status_code, response.content) == (200, b"")
     assert response.headers["content-type"].startswith("text/event-stream")
 

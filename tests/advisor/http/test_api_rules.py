@@ -13,7 +13,8 @@ import pytest
 
 from advisor.rules import check, page
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.sidecar import UNLIKE, Sidecar, problem, values, wait_for, write_rule
+from tests.advisor.sidecar import UNLIKE, Sidecar, problem, values, write_rule
+from tests.waiting import wait_for
 
 SCAN = "scan-exceeds-old-sublist"
 BUILT_IN = {each.id: each for each in check.load(RULES_FOLDER)}

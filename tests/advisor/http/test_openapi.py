@@ -11,7 +11,8 @@ import pytest
 
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, environment, wait_for
+from tests.advisor.sidecar import Sidecar, environment
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
 

@@ -17,7 +17,8 @@ from advisor.http.crowd import CONNECTIONS, CONNECTIONS_OF_ONE
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import Secured
-from tests.advisor.sidecar import Sidecar, wait_for
+from tests.advisor.sidecar import Sidecar
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
 ASK = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -98,7 +99,7 @@ def test_a_request_that_does_not_come_in_time_is_not_waited_for(fresh: Sidecar, 
         still = [each for each in everyone if not ended(each)]
         return not still
 
-    wait_for(all_ended, 60)
+    wait_for(all_ended)
     assert time.monotonic() - began > SECONDS["reading"] / 2
     assert "Traceback" not in fresh.log()
 
@@ -127,7 +128,7 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(tmp_path: Path, stack:
     stack.callback(sidecar.kill)
     began = time.monotonic()
     silent = connect(sidecar, stack)
-    wait_for(lambda: ended(silent), 50)  # asyncio's own limit is 60
+    wait_for(lambda: ended(silent))  # asyncio's own limit is 60
     assert time.monotonic() - began > HANDSHAKE_SECONDS / 2
     assert sidecar.status(verify=authority.trusting()) == 200
 

@@ -23,8 +23,9 @@ from advisor.http.logins import RATE
 from lab.programs import prometheus
 from tests.advisor.http.certificates import Authority, Issued
 from tests.advisor.http.secured import Secured, hashed
-from tests.advisor.sidecar import problem, values, wait_for
+from tests.advisor.sidecar import problem, values
 from tests.unavailable import give_up, or_give_up
+from tests.waiting import wait_for
 
 PASSWORD = "correct-horse-9"
 SLOW = 12  # the cost of a hash that takes some tenths of a second to check
@@ -275,7 +276,7 @@ def test_prometheus_scrapes_it_over_tls_with_a_login(secured: Start, authority: 
         basic_auth={"username": "prometheus", "password_file": str(tmp_path / "password")},
     )
     with or_give_up(prometheus.running(tmp_path, [job])) as running:
-        wait_for(lambda: [each.value for each in running.query('up{job="innodb"}')] == [1], 60)
+        wait_for(lambda: [each.value for each in running.query('up{job="innodb"}')] == [1])
         [up] = running.query("innodb_up")
         assert up.value == 1
         shown = values(sidecar.get("/metrics", verify=authority.trusting(own), auth=("prometheus", PASSWORD)).text)

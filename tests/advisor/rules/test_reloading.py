@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from advisor.files.yaml_file import FileError
-from advisor.rules.rulebook import LOOK_SECONDS, Rulebook
+from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, values, wait_for, write_rule
+from tests.advisor.sidecar import Sidecar, values, write_rule
+from tests.waiting import wait_for
 
 Serve = Callable[..., Sidecar]
-PATIENCE = LOOK_SECONDS + 30.0
 
 
 class Mounted:
@@ -92,7 +92,7 @@ def test_a_running_sidecar_follows_its_config_map_and_its_configuration(
     broken = mounted.path / "broken.yaml"
     broken.write_text("id: broken\n")  # half of it
     refused = f"not loaded, the old rules stay in force: {broken}:1:1: title: this key is missing"
-    wait_for(lambda: refused in sidecar.log(), PATIENCE)
+    wait_for(lambda: refused in sidecar.log())
     assert loaded(sidecar) == 0
     assert own(sidecar) == {"mine": "info", "former": "info"}
 
@@ -100,7 +100,7 @@ def test_a_running_sidecar_follows_its_config_map_and_its_configuration(
     config.write_text("server: {cores: 8}\nsuppress: [{rule: another}]\n")
     mounted.update("mine", "another", severity="critical")
     write_rule(mounted.path, id="broken")
-    wait_for(lambda: " rules and 1 suppressions" in sidecar.log(), PATIENCE)
+    wait_for(lambda: " rules and 1 suppressions" in sidecar.log())
     assert loaded(sidecar) == 1
     assert own(sidecar) == {"mine": "critical", "another": "critical", "broken": "warning"}
     assert [each["recommendation"]["rule"] for each in sidecar.get("/advise").json()["suppressed"]] == ["another"]

@@ -9,8 +9,8 @@ from lab.packages.cache import Unavailable
 from lab.programs import sysbench
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from tests.advisor.sidecar import PATIENCE
 from tests.unavailable import give_up
+from tests.waiting import DEADLINE
 
 SCHEMA, ROWS = "sysbench_test", 2_000
 
@@ -112,7 +112,7 @@ def test_nothing_keeps_running_after_a_run_that_took_too_long(
     with pytest.raises(sysbench.SysbenchError, match="took longer than 1 s"):
         sysbench.run(prepared, "oltp_write_only", seconds=5, schema=SCHEMA, table_size=ROWS)
     writing = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{SCHEMA}'"
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + DEADLINE
     while query_number(prepared, writing) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert query_number(prepared, writing) == 0

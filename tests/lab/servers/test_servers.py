@@ -14,7 +14,7 @@ import pytest
 
 from lab.servers import NAMES, Server, StartError, Unavailable, datadirs, folders, programs, start
 from lab.servers.programs import ServerProgram
-from tests.advisor.sidecar import PATIENCE
+from tests.waiting import DEADLINE
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LISTENS = "0A"
@@ -34,7 +34,7 @@ def setting(server: Server, name: str) -> str:
     return str(value)
 
 
-def gone(pid: int, seconds: float = PATIENCE) -> bool:
+def gone(pid: int, seconds: float = DEADLINE) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -131,7 +131,7 @@ def test_the_command_stops_its_server_when_terminated(start_server: StartServer)
         assert process.stdout is not None
         said = dict(process.stdout.readline().split(maxsplit=1) for _ in range(5))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(DEADLINE) == 0
     assert gone(int(said["pid"]), 0.1)
     assert not Path(said["socket"].strip()).parent.exists()
 

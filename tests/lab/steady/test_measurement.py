@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lab.packages.cache import Unavailable
 from lab.steady.measurement import measure
 from lab.steady.record import broken
@@ -13,7 +11,6 @@ OPTIONS = {"innodb-buffer-pool-size": "32M", "performance-schema": "OFF"}
 """A blind spot is found at once. In so small a pool, findings on the load depend on what the first passes leave."""
 
 
-@pytest.mark.timeout(400)
 def test_a_finding_comes_once_and_so_does_its_alert() -> None:
     try:
         found = measure(8.0, scraped=1.0, options=OPTIONS, scanned=1_400, hot=350)

@@ -1,0 +1,112 @@
+"""The sidecar in this process: composed as `innodb-advisor serve` composes it, and asked without a socket."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from contextlib import ExitStack
+from typing import Any, Self
+
+import httpx
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from advisor.cli.actions import serve as action
+from advisor.cli.actions.listening import guarded
+from advisor.cli.serve import serve
+from advisor.http.web_settings import WebSettings
+from tests.waiting import DEADLINE
+
+PORT = 9747
+
+
+def options_of(*arguments: object) -> dict[str, Any]:
+    """What the arguments of `serve` mean, as its action gets them."""
+    options: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(action, "serve", lambda **parsed: options.update(parsed))
+        serve.main([str(argument) for argument in arguments], standalone_mode=False)
+    return options
+
+
+class InProcess:
+    """`innodb-advisor serve` with these arguments, behind its guard, on an event loop in a thread of its own."""
+
+    url = f"http://127.0.0.1:{PORT}"
+
+    def __init__(self, *arguments: object) -> None:
+        options = options_of(*arguments)
+        web_config, addresses = options.pop("web_config"), options["addresses"]
+        for name in ("listen", "verbose"):
+            del options[name]
+        self._records: list[str] = []
+        self._stack = ExitStack()
+        try:
+            self._stack.enter_context(_logged(self._records))
+            compose = self._stack.enter_context(action.composed(**options))
+            web = WebSettings(web_config) if web_config else None
+            self.app = compose("http", PORT)
+            transport = httpx.ASGITransport(guarded(self.app, web, addresses, local=True), raise_app_exceptions=False)
+            self._client = httpx.AsyncClient(transport=transport, base_url=self.url, timeout=DEADLINE)
+            self._portal = self._stack.enter_context(start_blocking_portal())
+            lifespan = self.app.router.lifespan_context(self.app)
+            self._stack.enter_context(self._portal.wrap_async_context_manager(lifespan))
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Shut the application down, as a signal does."""
+        self._stack.close()
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        return self._portal.call(functools.partial(self._client.request, method, path, **options))
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("POST", path, **options)
+
+    def head(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("HEAD", path, **options)
+
+    def log(self) -> str:
+        """What it logged so far."""
+        return "\n".join(self._records)
+
+    def judged(self) -> bool:
+        """Whether every rule was judged. A rule is blind while its model is fitted for the first time."""
+        response = self.get("/advise")
+        return response.status_code == httpx.codes.OK and "time" not in {
+            blind["lacks"] for blind in response.json()["blind"]
+        }
+
+
+class _logged(logging.Handler):  # noqa: N801 - used as a context manager
+    """Log lines of this process, kept in a list."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(logging.INFO)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(self.format(record))
+
+    def __enter__(self) -> Self:
+        root = logging.getLogger()
+        self._level = root.level
+        root.setLevel(min(root.level, logging.INFO) or logging.INFO)
+        root.addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        root = logging.getLogger()
+        root.removeHandler(self)
+        root.setLevel(self._level)
