@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel
@@ -23,13 +23,11 @@ class Bound:
     Attributes:
         least, most: The limits; None for none.
         of: Whether they limit the ratio to the reference, or the median itself.
-        busy: Whether they hold on a busy machine too. The short form has no others: other work lengthens wall time.
     """
 
     least: float | None = None
     most: float | None = None
     of: Literal["ratio", "value"] = "ratio"
-    busy: bool = True
 
     def holds(self, value: float) -> bool:
         """Whether a value is within the limits."""
@@ -146,14 +144,6 @@ class Figure:
     measure: Callable[[Effort, Say], Measurement]
     seconds: tuple[float, float]
 
-    def shortened(self) -> Figure:
-        """The figure in its short form: without the bounds that take a quiet machine."""
-        lines = {
-            key: line if line.bound is None or line.bound.busy else replace(line, bound=None)
-            for key, line in self.lines.items()
-        }
-        return replace(self, lines=lines)
-
     def broken(self, found: Measurement) -> list[str]:
         """The lines whose bound is broken or that lack a value."""
         return [
@@ -163,10 +153,18 @@ class Figure:
         ]
 
 
-def measure(figure: Figure, effort: Effort, say: Say) -> tuple[Measurement, int]:
-    """A figure's values, and the number of measurements: a second, longer one follows a broken bound."""
-    found = figure.measure(effort, say)
-    if not figure.broken(found):
-        return found, 1
+def measure(figure: Figure, say: Say, *, short: bool) -> tuple[Measurement, int]:
+    """A figure's values, and the number of measurements: in the long form a second one follows a broken bound."""
+    measurement = figure.measure(Effort(short=short), say)
+    if short or not figure.broken(measurement):
+        return measurement, 1
     say("a bound is broken: measured again, longer")
-    return figure.measure(Effort(short=effort.short, again=True), say), 2
+    return figure.measure(Effort(again=True), say), 2
+
+
+def times_worse(line: Line, now: Values, recorded: Values) -> float | None:
+    """How many times worse a line's ratio is than the recorded one, below 1 if it is better; None without a ratio."""
+    if not now.ratio or not recorded.ratio:
+        return None
+    more_is_better = line.bound is not None and line.bound.most is None
+    return recorded.ratio / now.ratio if more_is_better else now.ratio / recorded.ratio

@@ -31,8 +31,8 @@ LOAD, SHORT_LOAD = (60.0, 30.0), (15.0, 10.0)
 MOST_SECONDS, MOST_MIB, MOST_PROMETHEUS_MIB = 60.0, 512.0, 600.0
 MOST_MS = 12.0
 """CPU of a server more: its share of `MOST_SECONDS` on one core."""
-_MORE = Bound(most=MOST_MS, of="value", busy=False)
-_WALL = Bound(most=MOST_SECONDS, of="value", busy=False)
+_MORE = Bound(most=MOST_MS, of="value")
+_WALL = Bound(most=MOST_SECONDS, of="value")
 _PROMETHEUS = Bound(most=MOST_PROMETHEUS_MIB, of="value")
 MOST_BESIDE = 4.0
 """CPU of a server more by that of the Prometheus that answers it: other work on the machine slows both."""

@@ -10,3 +10,6 @@ FIGURES: dict[str, Figure] = {
         for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, curve, model, fleet)
     )
 }
+
+SHORT = ("peer", "model")
+"""The figures of the short form, which CI measures: what a scrape costs, and what the model does."""

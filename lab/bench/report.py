@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from lab.bench import record
-from lab.bench.figures import Bound, Figure, Line, Values, spread
+from lab.bench.figures import Bound, Figure, Line, Values, spread, times_worse
 from lab.bench.record import FigureRecord
 from lab.packages import cache
 from lab.reports import markdown
@@ -15,6 +15,8 @@ from lab.reports import markdown
 PAGE = cache.REPOSITORY / "docs" / "performance.md"
 MADE = "<!-- made by lab/bench from lab/records: make bench -->\n\n"
 KEPT, BROKEN = "kept", "BROKEN"
+WORSE = 1.25
+"""A ratio that is so many times worse than its record is named."""
 TITLES = ("figure", "ours", "beside it", "ratio", "bound", "")
 _HEAD = """\
 # What it costs
@@ -27,27 +29,44 @@ figure that breaks a bound is measured again, three times as long; only then doe
 """
 
 
-def terminal(measured: Mapping[str, Mapping[str, Values]], figures: Mapping[str, Figure]) -> Table:
-    """The table of what was measured, by figure and key."""
+def terminal(
+    measured: Mapping[str, Mapping[str, Values]], figures: Mapping[str, Figure], recorded: Mapping[str, FigureRecord]
+) -> Table:
+    """The table of what was measured, by figure and key, with the recorded ratios beside it."""
     table = Table(title="What it costs", title_justify="left", title_style="bold")
-    for number, title in enumerate(TITLES):
-        table.add_column(title, justify="left" if number in {0, 5} else "right")
+    for number, title in enumerate((*TITLES[:-1], "recorded ratio", TITLES[-1])):
+        table.add_column(title, justify="left" if number in {0, 6} else "right")
     for name, lines in measured.items():
         table.add_section()
-        for cells in rows(figures[name], lines):
+        before = recorded[name].lines if name in recorded else {}
+        for key, cells in rows(figures[name], lines):
             style = "bold red" if cells[-1] == BROKEN else "green" if cells[-1] == KEPT else ""
-            table.add_row(*cells, style=style)
+            table.add_row(*cells[:-1], ratio(before.get(key)), cells[-1], style=style)
     return table
 
 
-def rows(figure: Figure, measured: Mapping[str, Values]) -> Iterator[tuple[str, ...]]:
-    """The cells of a figure's lines, as in `TITLES`."""
+def worse(
+    measured: Mapping[str, Mapping[str, Values]], figures: Mapping[str, Figure], recorded: Mapping[str, FigureRecord]
+) -> list[str]:
+    """The ratios that are worse than their record by a quarter."""
+    return [
+        f"{name}, {line.what}: {ratio(values)} beside {line.beside}, recorded {ratio(before)}"
+        for name, lines in measured.items()
+        if name in recorded
+        for key, line in figures[name].lines.items()
+        if (values := lines.get(key)) and (before := recorded[name].lines.get(key))
+        if (times_worse(line, values, before) or 0.0) >= WORSE
+    ]
+
+
+def rows(figure: Figure, measured: Mapping[str, Values]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The cells of a figure's lines, as in `TITLES`, by key."""
     for key, line in figure.lines.items():
         found = measured.get(key)
         if found is not None:
-            yield _row(line, found)
+            yield key, _row(line, found)
         elif line.bound is not None:
-            yield line.what, "not measured", "", "", bound(line.bound, line.unit), BROKEN
+            yield key, (line.what, "not measured", "", "", bound(line.bound, line.unit), BROKEN)
 
 
 def _row(line: Line, found: Values) -> tuple[str, ...]:
@@ -56,7 +75,7 @@ def _row(line: Line, found: Values) -> tuple[str, ...]:
         line.what,
         values(found.ours, line.unit),
         f"{values(found.beside, line.unit)}, {line.beside}" if found.beside else "",
-        "" if found.ratio is None else f"{number(found.ratio)} ×",
+        ratio(found),
         "" if line.bound is None else bound(line.bound, line.unit),
         verdict,
     )
@@ -68,6 +87,11 @@ def values(found: tuple[float, ...], unit: str) -> str:
     low, high = map(number, spread(found))
     told = f"{median} {unit}".strip()
     return told if low == high else f"{told} ({low}–{high})"
+
+
+def ratio(found: Values | None) -> str:
+    """The ratio to the reference; empty without one."""
+    return "" if found is None or found.ratio is None else f"{number(found.ratio)} ×"
 
 
 def bound(wanted: Bound, unit: str) -> str:
@@ -95,7 +119,7 @@ def page(figures: Mapping[str, Figure], records: Mapping[str, FigureRecord]) -> 
 def _section(figure: Figure, record: FigureRecord) -> Iterator[str]:
     yield f"## {figure.title}\n"
     yield f"{figure.about}\n"
-    yield markdown.table(TITLES, rows(figure, record.lines))
+    yield markdown.table(TITLES, (cells for _, cells in rows(figure, record.lines)))
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     again = "" if record.times == 1 else " Measured twice: the first measurement broke a bound."
     machine = record.machine
