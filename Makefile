@@ -40,16 +40,17 @@ image: $(STAMP) ## build the container image with docker, podman or buildah (BAS
 dist: $(STAMP)  ## build and check a release in dist/: wheel, sdist, chart, image, SBOMs (DIST_ARGS=--without-image)
 	@exec $(BIN)/python -m tools.dist $(DIST_ARGS)
 
-proofs: $(STAMP) ## run every rule's short proof, on MySQL 9.7 or on MariaDB, and a short miss curve
+proofs: $(STAMP) ## run a few proofs, as CI does
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
 # The curves are measured in two lanes side by side; the last command collects, predicts and records.
-lab: $(STAMP)   ## run the published experiments and every proof on all servers (EXPERIMENT=E3, curves or warm-ups, PROOF=<rule> for one)
+lab: $(STAMP)   ## run the published experiments, every proof on all servers, and the long tests (EXPERIMENT=E3, curves or warm-ups, PROOF=<rule> for one)
 ifeq ($(EXPERIMENT),curves)
 	-@$(MAKE) --no-print-directory --keep-going --jobs 2 curves-mysql-9.7 curves-mariadb-11.8
 	@exec $(BIN)/python -m lab --experiment curves
 else
-	@exec $(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
+	@$(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
+	@$(if $(EXPERIMENT)$(PROOF)$(LAB_ARGS),,$(PYTEST) -m long)
 endif
 
 curves-%: $(STAMP)

@@ -28,12 +28,16 @@ class Campaign:
         parts: In run order.
         reporter: Shows the progress.
         folder: For results until all parts are done.
+        attempts: How often a part that fails is tried.
     """
 
-    def __init__(self, parts: Sequence[Part], reporter: Reporter, folder: Path | None = None) -> None:
+    def __init__(
+        self, parts: Sequence[Part], reporter: Reporter, folder: Path | None = None, *, attempts: int = ATTEMPTS
+    ) -> None:
         self._parts = parts
         self._reporter = reporter
         self._folder = folder or unfinished()
+        self._attempts = attempts
         self.failed: dict[str, str] = {}
         self.unavailable: dict[str, str] = {}
         self.not_now: dict[str, str] = {}
@@ -65,7 +69,7 @@ class Campaign:
 
     def _do(self, part: Part) -> PartResult | None:
         began = time.monotonic()
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, self._attempts + 1):
             self._reporter.begin(str(part))
             try:
                 with start(part.server, part.options) as server:
@@ -81,7 +85,7 @@ class Campaign:
                 return None
             except (NotShown, StartError) as error:
                 self.failed[str(part)] = str(error)
-                self._reporter.end(str(part), f"FAILED (attempt {attempt} of {ATTEMPTS}): {error}")
+                self._reporter.end(str(part), f"FAILED (attempt {attempt} of {self._attempts}): {error}")
                 continue
             self.failed.pop(str(part), None)
             found = PartResult(part, part.server, version, time.monotonic() - began, attempt, data)

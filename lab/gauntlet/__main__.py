@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from lab.campaign import records
-from lab.campaign.campaign import Campaign, unfinished
+from lab.campaign.campaign import ATTEMPTS, Campaign, unfinished
 from lab.campaign.part import Part, PartResult
 from lab.campaign.progress import Reporter
 from lab.gauntlet.record import GauntletRecord, broken
@@ -25,7 +25,7 @@ BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this one; no record.")
 @click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server; no record.")
-@click.option("--short", is_flag=True, help="A few workloads, no record. CI runs this.")
+@click.option("--short", is_flag=True, help="A few workloads, tried once; no record. CI runs this.")
 @click.option("--seed", default=SEED, show_default=True, help="Of the random mixes; no record unless the default.")
 @click.option("--random", "number", default=MIXES, show_default=True, help="Number of random mixes.")
 @click.option("--lane", type=int, help="Only every n-th workload, from this one on; a run without it collects them.")
@@ -64,7 +64,8 @@ def main(  # noqa: PLR0917 - one argument an option
     interrupt_on_signals()
     reporter = Reporter(sum(each.takes for each in chosen))
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-gauntlet-") as own:
-        campaign = Campaign(chosen, reporter, unfinished("gauntlet") if whole else Path(own))
+        folder = unfinished("gauntlet") if whole else Path(own)
+        campaign = Campaign(chosen, reporter, folder, attempts=1 if short else ATTEMPTS)
         if fresh:
             campaign.forget()
         done = _run(campaign, reporter)

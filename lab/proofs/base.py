@@ -53,7 +53,6 @@ class CounterProof:
         server, options: The server and its options.
         counter: Takes a `Trial`, checks that the rule is silent (`Trial.silent`), follows folklore, and measures.
         takes: Approximate seconds.
-        short: Whether it belongs to the short form.
     """
 
     rule: str
@@ -61,7 +60,6 @@ class CounterProof:
     options: Mapping[str, str]
     counter: Callable[[Trial], CounterProofRecord]
     takes: float = 30.0
-    short: bool = True
 
     def part(self, number: int) -> Part:
         """Its part; ``number`` distinguishes a rule's counter-proofs."""

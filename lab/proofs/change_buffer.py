@@ -280,7 +280,6 @@ COUNTER_PROOFS: tuple[CounterProof, ...] = (
         PREPARING | UNBUFFERED,
         all_on_a_hard_disk,
         takes=45,
-        short=False,
     ),
     CounterProof("change-buffering-without-benefit", "mysql-9.7", _AS_BEFORE_8_4, none_on_an_ssd, takes=30),
     CounterProof("change-buffering-unsafe", "mysql-5.6", PREPARING, none_on_mysql, takes=30),

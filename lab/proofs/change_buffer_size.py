@@ -223,7 +223,6 @@ COUNTER_PROOFS: tuple[CounterProof, ...] = (
         PREPARING | BUFFERED,
         larger_for_single_merges,
         takes=40,
-        short=False,
     ),
     CounterProof("change-buffer-too-small", "mysql-5.6", _sized(25), larger_than_a_quarter, takes=40),
     CounterProof("change-buffer-backlog", "mysql-9.7", _sized(25), smaller_for_a_full_one, takes=30),

@@ -288,6 +288,4 @@ PROOFS = (
         takes=160.0,
     ),
 )
-COUNTER_PROOFS = (
-    CounterProof(RULE, "mysql-9.7", POOL | {"innodb-old-blocks-pct": "95"}, other_work, takes=150.0, short=False),
-)
+COUNTER_PROOFS = (CounterProof(RULE, "mysql-9.7", POOL | {"innodb-old-blocks-pct": "95"}, other_work, takes=150.0),)

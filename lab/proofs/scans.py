@@ -400,7 +400,7 @@ COUNTER_PROOFS: tuple[CounterProof, ...] = (
     CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL, free_pages_hold_it, takes=30),
     CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL, hot_set_has_no_room, takes=55),
     CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL | BURST, hot_set_is_asked_for_in_bursts, takes=100),
-    CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL, no_room, takes=35, short=False),
+    CounterProof("scan-exceeds-old-sublist", "mysql-9.7", POOL, no_room, takes=35),
     CounterProof("scan-exceeds-old-sublist", "mariadb-10.11", POOL, no_room, takes=40),
     CounterProof("scan-exceeds-old-sublist", "mysql-5.6", SMALLER, larger_than_the_pool, takes=15),
     CounterProof("old-blocks-time-zero", "mysql-9.7", POOL | ZERO, zero_keeps_it, takes=20),

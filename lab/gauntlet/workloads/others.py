@@ -96,7 +96,6 @@ WORKLOADS = (
         {"queue": clients.queue("jobs", 100), "lookups": clients.look_up("items", 300, 300)},
         tables={"jobs": 400, "items": 300},
         period=0.5,
-        short="mysql-9.7",
     ),
     Workload(
         "time-series",

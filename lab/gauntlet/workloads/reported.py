@@ -102,7 +102,6 @@ WORKLOADS = (
         options={"mysql-9.7": {"innodb-io-capacity": "200"}},
         period=0.3,
         reported=True,
-        short="mysql-9.7",
     ),
     Workload(
         "inserts-read-indexes",
@@ -130,7 +129,6 @@ WORKLOADS = (
         tables={OTHER: LARGE_PAGES, HOT: HOT_PAGES},
         period=0.5,
         reported=True,
-        short="mariadb-11.8",
     ),
     Workload(
         "table-that-just-fits",

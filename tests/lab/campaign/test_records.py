@@ -31,11 +31,11 @@ def test_every_rule_has_a_proof_or_a_reason_why_not() -> None:
     assert sorted([*PROVED, *UNPROVED]) == sorted(rule.id for rule in rules())
 
 
-def test_every_proved_rule_has_a_proof_in_the_short_form_and_a_counter_proof() -> None:
-    proved = [part.subject for part in short_form() if part.name == part.server]
-    assert sorted(proved) == sorted(PROVED)
-    assert {part.server for part in short_form()} == set(SHORT)
+def test_every_proved_rule_has_a_counter_proof_and_the_short_form_some_of_both() -> None:
     assert [rule for rule in PROVED if rule not in {each.rule for each in COUNTER_PROOFS}] == []
+    proved = [(part.subject, part.server) for part in short_form() if part.name == part.server]
+    assert proved == list(SHORT)
+    assert len(short_form()) > len(proved)
 
 
 def test_part_names_are_unique() -> None:
