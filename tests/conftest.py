@@ -60,17 +60,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        folder = item.nodeid.partition("::")[0]
+        file = item.nodeid.partition("::")[0]
         names = _servers_of(item)
         if names or {"server", "start_server"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("server")
-        if folder.startswith(SYSTEM_FOLDERS):
+        if file.startswith(SYSTEM_FOLDERS):
             item.add_marker("system")
-        if folder.startswith(THOROUGH_FOLDERS) or not names <= set(EVERYDAY):
+        if file.startswith(THOROUGH_FOLDERS) or not names <= set(EVERYDAY):
             item.add_marker("thorough")
-        if "server" in getattr(item, "fixturenames", ()):
-            for name in names:  # one worker has the shared server of a kind
-                item.add_marker(pytest.mark.xdist_group(name))
+        # One worker has the shared server of a kind, and one the fixtures of a file.
+        shared = names if "server" in getattr(item, "fixturenames", ()) else set()
+        item.add_marker(pytest.mark.xdist_group(next(iter(shared), file)))
 
 
 def _servers_of(item: pytest.Item) -> set[str]:
