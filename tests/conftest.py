@@ -58,6 +58,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             reporter.write_line(f"{kind}: {report.nodeid}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         file = item.nodeid.partition("::")[0]
