@@ -166,7 +166,7 @@ class _Play:
         for table in tables.values():  # opens the table, so that its reads do not count for a scan
             _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
         self.leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
-        self._settle()
+        settle(connection)
 
     def played(self) -> PlayedScenario:
         with Load(self.server.connect) as load:
@@ -233,21 +233,22 @@ class _Play:
             return {}
         return {"free_low": LEAST_SCAN_DEPTH // 2, "free_high": LEAST_SCAN_DEPTH}
 
-    def _settle(self) -> None:
-        """Wait until the server has written its changes of the start and is idle.
-
-        MySQL 9.7 takes four seconds. Until then its page cleaner evicts pages, and dirty pages cannot be evicted.
-        """
-        last, since = None, time.monotonic()
-        while time.monotonic() - since < QUIET_SECONDS:
-            time.sleep(0.1)
-            now = _rows(self.connection, ACTIVITY)
-            if now != last or now[0][0]:
-                last, since = now, time.monotonic()
-
     def _statistics(self) -> Statistics:
         [row] = _rows(self.connection, STATISTICS)
         return Statistics(*map(int, row))
+
+
+def settle(connection: pymysql.Connection[Any]) -> None:
+    """Wait until the server has written its changes of the start and is idle.
+
+    MySQL 9.7 takes four seconds. Until then its page cleaner evicts pages, and dirty pages cannot be evicted.
+    """
+    last, since = None, time.monotonic()
+    while time.monotonic() - since < QUIET_SECONDS:
+        time.sleep(0.1)
+        now = _rows(connection, ACTIVITY)
+        if now != last or now[0][0]:
+            last, since = now, time.monotonic()
 
 
 def tick(connection: pymysql.Connection[Any]) -> None:
