@@ -7,7 +7,6 @@ import functools
 import os
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
@@ -28,6 +27,7 @@ from exporter.server import IDENTITY_SQL, identify
 from exporter.server import Server as Identity
 from exporter.snapshot import Snapshot
 from lab.servers import Server, datadirs, programs
+from tests.waiting import wait_for
 
 RULES = Path(__file__).parents[2] / "rules"
 ER_GLOBAL_VARIABLE, ER_INCORRECT_GLOBAL_LOCAL_VAR = 1229, 1238
@@ -96,18 +96,10 @@ class Connected:
         return SETTINGS[setting].read(found[0][1] if found else None)
 
     def becomes(self, setting: str, value: SettingValue) -> bool:
-        """
-        Whether a setting has that value, at once or soon: a pool and a redo log take their time.
-
-        MySQL's pool asks again for the pages to give up after 1, 2, 4, 8 and then every 10 s (buf0buf.cc:
-        buf_pool_resize); 30 s were not always enough on a busy machine.
-        """
-        end = time.monotonic() + (120 if setting in STAND_INS else 0)
-        while self.read(setting) != value or self._resizing():
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.05)
-        return True
+        """Whether a setting has that value at once; for a pool and a redo log, which take their time, wait for it."""
+        if setting in STAND_INS:
+            wait_for(lambda: self.read(setting) == value and not self._resizing())
+        return self.read(setting) == value
 
     def _resizing(self) -> bool:
         """Whether the pool is; a further change before it is over would be refused with a warning."""
@@ -225,10 +217,11 @@ Advised = tuple[Snapshot, tuple[Change, ...]]
 def advised() -> list[Advised]:
     """The changes of every finding of every case of every rule, and each alternative, once; and to whom."""
     found: dict[tuple[tuple[str, object], ...], Advised] = {}
-    for each in check.load(RULES):
-        for case in (case for case in cases.load(each) if case.expect):
+    for rule in check.load(RULES):
+        patient = rule.with_budget(execution.BUDGET_SECONDS)
+        for case in (case for case in cases.load(rule) if case.expect):
             window = execution.window(case)
-            for finding in evaluation.advise([each], window).recommendations:
+            for finding in evaluation.advise([patient], window).recommendations:
                 for changes in (finding.changes, *((other.change,) for other in finding.alternatives)):
                     if changes:
                         found[tuple((change.setting, change.to) for change in changes)] = window.latest, changes
@@ -266,12 +259,16 @@ def test_what_is_advised_is_made_for_the_server_that_it_is_advised_to() -> None:
 
 
 def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: Connected) -> None:
-    tried = 0
+    tried: set[tuple[tuple[str, SettingValue], ...]] = set()
     for _, changes in advised():
         for change in changes:  # they are advised where there is room for them, which this server may not have
             if change.setting in BOUNDED_BY and connected.read(change.setting) is not None:
                 connected.set(*BOUNDED_BY[change.setting])
         those = [change for change in possible(connected, changes) if change.dynamic]
+        values = tuple((change.setting, change.to) for change in those)
+        if values in tried:  # as with what stands in for large ones
+            continue
+        tried.add(values)
         for change in those:
             assert change.from_ is not None
             for statement in change.apply:
@@ -286,8 +283,7 @@ def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: C
             for statement in change.rollback:
                 connected.rows(statement)
             assert connected.becomes(change.setting, change.from_), (change, connected.resize_status())
-        tried += len(those)
-    assert tried
+    assert any(tried)
 
 
 def persist(connected: Connected, change: Change) -> None:
