@@ -43,24 +43,24 @@ def test_the_smallest_of_many_are_summed() -> None:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_the_exposed_pages_are_those_in_the_pool(
-    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], watch: Callable[..., Sampler]
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], watch: Callable[..., Sampler]
 ) -> None:
-    with watched.connect() as connection:
+    with server.connect() as connection:
         workloads.make_table(connection, "measured", 400, indexes=2)
         workloads.scan(connection, "measured")
-    resident = exposed(await watch(watched).collect())["innodb_index_resident_pages"]
+    resident = exposed(await watch(server).collect())["innodb_index_resident_pages"]
     for index in ("PRIMARY", "k1"):
         [(pages,)] = ask(
-            watched,
+            server,
             "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE"
             f" WHERE TABLE_NAME = '`{workloads.SCHEMA}`.`measured`' AND INDEX_NAME = '{index}'",
         )
         # The server counts leaf pages only; the index has a root page and a page or two between.
         assert 0 <= pages - resident[workloads.SCHEMA, "measured", index] <= 3, index
-    ask(watched, f"DROP TABLE {workloads.SCHEMA}.measured")
+    ask(server, f"DROP TABLE {workloads.SCHEMA}.measured")
     assert resident["", "", "__other__"] >= 0
 
 
 @pytest.mark.parametrize("server", ["mysql-5.6", "mariadb-10.11"], indirect=True)
-async def test_servers_without_the_table_expose_none(watched: Server, watch: Callable[..., Sampler]) -> None:
-    assert "innodb_index_resident_pages" not in exposed(await watch(watched).collect())
+async def test_servers_without_the_table_expose_none(server: Server, watch: Callable[..., Sampler]) -> None:
+    assert "innodb_index_resident_pages" not in exposed(await watch(server).collect())

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -30,11 +30,11 @@ def statement_of(server: Server) -> str:
 
 
 @pytest.fixture(scope="module")
-def counted(watched: Server, ask: Ask, fetch: Fetch) -> Counted:
+def counted(server: Server, ask: Ask, fetch: Fetch) -> Iterator[Counted]:
     """Empty the server's digest table, run statements in SCHEMA, and return the section."""
     create = "CREATE TABLE {} (id INT PRIMARY KEY, k INT NOT NULL, KEY (k)) ENGINE=InnoDB"
     ask(
-        watched,
+        server,
         f"DROP DATABASE IF EXISTS `{SCHEMA}`",
         f"CREATE DATABASE `{SCHEMA}`",
         f"USE `{SCHEMA}`",
@@ -44,10 +44,11 @@ def counted(watched: Server, ask: Ask, fetch: Fetch) -> Counted:
 
     def counted(*statements: str) -> dict[Table, CountStatement]:
         empty = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest"
-        ask(watched, f"USE `{SCHEMA}`", empty, *statements)
-        return dict(count_statements.parse([fetch(watched, statement_of(watched))]))
+        ask(server, f"USE `{SCHEMA}`", empty, *statements)
+        return dict(count_statements.parse([fetch(server, statement_of(server))]))
 
-    return counted
+    yield counted
+    ask(server, f"DROP DATABASE `{SCHEMA}`")
 
 
 @pytest.mark.parametrize(
@@ -72,14 +73,14 @@ def counted(watched: Server, ask: Ask, fetch: Fetch) -> Counted:
         "SELECT COUNT(*) FROM t USE INDEX (primary)",
     ],
 )
-def test_a_count_of_a_whole_table_is_found(counted: Counted, watched: Server, statement: str) -> None:
+def test_a_count_of_a_whole_table_is_found(counted: Counted, server: Server, statement: str) -> None:
     found = counted(*[statement] * 3)
     assert list(found) == [T]
     assert found[T].executions == 3
     assert found[T].seconds > 0
     assert found[T].forced_primary == (3 if "primary" in statement.lower() else 0)
     # MySQL does not count the rows that a parallel read examines; the other servers do.
-    assert found[T].rows_examined == (0 if watched.name == "mysql-9.7" else 3 * ROWS)
+    assert found[T].rows_examined == (0 if server.name == "mysql-9.7" else 3 * ROWS)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +140,8 @@ def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Coun
     assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, "user"): 2}
 
 
-def test_the_sidecars_own_statements_are_left_out(counted: Counted, watched: Server) -> None:
-    own = ("SELECT CURRENT_USER()", statement_of(watched))
+def test_the_sidecars_own_statements_are_left_out(counted: Counted, server: Server) -> None:
+    own = ("SELECT CURRENT_USER()", statement_of(server))
     assert counted(*(f"/* innodb-advisor:x */ {sql}" for sql in own)) == {}
 
 
@@ -159,19 +160,19 @@ LONG = "長" * 22
     ],
 )
 def test_a_name_that_the_digest_cuts_is_read_from_the_sample(
-    counted: Counted, ask: Ask, watched: Server, statement: str, *, whole: bool
+    counted: Counted, ask: Ask, server: Server, statement: str, *, whole: bool
 ) -> None:
-    ask(watched, f"CREATE TABLE IF NOT EXISTS `{SCHEMA}`.`{LONG}` LIKE `{SCHEMA}`.t")
+    ask(server, f"CREATE TABLE IF NOT EXISTS `{SCHEMA}`.`{LONG}` LIKE `{SCHEMA}`.t")
     found = counted(statement.format(f"`{LONG}`"))
-    sampled = watched.name == "mysql-9.7"  # the others keep no sample
+    sampled = server.name == "mysql-9.7"  # the others keep no sample
     assert set(found) == ({Table(SCHEMA, LONG if sampled else CUT)} if whole else set())
     assert count_statements.hidden(found, Table(SCHEMA, LONG)) == (whole and not sampled)
     assert not count_statements.hidden(found, T)
 
 
-def test_a_sample_is_kept_out_of_shared_recordings(counted: Counted, watched: Server, fetch: Fetch) -> None:
+def test_a_sample_is_kept_out_of_shared_recordings(counted: Counted, server: Server, fetch: Fetch) -> None:
     counted(f"SELECT COUNT(*) FROM `{LONG}`")
-    rows = COUNT_STATEMENTS.anonymise(Pseudonyms(), fetch(watched, statement_of(watched)))
+    rows = COUNT_STATEMENTS.anonymise(Pseudonyms(), fetch(server, statement_of(server)))
     assert LONG not in repr(rows)
     assert len(count_statements.parse([rows])) == 1
 

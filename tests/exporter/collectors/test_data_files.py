@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import pytest
 
 from exporter.collectors import data_files
@@ -7,8 +5,6 @@ from exporter.collectors.data_files import DATA_FILES, FileReads
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot
-from lab import workloads
-from lab.servers import Server
 
 SERVER = identify({"version": "9.7.4", "performance_schema": "ON"})
 
@@ -26,21 +22,6 @@ def test_reads_and_their_time_are_exposed() -> None:
     ]
     unknown = known.with_section(DATA_FILES, None)
     assert not [sample for metric in DATA_FILES.metrics for sample in metric.samples(unknown)]
-
-
-def test_reads_of_a_real_server_are_counted_with_their_bytes_and_time(
-    watched: Server, fetch: Callable[[Server, str], Rows], start_server: Callable[..., Server]
-) -> None:
-    server = start_server(watched.name, performance_schema="ON")
-    with server.connect() as connection:
-        workloads.make_table(connection, "cold", 200)
-    server.restart()
-    with server.connect() as connection:
-        workloads.scan(connection, "cold")
-    found = data_files.parse([fetch(server, data_files.SQL)])
-    assert found.reads > 0
-    assert found.bytes >= 200 * 16_384
-    assert 0.0 < found.seconds < 60.0
 
 
 def test_without_performance_schema_it_does_not_run() -> None:

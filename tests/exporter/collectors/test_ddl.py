@@ -15,11 +15,10 @@ from exporter.snapshot import Snapshot
 from lab import workloads
 from lab.servers import Server
 from tests.exporter.exposition import exposed
+from tests.waiting import until
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 EVENTS = ("event_name", "completed", "estimated")
-LOOKS = 100
-"""Samples of an index build; a build gets a dozen on an idle machine."""
 
 
 def parsed(threads: int, used: int | None, enabled: str, *stages: tuple[object, ...]) -> Ddl:
@@ -89,33 +88,33 @@ def test_a_stage_without_work_units_has_none_done() -> None:
 
 
 async def test_builds_done_are_counted_with_their_time_on_a_real_server(
-    watched: Server, ask: Ask, watch: Callable[..., Sampler]
+    server: Server, ask: Ask, watch: Callable[..., Sampler]
 ) -> None:
-    with watched.connect() as connection:
+    with server.connect() as connection:
         workloads.make_table(connection, "built", 50)
-    sampler = watch(watched)
+    sampler = watch(server)
     before = (await sampler.collect())[DDL]
     table, failed = f"{workloads.SCHEMA}.built", f"ALTER TABLE {workloads.SCHEMA}.not_there ADD KEY (id)"
-    ask(watched, f"ALTER TABLE {table} ADD KEY a (filler(20))", f"CREATE INDEX b ON {table} (filler(30))")
+    ask(server, f"ALTER TABLE {table} ADD KEY a (filler(20))", f"CREATE INDEX b ON {table} (filler(30))")
     with pytest.raises(ProgrammingError):
-        ask(watched, failed)
+        ask(server, failed)
     after = (await sampler.collect())[DDL]
-    ask(watched, f"DROP TABLE {table}")
+    ask(server, f"DROP TABLE {table}")
     assert before is not None
     assert after is not None
     assert (after.builds or 0) - (before.builds or 0) == 2
-    assert 0 < (after.build_seconds or 0) - (before.build_seconds or 0) < 60
+    assert (after.build_seconds or 0) > (before.build_seconds or 0)
 
 
 async def test_an_instrument_that_is_off_counts_no_builds(
-    watched: Server, ask: Ask, watch: Callable[..., Sampler]
+    server: Server, ask: Ask, watch: Callable[..., Sampler]
 ) -> None:
     switch = "UPDATE performance_schema.setup_instruments SET {} = '{}' WHERE NAME = 'statement/sql/create_index'"
-    sampler = watch(watched)
+    sampler = watch(server)
     for column in ("ENABLED", "TIMED"):
-        ask(watched, switch.format(column, "NO"))
+        ask(server, switch.format(column, "NO"))
         without = (await sampler.collect())[DDL]
-        ask(watched, switch.format(column, "YES"))
+        ask(server, switch.format(column, "YES"))
         assert without is not None
         assert (without.builds, without.build_seconds) == (None, None)
 
@@ -129,25 +128,31 @@ async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask,
     unwatched = (await sampler.collect())[DDL]
     ask(server, consumers.format("YES"))
     table, first = f"{workloads.SCHEMA}.altered", "alter table (read PK and internal sort)"
-    seen: list[Ddl | None] = []
     stages: set[str] = set()
-    while len(seen) < LOOKS and first not in stages:  # on a busy machine it may pass between two looks
+
+    async def built() -> bool:
+        """Build once; whether threads, memory and the first stage were seen in one of the looks meanwhile."""
         alter = threading.Thread(
             target=ask, args=(server, f"ALTER TABLE {table} ADD KEY a (filler(700)), ADD KEY b (filler(200))")
         )
         alter.start()
+        looks: list[Ddl] = []
         while alter.is_alive():
-            seen.append((await sampler.collect())[DDL])
+            if (section := (await sampler.collect())[DDL]) is not None:
+                looks.append(section)
             await asyncio.sleep(0.02)
         alter.join()
-        stages = {stage.name for one in seen if one for stage in one.stages or ()}
         ask(server, f"ALTER TABLE {table} DROP KEY a, DROP KEY b")
-    ask(server, consumers.format("NO"), f"DROP TABLE {table}")
+        stages.update(stage.name for section in looks for stage in section.stages or ())
+        threads = any(section.threads for section in looks)
+        memory = any((section.memory_bytes or 0) > 64 * 1024 for section in looks)
+        return threads and memory and first in stages
+
+    seen: bool = await until(built)  # a build may pass between two looks
+    ask(server, consumers.format("NO"))
+    assert seen
     assert unwatched is not None
     assert (unwatched.threads, unwatched.stages) == (0, None)
-    assert max(one.threads or 0 for one in seen if one) > 0
-    assert max(one.memory_bytes or 0 for one in seen if one) > 64 * 1024
-    assert first in stages
     assert stages <= {
         f"alter table ({name})"
         for name in ("read PK and internal sort", "merge sort", "insert", "log apply index", "flush", "end")

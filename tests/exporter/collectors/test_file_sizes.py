@@ -22,15 +22,15 @@ def test_mysql_before_8_0_has_no_sizes_at_no_cost() -> None:
 
 
 def test_a_real_servers_file_is_as_large_as_on_its_disk(
-    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
-    variables = dict(ask(watched, "SHOW GLOBAL VARIABLES LIKE 'version%'"))
+    variables = dict(ask(server, "SHOW GLOBAL VARIABLES LIKE 'version%'"))
     statements = file_sizes.queries(identify(variables))
     if isinstance(statements, Unavailable):
         pytest.skip(statements.reason)
-    with watched.connect() as connection:
+    with server.connect() as connection:
         workloads.make_table(connection, "large", 50)
-    found = file_sizes.parse([fetch(watched, statements[0])])
-    size = (watched.datadir / workloads.SCHEMA / "large.ibd").stat().st_size
-    ask(watched, f"DROP TABLE {workloads.SCHEMA}.large")
+    found = file_sizes.parse([fetch(server, statements[0])])
+    size = (server.datadir / workloads.SCHEMA / "large.ibd").stat().st_size
+    ask(server, f"DROP TABLE {workloads.SCHEMA}.large")
     assert found[Table(workloads.SCHEMA, "large")] == size

@@ -17,15 +17,15 @@ def test_one_that_is_off_has_the_statement_that_switches_it_on() -> None:
 
 
 def test_a_real_servers_instruments_are_known_and_the_cure_works(
-    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
-    before = instrumentation.parse([fetch(watched, instrumentation.SQL)])
+    before = instrumentation.parse([fetch(server, instrumentation.SQL)])
     assert before["statements_digest"] is None
-    ask(watched, DIGESTS.format("NO"))
-    cure = instrumentation.parse([fetch(watched, instrumentation.SQL)])["statements_digest"]
+    ask(server, DIGESTS.format("NO"))
+    cure = instrumentation.parse([fetch(server, instrumentation.SQL)])["statements_digest"]
     assert cure is not None
-    ask(watched, cure)
-    assert instrumentation.parse([fetch(watched, instrumentation.SQL)]) == before
+    ask(server, cure)
+    assert instrumentation.parse([fetch(server, instrumentation.SQL)]) == before
 
 
 def test_every_instrument_that_a_collector_needs_is_read() -> None:

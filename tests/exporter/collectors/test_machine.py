@@ -196,13 +196,16 @@ def test_counters_of_the_machine_are_exposed() -> None:
 # Real servers
 
 
-def open_now(path: str) -> str:
-    return Path(path).read_text(encoding="utf-8")
+def busy_seconds() -> dict[str, float]:
+    """/proc/diskstats names every device, and its tenth number is the time that it was busy."""
+    lines = Path("/proc/diskstats").read_text(encoding="utf-8").splitlines()
+    return {words[2]: int(words[12]) / 1e3 for words in map(str.split, lines)}
 
 
 @pytest.mark.parametrize("over", ["TCP", "a Unix socket"])
 async def test_a_real_server_is_found_through_its_connection(server: Server, watch: Watch, over: str) -> None:
     target = from_dsn(server.dsn) if over == "TCP" else Target(socket=str(server.socket))
+    busy_before = busy_seconds()
     found = (await watch(target).collect())[MACHINE]
     assert found is not None
     assert 0 < (found.cores or 0) <= len(os.sched_getaffinity(server.pid))
@@ -211,17 +214,20 @@ async def test_a_real_server_is_found_through_its_connection(server: Server, wat
     assert 0 < (found.memory_available_bytes or 0) < (found.memory_bytes or 0) <= physical
     assert found.filesystem is not None
     assert found.device_source is not None
-    # /proc/diskstats names every device, and its tenth number is the time that it was busy.
-    busy = {words[2]: int(words[12]) / 1e3 for words in map(str.split, open_now("/proc/diskstats").splitlines())}
     if found.device is not None:
-        disks = [busy[name] for name in found.device.split(", ")]
-        assert found.disk_busy_seconds == pytest.approx(sum(disks) / len(disks), abs=2)
+        disks = found.device.split(", ")
+        before, after = (sum(busy[disk] for disk in disks) / len(disks) for busy in (busy_before, busy_seconds()))
+        assert before <= (found.disk_busy_seconds or 0) <= after
 
 
-async def test_cores_are_those_of_the_server_and_not_the_sidecars(start_server: StartServer, watch: Watch) -> None:
-    server = start_server("mariadb-10.11")
-    os.sched_setaffinity(server.pid, {min(os.sched_getaffinity(server.pid))})
-    found = (await watch(server).collect())[MACHINE]
+@pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
+async def test_cores_are_those_of_the_server_and_not_the_sidecars(server: Server, watch: Watch) -> None:
+    cores = os.sched_getaffinity(server.pid)
+    os.sched_setaffinity(server.pid, {min(cores)})
+    try:
+        found = (await watch(server).collect())[MACHINE]
+    finally:
+        os.sched_setaffinity(server.pid, cores)
     assert found is not None
     assert found.cores == 1.0
 
@@ -244,7 +250,7 @@ def quota(cores: float) -> Iterator[Path]:
 
 async def test_a_quota_given_to_a_real_server_while_it_runs_is_seen(start_server: StartServer, watch: Watch) -> None:
     with quota(0.5) as group:
-        server = start_server("mysql-5.6")
+        server = start_server("mariadb-11.8")
         (group / "cgroup.procs").write_text(str(server.pid))
         found = (await watch(server).collect())[MACHINE]
         server.stop()
@@ -296,7 +302,7 @@ async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Wat
     assert found.storage_configured == "hdd"
 
 
-@pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
+@pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
 async def test_another_machines_files_give_another_machine(server: Server, watch: Watch, tree: Tree) -> None:
     """The root that the folders of files above replace."""
     assert (await watch(server, root=tree.root).collect())[MACHINE] != TRUE  # this connection is not in the tree
@@ -304,17 +310,18 @@ async def test_another_machines_files_give_another_machine(server: Server, watch
     assert (await watch(Target(socket=str(server.socket)), root=tree.root).collect())[MACHINE] == TRUE
 
 
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_files_that_hang_end_at_the_deadline_and_cost_no_other_source(
     server: Server, watch: Watch, tree: Tree
 ) -> None:
     (tree.root / "proc/meminfo").unlink()
     os.mkfifo(tree.root / "proc/meminfo")  # whoever opens it waits
     (tree.root / "proc/42").rename(tree.root / f"proc/{server.pid}")
-    sampler = watch(Target(socket=str(server.socket)), root=tree.root, statement_seconds=0.2)
+    sampler = watch(Target(socket=str(server.socket)), root=tree.root)
     snapshot = await sampler.collect()
     with (tree.root / "proc/meminfo").open("w"):
         pass  # let it go
     assert snapshot[MACHINE] is None
     assert snapshot.outcomes["machine"].failure == "deadline"
-    assert snapshot[SERVER_TIME] is not None or not snapshot.server.performance_schema
+    assert snapshot[SERVER_TIME] is not None
     assert snapshot[POOLS] is not None

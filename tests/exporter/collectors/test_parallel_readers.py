@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -19,6 +18,7 @@ from exporter.snapshot import Snapshot
 from lab import workloads
 from lab.servers import Server
 from tests.exporter.exposition import exposed
+from tests.waiting import until
 
 
 def integrated(*samples: tuple[float, int]) -> ParallelReaders | None:
@@ -82,13 +82,12 @@ async def test_parallel_reads_of_a_real_server_are_seen(server: Server, watch: C
     with workloads.Load(server.connect) as load:
         for _ in range(2):
             load.repeat(lambda connection: workloads.count(connection, "counted"), 0.0)
-        for _ in range(200):
-            await asyncio.sleep(0.1)
+
+        async def seen() -> ParallelReaders | None:
             section = (await sampler.collect())[PARALLEL_READERS]
-            if section is not None and section.thread_seconds > 0:
-                break
-    assert section is not None
-    assert section.thread_seconds > 0
+            return section if section is not None and section.thread_seconds > 0 else None
+
+        section: ParallelReaders = await until(seen)
     assert section.reads_observed > 0
 
 

@@ -31,10 +31,10 @@ def test_it_is_exposed() -> None:
 
 
 async def test_the_cost_to_a_real_server_grows_with_each_collection(
-    watched: Server, watch: Callable[..., Sampler]
+    server: Server, watch: Callable[..., Sampler]
 ) -> None:
-    sampler = watch(watched)
+    sampler = watch(server)
     first, second = (await sampler.collect())[SERVER_TIME], (await sampler.collect())[SERVER_TIME]
     assert first is not None
     assert second is not None
-    assert 0 < first < second < 60
+    assert 0 < first < second

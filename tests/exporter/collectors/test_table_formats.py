@@ -77,12 +77,10 @@ def named(snapshot: Snapshot, written: Callable[[str], str]) -> dict[str, set[st
     ("name", "lower"),
     [
         ("mysql-9.7", 1),
-        ("mariadb-10.11", 0),
+        ("mariadb-11.8", 0),
+        ("mariadb-10.11", 1),
+        ("mariadb-10.5", 0),
         ("mysql-5.6", 1),
-        *(
-            pytest.param(name, lower, marks=pytest.mark.long)
-            for name, lower in (("mysql-9.7", 0), ("mariadb-11.8", 1), ("mariadb-10.5", 0), ("mysql-5.6", 0))
-        ),
     ],
 )
 async def test_every_source_gives_a_table_the_same_name_and_pages_of_its_own_size(

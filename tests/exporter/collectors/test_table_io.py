@@ -19,11 +19,11 @@ def test_names_that_read_the_same_are_summed() -> None:
 
 
 def test_a_real_servers_rows_are_counted_by_index(
-    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
     name = f"{workloads.SCHEMA}.written"
     ask(
-        watched,
+        server,
         f"CREATE DATABASE IF NOT EXISTS {workloads.SCHEMA}",
         f"CREATE TABLE {name} (id INT PRIMARY KEY, k INT, KEY k (k)) ENGINE=InnoDB",
         "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage",
@@ -32,8 +32,8 @@ def test_a_real_servers_rows_are_counted_by_index(
         f"DELETE FROM {name} WHERE id = 2",
         f"SELECT * FROM {name} FORCE INDEX (k) WHERE k = 30",
     )
-    found = table_io.parse([fetch(watched, table_io.SQL)])
-    ask(watched, f"DROP TABLE {name}")
+    found = table_io.parse([fetch(server, table_io.SQL)])
+    ask(server, f"DROP TABLE {name}")
     inserted, by_key, by_id = (found[Index(workloads.SCHEMA, "written", each)] for each in (NO_INDEX, "k", "PRIMARY"))
     assert (inserted.inserted, inserted.updated, inserted.deleted) == (4, 0, 0)
     assert (by_id.updated, by_id.deleted) == (1, 1)

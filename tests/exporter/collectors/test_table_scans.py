@@ -25,16 +25,16 @@ def test_the_rows_of_each_table_are_exposed() -> None:
 
 
 def test_a_real_servers_scans_are_counted_and_lookups_are_not(
-    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
-    with watched.connect() as connection:
+    with server.connect() as connection:
         workloads.make_table(connection, "read_whole", 50)
         workloads.make_table(connection, "looked_up", 50)
-        ask(watched, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage")
+        ask(server, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage")
         workloads.scan(connection, "read_whole")
-    ask(watched, f"SELECT * FROM {workloads.SCHEMA}.looked_up WHERE id = 1")
-    found = table_scans.parse([fetch(watched, table_scans.SQL)])
-    ask(watched, f"DROP TABLE {workloads.SCHEMA}.read_whole, {workloads.SCHEMA}.looked_up")
+    ask(server, f"SELECT * FROM {workloads.SCHEMA}.looked_up WHERE id = 1")
+    found = table_scans.parse([fetch(server, table_scans.SQL)])
+    ask(server, f"DROP TABLE {workloads.SCHEMA}.read_whole, {workloads.SCHEMA}.looked_up")
     # MySQL 5.6 counts the end of a scan as one row more.
     assert found[Table(workloads.SCHEMA, "read_whole")] - 50 * workloads.ROWS_PER_PAGE in (0, 1)
     assert Table(workloads.SCHEMA, "looked_up") not in found

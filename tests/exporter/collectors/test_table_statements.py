@@ -16,11 +16,11 @@ def test_names_that_read_the_same_are_summed() -> None:
 
 
 def test_a_real_servers_statements_are_counted_however_many_rows_they_read(
-    watched: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
 ) -> None:
     name = f"{workloads.SCHEMA}.read_often"
     ask(
-        watched,
+        server,
         f"CREATE DATABASE IF NOT EXISTS {workloads.SCHEMA}",
         f"CREATE TABLE {name} (id INT PRIMARY KEY) ENGINE=InnoDB",
         f"INSERT INTO {name} VALUES (1), (2), (3)",
@@ -29,7 +29,7 @@ def test_a_real_servers_statements_are_counted_however_many_rows_they_read(
         f"SELECT * FROM {name} WHERE id = 2",
         f"DELETE FROM {name} WHERE id < 3",
     )
-    found = table_statements.parse([fetch(watched, table_statements.SQL)])
-    ask(watched, f"DROP TABLE {name}")
+    found = table_statements.parse([fetch(server, table_statements.SQL)])
+    ask(server, f"DROP TABLE {name}")
     assert found[Table(workloads.SCHEMA, "read_often")] == 3
     assert not [table for table in found if table.schema in ("mysql", "performance_schema")]
