@@ -27,6 +27,7 @@ EVERYDAY = ("mysql-9.7", "mariadb-11.8")
 """The servers of every change's tests."""
 THOROUGH_FOLDERS = ("tests/faults",)
 SYSTEM_FOLDERS = ("tests/page", "tests/image", "tests/systemd", "tests/whole")
+_FIXTURES = {"server", "shared_server", "start_server"}
 SHARED = {"performance-schema": "ON"}
 """Options of the shared servers: MariaDB's default is OFF."""
 
@@ -62,16 +63,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         file = item.nodeid.partition("::")[0]
-        names = _servers_of(item)
-        if names or {"server", "start_server"} & set(getattr(item, "fixturenames", ())):
+        fixtures = getattr(item, "fixturenames", ())
+        if _FIXTURES & set(fixtures):
             item.add_marker("server")
+        names = _servers_of(item) if item.get_closest_marker("server") else set()
         if file.startswith(SYSTEM_FOLDERS):
             item.add_marker("system")
         if file.startswith(THOROUGH_FOLDERS) or not names <= set(EVERYDAY):
             item.add_marker("thorough")
         # One worker has the shared server of a kind, and one the fixtures of a file.
-        shared = names if "server" in getattr(item, "fixturenames", ()) else set()
-        item.add_marker(pytest.mark.xdist_group(next(iter(shared), file)))
+        item.add_marker(pytest.mark.xdist_group(next(iter(names), file) if "server" in fixtures else file))
 
 
 def _servers_of(item: pytest.Item) -> set[str]:

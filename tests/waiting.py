@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -27,7 +27,11 @@ def wait_for(event: Callable[[], T | None]) -> T:
     return value
 
 
-async def until(event: Callable[[], T | Awaitable[T | None] | None]) -> T:
+@overload
+async def until(event: Callable[[], Awaitable[T | None]]) -> T: ...
+@overload
+async def until(event: Callable[[], T | None]) -> T: ...
+async def until(event: Callable[[], Any]) -> Any:
     """The same in an event loop, of a function or a coroutine function.
 
     Raises:
