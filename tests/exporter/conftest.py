@@ -1,6 +1,6 @@
-"""Shared by the exporter's tests: servers with performance_schema, direct statements, and samplers."""
+"""Shared by the exporter's tests: direct statements, and samplers."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -8,17 +8,7 @@ import pytest
 from exporter.connection.target import Target, from_dsn
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
-from lab.servers import Server, start
-
-
-@pytest.fixture(scope="session")
-def watched(server: Server) -> Iterator[Server]:
-    """The shared server if performance_schema is on by default (MySQL), else a server with it switched on."""
-    if server.name.startswith("mysql"):
-        yield server
-    else:
-        with start(server.name, {"performance-schema": "ON"}) as other:
-            yield other
+from lab.servers import Server
 
 
 @pytest.fixture(scope="session")

@@ -297,12 +297,12 @@ def indexes(server: Server, ask: Ask) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def look(watched: Server, ask: Ask) -> Look:
+def look(server: Server, ask: Ask) -> Look:
     """Give a server some work, wait until it is idle, and collect from both sides."""
-    with watched.connect() as connection:
+    with server.connect() as connection:
         workloads.make_table(connection, "measured", PAGES, indexes=2)
-        ask(watched, "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
-        ask(watched, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage")
+        ask(server, "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
+        ask(server, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage")
         for _ in range(SCANS):
             workloads.scan(connection, "measured")
         workloads.make_table(connection, "counted", 50)
@@ -312,15 +312,15 @@ def look(watched: Server, ask: Ask) -> Look:
         workloads.insert_rows(connection, "inserted", 400, indexes=3, read_back=False)
 
     async def collect() -> tuple[Snapshot, Samples, Samples]:
-        sampler = Sampler(from_dsn(watched.dsn), statement_seconds=10)
+        sampler = Sampler(from_dsn(server.dsn), statement_seconds=10)
         try:
             await sampler.collect()
             await asyncio.sleep(0.3)  # for the readers to be looked at
             for _ in range(60):
                 sampler._schedule.clear()  # noqa: SLF001 - what is asked now and then, too
-                before = truth(watched, ask)
+                before = truth(server, ask)
                 snapshot = await sampler.collect()
-                after = truth(watched, ask)
+                after = truth(server, ask)
                 if all(before[name] == after[name] for name in before if name not in MOVING):
                     return snapshot, before, after
                 await asyncio.sleep(0.1)
@@ -358,8 +358,8 @@ def test_a_server_that_is_not_up_has_one_metric() -> None:
     assert exposed(None) == {"innodb_up": {(): 0.0}}
 
 
-def test_every_metric_is_exposed_or_cannot_be_there(look: Look, watched: Server) -> None:
-    assert set(SPECS) - set(look.metrics) - OF_DISKS == {*ABSENT[watched.name], OPT_IN}
+def test_every_metric_is_exposed_or_cannot_be_there(look: Look, server: Server) -> None:
+    assert set(SPECS) - set(look.metrics) - OF_DISKS == {*ABSENT[server.name], OPT_IN}
 
 
 # The values
@@ -392,28 +392,28 @@ def test_the_old_sublist_is_at_its_target(look: Look) -> None:
     assert old > 0
 
 
-def test_work_is_counted(look: Look, watched: Server) -> None:
+def test_work_is_counted(look: Look, server: Server) -> None:
     # MySQL 5.6 counts the end of a scan as one row more.
-    rows = SCANS * (ROWS + 1) if watched.name == "mysql-5.6" else SCANS * ROWS
+    rows = SCANS * (ROWS + 1) if server.name == "mysql-5.6" else SCANS * ROWS
     assert look.metrics["innodb_table_scan_rows_total"][workloads.SCHEMA, "measured"] == rows
     assert look.metrics["innodb_count_star_total"][workloads.SCHEMA, "counted"] == COUNTS
     assert look.metrics["innodb_buffer_pool_pages_created_total"]["0",] > PAGES
 
 
-def test_the_server_is_named(look: Look, watched: Server, ask: Ask) -> None:
-    [(version, comment)] = ask(watched, "SELECT @@version, @@version_comment")
+def test_the_server_is_named(look: Look, server: Server, ask: Ask) -> None:
+    [(version, comment)] = ask(server, "SELECT @@version, @@version_comment")
     [(flavour, numbers, text, said, *service)] = look.metrics["innodb_server_info"]
     assert service == ["", "", ""]
     assert (text, said) == (version, comment)
     assert version.startswith(numbers)
-    assert flavour == watched.name.partition("-")[0]
-    [(_, uptime)] = ask(watched, "SHOW GLOBAL STATUS LIKE 'Uptime'")
+    assert flavour == server.name.partition("-")[0]
+    [(_, uptime)] = ask(server, "SHOW GLOBAL STATUS LIKE 'Uptime'")
     assert 0 <= float(uptime) - look.metrics["innodb_server_uptime_seconds"][()] < 60
 
 
-def test_the_rows_of_tables_are_known(look: Look, watched: Server, ask: Ask) -> None:
+def test_the_rows_of_tables_are_known(look: Look, server: Server, ask: Ask) -> None:
     for table in ("measured", "counted"):  # InnoDB's estimate from 20 of the pages
-        [(rows,)] = ask(watched, f"SELECT COUNT(*) FROM {workloads.SCHEMA}.{table}")
+        [(rows,)] = ask(server, f"SELECT COUNT(*) FROM {workloads.SCHEMA}.{table}")
         assert look.metrics["innodb_table_rows"][workloads.SCHEMA, table] == pytest.approx(rows, rel=0.06)
 
 
@@ -431,9 +431,9 @@ def test_the_service_and_the_system_of_a_server_are_named(look: Look) -> None:
     assert labels[4:] == ("rds", "true", "true")
 
 
-def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, watched: Server) -> None:
+def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, server: Server) -> None:
     for name in ("innodb_parallel_read_threads", "innodb_ddl_threads_active"):
-        if name not in ABSENT[watched.name]:
+        if name not in ABSENT[server.name]:
             assert look.metrics[name] == {(): 0.0}
     if "innodb_parallel_reads_observed_total" in look.metrics:
         assert look.metrics["innodb_parallel_read_thread_seconds_total"] == {(): 0.0}

@@ -90,11 +90,11 @@ def test_a_dictionary_name_is_decoded(name: str, schema_and_table: tuple[str, st
 
 
 @pytest.fixture(scope="module")
-def named(watched: Server, ask: Ask) -> Server:
+def named(server: Server, ask: Ask) -> Server:
     """A server with a table for every name in NAMES, each scanned once."""
     create = f"CREATE TABLE `{SCHEMA}`.{{}} (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"
     ask(
-        watched,
+        server,
         f"DROP DATABASE IF EXISTS `{SCHEMA}`",
         f"CREATE DATABASE `{SCHEMA}`",
         *(
@@ -108,7 +108,7 @@ def named(watched: Server, ask: Ask) -> Server:
             )
         ),
     )
-    return watched
+    return server
 
 
 # Small tables would not be among the first hundred.
@@ -141,28 +141,28 @@ def test_tables_have_their_own_names_in_the_cached_indexes(named: Server, fetch:
     assert of_the_schema([Table(index.schema, index.table) for index in cached.pages]) == sorted(NAMES)
 
 
-def test_every_letter_that_has_a_code_is_decoded(watched: Server, ask: Ask, fetch: Fetch) -> None:
+def test_every_letter_that_has_a_code_is_decoded(server: Server, ask: Ask, fetch: Fetch) -> None:
     letters = "".join(letter for row in LETTERS.values() for letter in row if letter != " ")
     others = "".join(map(chr, [*range(0x80, 0x2500, 23), *range(0x2500, 0xD800, 997), 0xE000, 0xFFFD]))
     names = [some[first : first + 48] for some in (letters, others) for first in range(0, len(some), 48)]
     assert len(letters) > 1000
     ask(
-        watched,
+        server,
         "DROP DATABASE IF EXISTS letters",
         "CREATE DATABASE letters",
         *(f"CREATE TABLE letters.{quoted(name)} (id INT PRIMARY KEY) ENGINE=InnoDB" for name in names),
     )
-    dictionary = "INNODB_TABLES" if watched.name == "mysql-9.7" else "INNODB_SYS_TABLES"
-    written = fetch(watched, f"SELECT NAME FROM information_schema.{dictionary} WHERE NAME LIKE 'letters/%'")
-    ask(watched, "DROP DATABASE letters")
+    dictionary = "INNODB_TABLES" if server.name == "mysql-9.7" else "INNODB_SYS_TABLES"
+    written = fetch(server, f"SELECT NAME FROM information_schema.{dictionary} WHERE NAME LIKE 'letters/%'")
+    ask(server, "DROP DATABASE letters")
     assert sorted(from_filename(str(name)) for (name,) in written.rows) == sorted(("letters", name) for name in names)
 
 
 # MySQL's INNODB_INDEXES and INNODB_CACHED_INDEXES leave out partitioned tables (seen on 9.7.4), so their resident
 # pages are not known.
-def test_a_partitioned_table_is_one_in_every_other_source(watched: Server, ask: Ask, fetch: Fetch) -> None:
+def test_a_partitioned_table_is_one_in_every_other_source(server: Server, ask: Ask, fetch: Fetch) -> None:
     ask(
-        watched,
+        server,
         "CREATE DATABASE IF NOT EXISTS shop",
         "DROP TABLE IF EXISTS shop.`parts-é`",
         "CREATE TABLE shop.`parts-é` (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"
@@ -171,13 +171,13 @@ def test_a_partitioned_table_is_one_in_every_other_source(watched: Server, ask: 
         "INSERT INTO shop.`parts-é` VALUES (1, 1), (2, 2), (101, 1), (102, 2)",
         "SELECT SUM(v) FROM shop.`parts-é`",
     )
-    assert len([row for row in fetch(watched, FILES_SQL) if "/shop/parts@" in str(row["file_name"])]) == 1
-    sizes = index_sizes.parse([fetch(watched, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
+    assert len([row for row in fetch(server, FILES_SQL) if "/shop/parts@" in str(row["file_name"])]) == 1
+    sizes = index_sizes.parse([fetch(server, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
     found: dict[str, list[Table]] = {
-        "files": list(table_files.parse([fetch(watched, FILES_SQL)])),
-        "scans": list(table_scans.parse([fetch(watched, table_scans.SQL)])),
+        "files": list(table_files.parse([fetch(server, FILES_SQL)])),
+        "scans": list(table_scans.parse([fetch(server, table_scans.SQL)])),
         "sizes": [Table(index.schema, index.table) for index in sizes],
     }
-    ask(watched, "DROP TABLE shop.`parts-é`")
+    ask(server, "DROP TABLE shop.`parts-é`")
     for source, tables in found.items():
         assert [t for t in tables if t.schema == "shop" and "parts" in t.table] == [Table("shop", "parts-é")], source

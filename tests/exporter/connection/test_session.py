@@ -143,16 +143,16 @@ def test_the_server_limits_statements_where_it_can(version: str, limit: str | No
     assert all(each.startswith("SESSION ") for each in settings)
 
 
-async def test_every_statement_says_whose_it_is(watched: Server, ask: Ask) -> None:
-    async with connected(watched) as connection:
+async def test_every_statement_says_whose_it_is(server: Server, ask: Ask) -> None:
+    async with connected(server) as connection:
         number = await value(connection, "SELECT CONNECTION_ID()")
         ask(
-            watched,
+            server,
             "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_statements_%'",
         )
         await connection.query("pools", "SELECT 'marked'", 5.0)
         history = ask(
-            watched,
+            server,
             "SELECT h.SQL_TEXT FROM performance_schema.events_statements_history h"
             " JOIN performance_schema.threads t ON t.THREAD_ID = h.THREAD_ID"
             f" WHERE t.PROCESSLIST_ID = {number} AND h.EVENT_NAME LIKE 'statement/sql/%'",
@@ -162,16 +162,16 @@ async def test_every_statement_says_whose_it_is(watched: Server, ask: Ask) -> No
     assert all(text.startswith("/* innodb-advisor:") for text in said)
 
 
-async def test_the_session_names_the_program(watched: Server, ask: Ask) -> None:
-    if watched.name == "mysql-5.6":
+async def test_the_session_names_the_program(server: Server, ask: Ask) -> None:
+    if server.name == "mysql-5.6":
         sql = "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = {}"
     else:
         sql = (
             "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs"
             " WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = {}"
         )
-    async with connected(watched) as connection:
-        assert ("innodb-advisor",) in ask(watched, sql.format(await value(connection, "SELECT CONNECTION_ID()")))
+    async with connected(server) as connection:
+        assert ("innodb-advisor",) in ask(server, sql.format(await value(connection, "SELECT CONNECTION_ID()")))
 
 
 # Deadlines

@@ -329,13 +329,13 @@ def quoted(name: str) -> str:
 
 
 @pytest.fixture
-def with_odd_names(watched: Server, ask: Any) -> Iterator[Server]:
+def with_odd_names(server: Server, ask: Any) -> Iterator[Server]:
     """A server with awkward names, and an account that may read them."""
     odd, partitioned = (f"{quoted(SCHEMA)}.{quoted(table)}" for table in (TABLE, PARTITIONED))
     account, key = f"{USER}@'127.0.0.1'", f"KEY {quoted(INDEX)} ({quoted(COLUMN)})"
     values = ", ".join(f"({n}, {n})" for n in range(1, 200))
     ask(
-        watched,
+        server,
         f"CREATE DATABASE {quoted(SCHEMA)} CHARACTER SET utf8mb4",
         f"CREATE TABLE {odd} (id INT PRIMARY KEY, {quoted(COLUMN)} INT, {key}) ENGINE=InnoDB",
         f"CREATE TABLE {partitioned} (id INT, {quoted(COLUMN)} INT, {key}) ENGINE=InnoDB"
@@ -346,8 +346,8 @@ def with_odd_names(watched: Server, ask: Any) -> Iterator[Server]:
         f"GRANT PROCESS ON *.* TO {account}",
         *(f"GRANT SELECT ON {what} TO {account}" for what in ("performance_schema.*", "mysql.innodb_index_stats")),
     )
-    yield watched
-    ask(watched, f"DROP DATABASE {quoted(SCHEMA)}", f"DROP USER {account}")
+    yield server
+    ask(server, f"DROP DATABASE {quoted(SCHEMA)}", f"DROP USER {account}")
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)

@@ -56,11 +56,11 @@ def record(path: Path) -> None:
 
 
 async def test_what_was_seen_of_a_real_server_is_replayed(
-    watched: Server, watch: Callable[..., Sampler], path: Path
+    server: Server, watch: Callable[..., Sampler], path: Path
 ) -> None:
     with Recorder(path) as recorder:
-        sampler = watch(watched, keep=recorder, interval=0.001)
-        with watched.connect() as connection:
+        sampler = watch(server, keep=recorder, interval=0.001)
+        with server.connect() as connection:
             workloads.make_table(connection, "recorded", 100, indexes=1)
             for _ in range(3):
                 await sampler.collect()
@@ -134,12 +134,12 @@ one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
 
 @pytest.fixture(scope="module")
-def whole(watched: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(server: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The text of a recording of a real server."""
 
     async def make(path: Path) -> None:
         with Recorder(path) as recorder:
-            sampler = Sampler(from_dsn(watched.dsn), interval=0.001, keep=recorder)
+            sampler = Sampler(from_dsn(server.dsn), interval=0.001, keep=recorder)
             for _ in range(2):
                 await sampler.collect()
             await sampler.close()

@@ -121,8 +121,8 @@ def test_the_end_of_a_sidecar_that_saw_nothing_writes_nothing(open_state: Callab
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
-async def test_the_history_of_a_real_server_is_the_same_after_a_restart(watched: Server, tmp_path: Path) -> None:
-    target = from_dsn(watched.dsn)
+async def test_the_history_of_a_real_server_is_the_same_after_a_restart(server: Server, tmp_path: Path) -> None:
+    target = from_dsn(server.dsn)
     with State(tmp_path / "state", target.address, period=0.0) as state:
         sampler = Sampler(target, interval=0.001, keep=state)
         for _ in range(4):

@@ -92,8 +92,8 @@ def account(server: Server, ask: Ask) -> Target:
 # Collections
 
 
-async def test_every_source_of_a_server_is_collected(watched: Server, watch: Watch) -> None:
-    sampler = watch(watched)
+async def test_every_source_of_a_server_is_collected(server: Server, watch: Watch) -> None:
+    sampler = watch(server)
     await sampler.collect()
     await asyncio.sleep(0.3)  # for the readers to be looked at
     snapshot = await sampler.collect()
@@ -101,7 +101,7 @@ async def test_every_source_of_a_server_is_collected(watched: Server, watch: Wat
     assert failures(snapshot) == {}
     absent = {name for name, outcome in snapshot.outcomes.items() if outcome.failure == "absent"}
     expected = {"mysql-9.7": set[str](), "mysql-5.6": {"cached_indexes", "file_sizes", "parallel_readers"}}
-    assert absent == expected.get(watched.name, {"cached_indexes", "parallel_readers"})
+    assert absent == expected.get(server.name, {"cached_indexes", "parallel_readers"})
     for name in set(snapshot.outcomes) - absent:
         assert snapshot.sections.get(name) is not None, name
     for name in absent:
@@ -433,12 +433,12 @@ async def test_a_source_that_takes_too_long_is_cut_short_and_no_other(server: Se
 
 
 async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures_it(
-    watched: Server, watch: Watch, ask: Ask
+    server: Server, watch: Watch, ask: Ask
 ) -> None:
     user = "o'neil \\ `co`"
     name = "'o''neil \\\\ `co`'@'localhost'"
-    ask(watched, f"CREATE USER {name}")
-    bare = replace(from_dsn(watched.dsn), user=user)
+    ask(server, f"CREATE USER {name}")
+    bare = replace(from_dsn(server.dsn), user=user)
     sampler = watch(bare)
     await sampler.collect()
     await asyncio.sleep(0.3)
@@ -456,35 +456,35 @@ async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures
         assert snapshot.sections.get(source) is None
     cures = {outcome.cure for outcome in snapshot.outcomes.values() if outcome.cure}
     assert len(cures) == 3
-    ask(watched, *sorted(cures))
+    ask(server, *sorted(cures))
     fresh = watch(bare)
     await fresh.collect()
     await asyncio.sleep(0.3)
     assert failures(await fresh.collect()) == {}
-    ask(watched, f"DROP USER {name}")
+    ask(server, f"DROP USER {name}")
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-async def test_a_grant_is_noticed_without_a_restart_of_the_sidecar(watched: Server, watch: Watch, ask: Ask) -> None:
+async def test_a_grant_is_noticed_without_a_restart_of_the_sidecar(server: Server, watch: Watch, ask: Ask) -> None:
     """MySQL and MariaDB apply a GRANT of PROCESS to new sessions only."""
     name = "'later'@'localhost'"
-    ask(watched, f"CREATE USER {name}")
+    ask(server, f"CREATE USER {name}")
     counts = Counts()
-    sampler = watch(replace(from_dsn(watched.dsn), user="later"), grant_seconds=3, keep=counts)
+    sampler = watch(replace(from_dsn(server.dsn), user="later"), grant_seconds=3, keep=counts)
     snapshot = await sampler.collect()
     assert failures(snapshot)["pools"] == "privilege"
-    ask(watched, *sorted({outcome.cure for outcome in snapshot.outcomes.values() if outcome.cure}))
-    ask(watched, f"GRANT SELECT ON performance_schema.* TO {name}")
-    if watched.name == "mysql-9.7":
+    ask(server, *sorted({outcome.cure for outcome in snapshot.outcomes.values() if outcome.cure}))
+    ask(server, f"GRANT SELECT ON performance_schema.* TO {name}")
+    if server.name == "mysql-9.7":
         assert failures(await sampler.collect())["pools"] == "privilege"
     await asyncio.sleep(3.1)
     assert failures(await sampler.collect()) in ({}, {"parallel_readers": "privilege"})
     assert counts.sessions == 1  # of a server that is still the same
-    connections = sessions(watched, ask, "later")
+    connections = sessions(server, ask, "later")
     await asyncio.sleep(3.1)
     await sampler.collect()
-    assert sessions(watched, ask, "later") == connections  # nothing is missing any more
-    ask(watched, f"DROP USER {name}")
+    assert sessions(server, ask, "later") == connections  # nothing is missing any more
+    ask(server, f"DROP USER {name}")
 
 
 @pytest.mark.parametrize(
@@ -509,8 +509,8 @@ def test_there_is_no_grant_for_what_needs_none() -> None:
 # Own cost
 
 
-async def test_the_samplers_own_cost_grows(watched: Server, watch: Watch) -> None:
-    sampler = watch(watched)
+async def test_the_samplers_own_cost_grows(server: Server, watch: Watch) -> None:
+    sampler = watch(server)
     costs = [(await sampler.collect())[SERVER_TIME] for _ in range(3)]
     assert all(cost is not None for cost in costs)
     assert 0 < (costs[0] or 0) < (costs[1] or 0) < (costs[2] or 0) < 5
