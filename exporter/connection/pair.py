@@ -19,21 +19,25 @@ class SessionPair:
 
     Attributes:
         first: The first session, open or lost; None before it was opened once.
-        opened_at: When it was opened, by the monotonic clock.
+        opened_at: When it was opened, by ``monotonic``.
     """
 
-    def __init__(self, target: Callable[[], Target], statement_seconds: float) -> None:
+    def __init__(
+        self, target: Callable[[], Target], statement_seconds: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         """Open nothing yet.
 
         Args:
             target: Called for each new session: the password may have changed.
             statement_seconds: Limit for a statement.
+            monotonic: Seconds.
         """
         self.first: Session | None = None
         self.opened_at = 0.0
         self._second: Session | None = None
         self._target = target
         self._statement_seconds = statement_seconds
+        self._monotonic = monotonic
         self._opening = asyncio.Lock()
         self._retry_at = 0.0
 
@@ -51,7 +55,7 @@ class SessionPair:
         async with self._opening:
             await self.close()
             self.first = await self._open()
-            self.opened_at, self._retry_at = time.monotonic(), 0.0
+            self.opened_at, self._retry_at = self._monotonic(), 0.0
             return self.first
 
     async def second(self) -> Session:
@@ -64,10 +68,10 @@ class SessionPair:
             first = self.first
             if first is None or first.closed:
                 raise ConnectionLost("the connection to the server is gone")
-            if (self._second is None or self._second.closed) and time.monotonic() >= self._retry_at:
+            if (self._second is None or self._second.closed) and self._monotonic() >= self._retry_at:
                 self._second = await self._open_second(first)
                 if self._second is None:
-                    self._retry_at = time.monotonic() + _RETRY_SECONDS
+                    self._retry_at = self._monotonic() + _RETRY_SECONDS
             return first if self._second is None or self._second.closed else self._second
 
     async def _open_second(self, first: Session) -> Session | None:

@@ -84,6 +84,7 @@ class Sampler:
         keep: AnswerLog | None = None,
         past: Iterable[Snapshot] = (),
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
         root: Path = Path("/"),
     ) -> None:
         """Nothing is asked before the first collection.
@@ -100,6 +101,7 @@ class Sampler:
             keep: Receives every answer.
             past: Earlier snapshots of the server, oldest first.
             clock: Unix seconds.
+            monotonic: Seconds for periods, pauses and rests.
             root: The root of the host's file system.
         """
         self.history: deque[Snapshot] = BoundedHistory(
@@ -112,9 +114,10 @@ class Sampler:
         self._others = tuple(each for each in collectors if not each.quick)
         self._keep = keep
         self._clock = clock
+        self._monotonic = monotonic
         self._collector_run = CollectorRun(statement_seconds, machine or ConfiguredMachine(), clock, root)
-        self._sessions = SessionPair(target if callable(target) else lambda: target, statement_seconds)
-        self._schedule = Schedule(time.monotonic)
+        self._sessions = SessionPair(target if callable(target) else lambda: target, statement_seconds, monotonic)
+        self._schedule = Schedule(monotonic)
         self._assembler: Assembler | None = None
         self._given_up: Session | None = None  # a first session that the sidecar closed
         self._complete = False  # whether each source has been asked since the assembler began
@@ -137,7 +140,7 @@ class Sampler:
         logged = ""
         try:
             while True:
-                began = time.monotonic()
+                began = self._monotonic()
                 try:
                     await self.collect(max_age=self.interval / 2)
                 except ServerError as error:
@@ -151,7 +154,7 @@ class Sampler:
                         log.info("the server is watched again")
                     logged = ""
                 wait = max(self.interval if self.problem is None else self._pause, 0.1)
-                await asyncio.sleep(max(0.0, wait - (time.monotonic() - began)))
+                await asyncio.sleep(max(0.0, wait - (self._monotonic() - began)))
         finally:
             await self.close()
 
@@ -194,7 +197,7 @@ class Sampler:
         return 0 <= self._clock() - snapshot.at <= max_age  # a clock may be set back
 
     async def _join(self, work: SingleFlight[Snapshot]) -> Snapshot:
-        if not work.under_way and self.problem is not None and time.monotonic() < self._retry_at:
+        if not work.under_way and self.problem is not None and self._monotonic() < self._retry_at:
             raise self.problem
         return await work.join()
 
@@ -213,7 +216,7 @@ class Sampler:
             lost = isinstance(error, ConnectionLost)  # the server may be back already
             longest = min(_LONGEST_PAUSE, max(self.interval, _FIRST_PAUSE))
             self._pause = 0.0 if lost else min(max(self._pause * 2, _FIRST_PAUSE), longest)
-            self._retry_at = time.monotonic() + self._pause
+            self._retry_at = self._monotonic() + self._pause
             raise
         self.problem, self._pause = None, 0.0
         return result
@@ -256,7 +259,7 @@ class Sampler:
                 been lifted for new sessions only.
         """
         at = self._clock()
-        ahead = at - time.monotonic()
+        ahead = at - self._monotonic()
         set_by = 0.0 if self._ahead is None else ahead - self._ahead
         if self._assembler is not None and abs(set_by) > _CLOCK_SET_SECONDS:
             self._assembler.clock_set(at, set_by)
@@ -293,7 +296,7 @@ class Sampler:
 
     def _refused(self) -> bool:
         """Whether an old session was refused a source: a GRANT of PROCESS holds for new sessions only."""
-        if not self.history or time.monotonic() - self._sessions.opened_at < self._grant_seconds:
+        if not self.history or self._monotonic() - self._sessions.opened_at < self._grant_seconds:
             return False
         outcomes = self.history[-1].outcomes
         return any(
@@ -302,9 +305,9 @@ class Sampler:
         )
 
     async def _run(self, collector: Collector[Any], session: Session) -> Answer:
-        began = time.monotonic()
+        began = self._monotonic()
         answer = await self._ask(collector, session)
-        self._schedule.ran(collector, time.monotonic() - began, answer.failure)
+        self._schedule.ran(collector, self._monotonic() - began, answer.failure)
         self._take(answer)
         return answer
 
@@ -356,7 +359,7 @@ class Sampler:
     async def _sample_readers(self) -> None:
         busy_until = 0.0
         while True:
-            began = time.monotonic()
+            began = self._monotonic()
             answer = await self._reader_sample()
             self._take(answer)
             if answer.failure is not None:
@@ -366,7 +369,7 @@ class Sampler:
                 busy_until = began + _BUSY_SECONDS
             # Random intervals: even ones could miss reads that repeat in step with them every time.
             period = BUSY_PERIOD if began < busy_until else IDLE_PERIOD
-            spent = time.monotonic() - began
+            spent = self._monotonic() - began
             pause = period * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
             await asyncio.sleep(max(pause - spent, spent / _SAMPLE_SHARE - spent))
 

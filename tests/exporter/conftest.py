@@ -1,5 +1,6 @@
-"""Shared by the exporter's tests: direct statements, and samplers."""
+"""Shared by the exporter's tests: direct statements, samplers, and an event loop whose time can be moved."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from exporter.connection.target import Target, from_dsn
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from lab.servers import Server
+from tests.waiting import DEADLINE
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +46,23 @@ async def watch() -> AsyncIterator[Callable[..., Sampler]]:
 
     def make(whom: Server | Target, **options: Any) -> Sampler:
         target = whom if isinstance(whom, Target) else from_dsn(whom.dsn)
-        samplers.append(Sampler(target, **options))
+        samplers.append(Sampler(target, **{"statement_seconds": DEADLINE, **options}))
         return samplers[-1]
 
     yield make
     for sampler in samplers:
         await sampler.close()
+
+
+@pytest.fixture
+async def advance(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Move the event loop's time by so many seconds: what waits for less is due."""
+    loop = asyncio.get_running_loop()
+    time, ahead = loop.time, 0.0
+    monkeypatch.setattr(loop, "time", lambda: time() + ahead)
+
+    def advance(seconds: float) -> None:
+        nonlocal ahead
+        ahead += seconds
+
+    return advance
