@@ -8,7 +8,7 @@ from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
 
 SERVER = identify({"version": "9.7.4", "version_comment": ""})
-NAMES = 1000
+NAMES = 100
 
 
 def named(at: float, prefix: str) -> Snapshot:
@@ -23,19 +23,19 @@ def test_it_keeps_the_newest_of_a_length() -> None:
 
 
 def test_new_names_in_each_answer_shorten_it() -> None:
-    history = BoundedHistory((), 360, most_bytes=2 << 20)
-    for at in range(360):
+    history = BoundedHistory((), 100, most_bytes=1 << 18)
+    for at in range(100):
         history.append(named(at, f"schema {at} " + "x" * 500))
     assert 2 <= len(history) < 20
-    assert history[-1].at == 359
+    assert history[-1].at == 99
 
 
 def test_the_same_names_fill_its_whole_length() -> None:
-    history = BoundedHistory((), 360, most_bytes=2 << 20)
+    history = BoundedHistory((), 100, most_bytes=1 << 18)
     snapshot = named(0, "shop")
-    for at in range(360):
+    for at in range(100):
         history.append(Snapshot(at, SERVER, "a@b", sections=snapshot.sections))
-    assert len(history) == 360
+    assert len(history) == 100
 
 
 def test_the_newest_is_replaced() -> None:
