@@ -22,8 +22,8 @@ COUNTERS = (
 )
 ALWAYS = [replace(each, every=0.0) for each in (*COLLECTORS, METRIC_KINDS)]
 """Each source is read in each collection."""
-SMALL: Mapping[str, object] = {"tmp_table_size": 1024}
-ON_DISK: Mapping[str, object] = SMALL | {"big_tables": 1}
+SMALL: dict[str, object] = {"tmp_table_size": 1024}
+ON_DISK: dict[str, object] = SMALL | {"big_tables": 1}
 SETTINGS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "temptable": ("mysql-9.7", SMALL | {"temptable_max_ram": 8 << 20, "temptable_max_mmap": 0}),
     "memory": ("mysql-9.7", ON_DISK | {"internal_tmp_mem_storage_engine": "MEMORY"}),
@@ -82,4 +82,4 @@ async def test_collections_leave_no_trace(
             await sampler.collect()
             return before == counters(server) != {}
 
-        await until(untouched)
+        assert await until(untouched)
