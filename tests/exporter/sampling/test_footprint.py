@@ -77,9 +77,10 @@ async def test_collections_leave_no_trace(
         snapshot = await sampler.collect()
         assert {outcome.failure for outcome in snapshot.outcomes.values()} <= {None, "absent"}
 
-        async def untouched() -> bool:
+        async def untouched() -> dict[str, int] | None:
             before = counters(server)
             await sampler.collect()
-            return before == counters(server) != {}
+            return before if before == counters(server) else None
 
-        assert await until(untouched)
+        same: dict[str, int] = await until(untouched)
+        assert same
