@@ -5,12 +5,17 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from exporter.connection.target import Target, from_dsn
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from lab.servers import Server
 from tests.waiting import DEADLINE
+
+# The same examples in each run, however long they take.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import time
 from dataclasses import replace
 
 import pytest
@@ -21,18 +20,14 @@ from tests.exporter.status_texts import (
     with_instances,
 )
 
-A_ROUND = 100_000
-ROUNDS = 10
-USUAL_ROUNDS = 2
-"""The others take a minute, and run in CI."""
-
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=pytest.mark.long if seed >= USUAL_ROUNDS else ()) for seed in range(ROUNDS)]
+    ("seed", "texts"),
+    [(0, 5_000), *(pytest.param(seed, 100_000, marks=pytest.mark.long) for seed in range(10))],
 )
-def test_a_million_damaged_texts_never_raise_and_never_yield_a_number_that_is_not_there(seed: int) -> None:
+def test_a_million_damaged_texts_never_raise_and_never_yield_a_number_that_is_not_there(seed: int, texts: int) -> None:
     said_something = said_nothing = no_status = 0
-    for text in damaged(seed, A_ROUND):
+    for text in damaged(seed, texts):
         try:
             status = parse_text(text)
         except ValueError:
@@ -45,8 +40,8 @@ def test_a_million_damaged_texts_never_raise_and_never_yield_a_number_that_is_no
         else:
             said_nothing += 1
     # Otherwise the damage is of the wrong kind, and this test shows nothing.
-    assert said_something > A_ROUND / 2
-    assert said_nothing > A_ROUND / 20
+    assert said_something > texts / 2
+    assert said_nothing > texts / 20
     assert no_status > 0
 
 
@@ -139,21 +134,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_the_time_for_a_long_text_grows_with_its_length_and_not_with_its_square(kind: str) -> None:
-    def seconds(text: str) -> float:
-        best = float("inf")
-        for _ in range(5):
-            began = time.process_time()
-            parse_text(text)
-            best = min(best, time.process_time() - began)
-        return best
-
+def test_a_long_text_is_parsed_in_a_time_that_grows_with_its_length(kind: str) -> None:
+    """In a time that grows with the square of the length, none of them would end."""
     section = "\n----------------------\nBUFFER POOL AND MEMORY\n----------------------"
     for inside in ("", section):
-        head = f"INNODB MONITOR OUTPUT\n{FILE_IO}{inside}"
-        short, long = (head + HOSTILE[kind][:length] + END for length in (LONG // 16, LONG))
-        # 16 times as long: quadratic time would be 256 times.
-        assert seconds(long) < 80 * seconds(short) + 0.005
+        text = f"INNODB MONITOR OUTPUT\n{FILE_IO}{inside}{HOSTILE[kind]}{END}"
+        assert unfounded(text, parse_text(text)) == []
 
 
 def test_a_statement_of_a_mebibyte_hides_no_section() -> None:

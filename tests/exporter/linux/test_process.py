@@ -1,7 +1,5 @@
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -124,35 +122,19 @@ def test_a_real_connection_is_found_in_the_kernels_own_table(tmp_path: Path, mon
         assert process.find(tmp_path, peer, None) is None
 
 
-OPENS_AND_CLOSES = """
-import os
-print("busy", flush=True)
-while True:
-    for file in [os.open(os.devnull, os.O_RDONLY) for _ in range(100)]:
-        os.close(file)
-"""
-
-
-def test_a_busy_server_is_not_taken_for_the_one_behind_a_tunnel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_server_is_not_taken_for_the_one_behind_a_tunnel(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are closed while they are read, which differs from files that may not be read."""
-    server = tmp_path / "as-a-server"
-    server.symlink_to(sys.executable)
-    monkeypatch.setattr(process, "PROGRAMS", (server.name,))
-    with (
-        subprocess.Popen([server, "-c", OPENS_AND_CLOSES], stdout=subprocess.PIPE) as busy,  # noqa: S603 - this Python
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()) as client,
-        listener.accept()[0],  # held by this process, as by a tunnel
-    ):
-        try:
-            assert busy.stdout is not None
-            assert busy.stdout.readline() == b"busy\n"
-            peer = Peer(own=client.getsockname(), port=client.getpeername()[1])
-            assert [process.find(Path("/"), peer, None) for _ in range(50)] == [None] * 50
-        finally:
-            busy.kill()
+    tree.process(40)
+    tree.connection(40, SERVER, CLIENT, inode=4040)
+    tree.opened(40, 5050)
+    readlink = Path.readlink
+
+    def closed_first(link: Path) -> Path:
+        link.unlink()
+        return readlink(link)
+
+    monkeypatch.setattr(Path, "readlink", closed_first)
+    assert process.find(tree.root, PEER, 3306) is None
 
 
 def test_a_process_that_was_found_stays_found_while_it_lives(tree: Tree) -> None:

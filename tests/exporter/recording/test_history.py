@@ -24,6 +24,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.servers import Server
+from tests.waiting import DEADLINE
 
 SERVER = identify({"version": "9.7.4", "version_comment": "x", "performance_schema": "ON"})
 ADDRESS = "db1:3306"
@@ -120,11 +121,11 @@ def test_the_end_of_a_sidecar_that_saw_nothing_writes_nothing(open_state: Callab
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 async def test_the_history_of_a_real_server_is_the_same_after_a_restart(server: Server, tmp_path: Path) -> None:
     target = from_dsn(server.dsn)
     with State(tmp_path / "state", target.address, period=0.0) as state:
-        sampler = Sampler(target, interval=0.001, keep=state)
+        sampler = Sampler(target, interval=0.001, statement_seconds=DEADLINE, keep=state)
         for _ in range(4):
             await sampler.collect()
             wait(state)
@@ -388,7 +389,7 @@ def test_collections_go_on_while_the_folder_does_not_answer(
     state = open_state()
     answers = threading.Event()
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: answers.wait(30))
+        patch.setattr(os, "fsync", lambda _: answers.wait(DEADLINE))
         state.session(SERVER, "a@b")
         for n in range(50):
             state.answer(uptime(n))
