@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -90,7 +90,7 @@ def test_a_dictionary_name_is_decoded(name: str, schema_and_table: tuple[str, st
 
 
 @pytest.fixture(scope="module")
-def named(server: Server, ask: Ask) -> Server:
+def named(server: Server, ask: Ask) -> Iterator[Server]:
     """A server with a table for every name in NAMES, each scanned once."""
     create = f"CREATE TABLE `{SCHEMA}`.{{}} (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"
     ask(
@@ -108,7 +108,8 @@ def named(server: Server, ask: Ask) -> Server:
             )
         ),
     )
-    return server
+    yield server
+    ask(server, f"DROP DATABASE `{SCHEMA}`")
 
 
 # Small tables would not be among the first hundred.
