@@ -27,7 +27,11 @@ def test_many_bytes_out_of_few_come_in_parts() -> None:
     assert sum(len(part) for part in iter(lambda: file.read(1 << 20), b"")) == 50 << 20
 
 
-@pytest.mark.parametrize("after", [b"\0", b"\0" * 100_000, gzip.compress(b"more"), b"noise"])
+@pytest.mark.parametrize(
+    "after",
+    [b"\0", b"\0" * 100_000, gzip.compress(b"more"), b"noise"],
+    ids=["a zero", "zeros", "another stream", "noise"],
+)
 def test_what_follows_its_end_is_refused(after: bytes) -> None:
     with pytest.raises(gzip.BadGzipFile, match="something follows its end"):
         gunzip(io.BytesIO(gzip.compress(TEXT) + after)).read()
