@@ -82,14 +82,14 @@ def test_what_looks_like_a_text_does_no_harm(body: str) -> None:
     assert unfounded(text, parse_text(text)) == []
 
 
-@pytest.mark.parametrize("name", sorted(captured()))
-def test_a_count_that_wrapped_below_zero_is_not_known(name: str) -> None:
-    text = captured()[name][0]
-    before = parse_text(text)
-    assert before.total is not None
-    wrapped = text.replace(f"\nFree buffers       {before.total.free_pages}\n", f"\nFree buffers       {2**64 - 1}\n")
-    assert wrapped != text
-    assert parse_text(wrapped).total == replace(before.total, free_pages=None)
+def test_a_count_that_wrapped_below_zero_is_not_known() -> None:
+    for text, *_ in captured().values():
+        before = parse_text(text)
+        assert before.total is not None
+        free = f"\nFree buffers       {before.total.free_pages}\n"
+        wrapped = text.replace(free, f"\nFree buffers       {2**64 - 1}\n")
+        assert wrapped != text
+        assert parse_text(wrapped).total == replace(before.total, free_pages=None)
 
 
 def test_a_change_buffer_whose_sizes_wrapped_below_zero_is_not_known() -> None:
