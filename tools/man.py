@@ -52,7 +52,9 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    for parameter in command.get_params(context):
+    # Not command.get_params: click keeps the help option of a command's first context, whose names may be others.
+    help_option = click.Option(context.help_option_names, is_flag=True, help="Show this message and exit.")
+    for parameter in (*command.params, help_option):
         if (shown := parameter.get_help_record(context)) is not None:
             spelt, said = shown
             yield from (".TP", rf"\fB{_text(spelt)}\fR", _text(said))
