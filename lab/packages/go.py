@@ -108,6 +108,6 @@ def _progress(name: str) -> Callable[[str], None]:
     def tell(said: str) -> None:
         packages = sum(not line.startswith("go: ") for line in said.splitlines())
         seconds = time.monotonic() - began
-        print(f"building {name}: {packages} packages compiled, {seconds:.0f} s", file=sys.stderr, flush=True)
+        print(f"{name}: {packages} packages compiled, {seconds:.0f} s", file=sys.stderr, flush=True)
 
     return tell

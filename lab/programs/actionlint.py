@@ -11,14 +11,22 @@ VERSION = "v1.7.12"
 _PACKAGE = "github.com/rhysd/actionlint/cmd/actionlint"
 
 
+def program() -> Path:
+    """Its path; the first call builds it.
+
+    Raises:
+        Unavailable: It cannot be built here.
+    """
+    return go.installed("actionlint", VERSION, _PACKAGE) / "actionlint"
+
+
 def check(path: Path) -> str:
     """Its complaints about a workflow, one line each; empty if there are none.
 
     Raises:
         Unavailable: It cannot be built here.
     """
-    program = go.installed("actionlint", VERSION, _PACKAGE) / "actionlint"
     # Without shellcheck and pyflakes: whether a machine has them must not decide.
-    command = [str(program), "-oneline", "-no-color", "-shellcheck=", "-pyflakes=", str(path)]
+    command = [str(program()), "-oneline", "-no-color", "-shellcheck=", "-pyflakes=", str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     return done.stdout + done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 from lab.packages import debian
 
 PACKAGE, PROGRAM = "prometheus", "usr/bin/promtool"
-OLDEST, NEWEST = "bookworm", "sid"
+SUITES = OLDEST, NEWEST = "bookworm", "sid"
 """The suites with the oldest (2.42) and the newest (3.5) Prometheus that the rules are tested on."""
 CHECK_SECONDS = 60
 LONGEST_BLOCK = "960h"
@@ -32,23 +32,23 @@ def check_metrics(text: str) -> str:
     return done.stdout or (f"promtool ended with status {done.returncode}" if done.returncode else "")
 
 
-def check_rules(path: Path, suite: str = OLDEST) -> str:
-    """The errors that ``promtool check rules`` finds in a rule file; empty for none.
+def check_rules(suite: str, *paths: Path) -> str:
+    """The errors that ``promtool check rules`` finds in rule files; empty for none.
 
     Raises:
         Unavailable: promtool is unavailable here.
     """
-    done = _run(command(suite), "check", "rules", "--lint=all", "--lint-fatal", str(path))
+    done = _run(command(suite), "check", "rules", "--lint=all", "--lint-fatal", *map(str, paths))
     return done.stdout if done.returncode else ""
 
 
-def run_tests(path: Path, suite: str = OLDEST) -> str:
-    """The failures of ``promtool test rules`` on a file; empty for none.
+def run_tests(path: Path, suite: str = OLDEST, *more: Path) -> str:
+    """The failures of ``promtool test rules`` on a file, and on further ones; empty for none.
 
     Raises:
         Unavailable: promtool is unavailable here.
     """
-    done = _run(command(suite), "test", "rules", str(path))
+    done = _run(command(suite), "test", "rules", *map(str, (path, *more)))
     return done.stdout if done.returncode else ""
 
 

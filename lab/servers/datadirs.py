@@ -52,12 +52,16 @@ def placement(program: ServerProgram, data: Path) -> list[str]:
 
 
 def create(program: ServerProgram, options: Mapping[str, str], data: Path) -> None:
-    """Fill `data` with a fresh data folder: root without a password, no data.
+    """Fill `data`, an absent or empty folder, with a copy of `template`."""
+    shutil.copytree(template(program, options), data, dirs_exist_ok=True)
+
+
+def template(program: ServerProgram, options: Mapping[str, str]) -> Path:
+    """A fresh data folder in the cache, made by the first call: root without a password, no data.
 
     Args:
         program: The server's program.
         options: The server's options; the folder keeps those in `LASTING`.
-        data: An absent or empty folder.
 
     Raises:
         StartError: The program failed.
@@ -66,11 +70,10 @@ def create(program: ServerProgram, options: Mapping[str, str], data: Path) -> No
     arguments, script = _recipe(program, options)
     key = hashlib.sha256(repr((program.command, arguments, script)).encode()).hexdigest()[:8]
     version = re.sub(r"[^\w.+-]", "_", program.version)
-    template = cache.kept(
+    return cache.kept(
         f"datadirs/{program.name.partition('-')[0]}-{version}-{key}",
         lambda folder: _set_up(program, arguments, script, folder),
     )
-    shutil.copytree(template, data, dirs_exist_ok=True)
 
 
 def _recipe(program: ServerProgram, options: Mapping[str, str]) -> tuple[list[str], str]:

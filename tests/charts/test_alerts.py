@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,29 +47,24 @@ each_alert_of_all = pytest.mark.parametrize(
 )
 
 
-def said(check: Any, path: Path, suite: str) -> str:
+def said(check: Any, *arguments: object) -> str:
     try:
-        return str(check(path, suite))
+        return str(check(*arguments))
     except Unavailable as error:
         give_up(f"promtool is unavailable here: {error}")
 
 
-@pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    with or_give_up(running(tmp_path_factory.mktemp("prometheus"), [], suite=NEWEST)) as started:
-        yield started
-
-
+@pytest.mark.system
 @each_suite
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.name)
-def test_promtool_finds_no_problem(path: Path, suite: str) -> None:
-    assert said(promtool.check_rules, path, suite) == ""
+def test_promtool_finds_no_problem(suite: str) -> None:
+    assert said(promtool.check_rules, suite, *sorted(FOLDER.glob("*.yaml"))) == ""
 
 
+@pytest.mark.system
 @each_suite
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_promtool_cases_pass(path: Path, suite: str) -> None:
-    assert said(promtool.run_tests, path, suite) == ""
+def test_the_promtool_cases_pass(suite: str) -> None:
+    first, *more = sorted(CASES.glob("*.yaml"))
+    assert said(promtool.run_tests, first, suite, *more) == ""
 
 
 OF_CAPTURES = {
@@ -100,6 +94,7 @@ def of_captures() -> list[dict[str, str]]:
     return series
 
 
+@pytest.mark.system
 @each_suite
 def test_captures_of_real_servers_fire_exactly_these_alerts(
     suite: str, of_captures: list[dict[str, str]], tmp_path: Path
@@ -161,6 +156,7 @@ def test_only_a_server_that_is_down_is_critical() -> None:
     assert critical == ["InnoDBDown"]
 
 
+@pytest.mark.system
 @each_alert_of_all
 def test_each_alert_uses_exposed_metrics_and_labels(alert: Any, prometheus: Prometheus) -> None:
     known = {**EXPOSED, **EXPOSED_BY_FLEET}
@@ -174,6 +170,7 @@ def test_each_alert_uses_exposed_metrics_and_labels(alert: Any, prometheus: Prom
             labels(prometheus.parse(f"innodb_up{{{asked}}}" if asked.startswith("cluster=") else asked), known)
 
 
+@pytest.mark.system
 def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus) -> None:
     known = {**EXPOSED, **OF_PEER}
     for rule in (*rules(RECORDED), *rules(RECORDED_OF_PEER)):
@@ -188,6 +185,7 @@ def test_records_are_named_by_level_metric_and_operations(prometheus: Prometheus
         known[rule["record"]] = there
 
 
+@pytest.mark.system
 def test_the_oldest_prometheus_accepts_the_shipped_rules(tmp_path: Path) -> None:
     files = [ALERTS, OF_FLEET, RECORDED, RECORDED_OF_PEER]
     with or_give_up(running(tmp_path, [], rules=files, suite=OLDEST)) as started:

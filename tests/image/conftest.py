@@ -15,14 +15,9 @@ from lab.packages import cache
 from lab.packages.cache import Unavailable
 from tests.image.containers import Container
 from tests.unavailable import give_up
-from tools.image import base as base_image
-from tools.image import build as image
+from tools import prepare
 from tools.image import builders
 from tools.image.builders import Builder
-
-TAG = "innodb-advisor:test"
-INDEX_MARK = "host-of-no-index.invalid"
-"""Told to pip as a host to trust; it may be in nothing that is built."""
 
 Containers = Callable[..., Container]
 
@@ -45,15 +40,11 @@ class Built:
 def built() -> Iterator[Built]:
     with cache.lock(cache.folder() / "images" / ".tests.lock"):  # one session at a time, so that cleaning up is safe
         try:
-            buildah, podman = builders.private("buildah"), builders.private("podman")
             builders.tidy()
-            base = base_image.imported(buildah)
+            buildah, podman, base = prepare.image()
         except Unavailable as error:
             give_up(f"the image can't be built here: {error}")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PIP_TRUSTED_HOST", INDEX_MARK)
-            image.build(buildah, base, TAG)
-        yield Built(buildah, podman, TAG, base)
+        yield Built(buildah, podman, prepare.IMAGE, base)
         builders.tidy()
 
 

@@ -69,11 +69,6 @@ class Container:
     def ended(self) -> bool:
         return not Path(f"/proc/{self.pid}").exists()
 
-    def cpu_seconds(self) -> float:
-        if re.search(r"^\d+:[^:]*\bcpuacct\b", Path(f"/proc/{self.pid}/cgroup").read_text(), re.MULTILINE):
-            return int(cgroup(self.pid, "cpuacct/cpuacct.usage", "")) / 1e9
-        return int(cgroup(self.pid, "", "cpu.stat").split()[1]) / 1e6
-
     def from_its_network(self, *command: str) -> str:
         """The output of a program of this machine, run in its network.
 

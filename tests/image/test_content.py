@@ -15,7 +15,10 @@ import pytest
 from exporter import __version__
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY
-from tests.image.conftest import INDEX_MARK, Built
+from tests.image.conftest import Built
+from tools.prepare import TRUSTED_HOST
+
+pytestmark = pytest.mark.xdist_group("image")
 
 MEGABYTES = 150
 
@@ -128,9 +131,9 @@ def test_it_has_no_trace_of_the_build(
         path for path in added if path.endswith("site-packages/certifi/cacert.pem")
     ]
     said = json.dumps(built.inspected(built.tag)) + built.podman.run("history", "--no-trunc", built.tag).stdout
-    words = [INDEX_MARK, "/etc/pip", sys.prefix, *re.findall(r"URIs: \w+://([^/\s]+)", debian.source("stable"))]
+    words = [TRUSTED_HOST, "/etc/pip", sys.prefix, *re.findall(r"URIs: \w+://([^/\s]+)", debian.source("stable"))]
     assert not [word for word in words if word in said]
-    marks = [INDEX_MARK.encode(), str(REPOSITORY).encode() + b"/"]
+    marks = [TRUSTED_HOST.encode(), str(REPOSITORY).encode() + b"/"]
     regular = [path for path, found in added.items() if stat.S_ISREG(found.st_mode)]
     assert not [path for path in regular if any(mark in (trees[0] / path).read_bytes() for mark in marks)]
 

@@ -15,6 +15,8 @@ from lab.packages.cache import REPOSITORY
 from tests.image.conftest import Built
 from tools.image import build as image
 
+pytestmark = pytest.mark.xdist_group("image")
+
 INDEX = "https://somebody:secret@index.invalid/simple"
 
 

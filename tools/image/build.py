@@ -25,7 +25,13 @@ _CERT = "/run/secrets/ca.pem"
 
 
 def build(
-    builder: Builder, base: str | None, tag: str = TAG, *, architecture: str | None = None, shown: bool = False
+    builder: Builder,
+    base: str | None,
+    tag: str = TAG,
+    *,
+    architecture: str | None = None,
+    shown: bool = False,
+    pip: Mapping[str, str] | None = None,
 ) -> None:
     """Build the image of this working tree.
 
@@ -35,6 +41,7 @@ def build(
         tag: The image's name.
         architecture: The image's, such as ``arm64``; None for this machine's.
         shown: Whether the builder's progress goes to the standard error.
+        pip: Settings of pip in addition to this machine's.
 
     Raises:
         BuildFailed: The build failed.
@@ -48,7 +55,7 @@ def build(
     if base is not None:
         arguments += ["--build-arg", f"BASE={base}"]
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-build-") as folder:
-        for name, text in secrets(pip_settings(), os.environ).items():
+        for name, text in secrets({**pip_settings(), **(pip or {})}, os.environ).items():
             path = Path(folder) / name
             path.touch(mode=0o600)
             path.write_text(text, encoding="utf-8")
