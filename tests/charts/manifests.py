@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jsonschema_rs
-from kubernetes_validate.utils import ValidationError, validate
+import yaml  # type: ignore[import-untyped]
+from kubernetes_validate import utils
+from kubernetes_validate.utils import ValidationError
 from ruamel.yaml import YAML
 
 from lab.packages.cache import Unavailable
@@ -22,6 +25,7 @@ T = TypeVar("T")
 Manifest = Mapping[str, Any]
 DSN = "mysql://advisor@db.shop:3306"
 KINDS = ("Deployment", "StatefulSet")
+utils.schema_contents = functools.cache(utils.schema_contents)  # it reads megabytes for each manifest
 
 
 def had(make: Callable[[], T]) -> T:
@@ -32,9 +36,14 @@ def had(make: Callable[[], T]) -> T:
         give_up(f"helm is unavailable here: {error}")
 
 
-def written(values: Mapping[str, Any], *more: str, **where: str) -> str:
+def written(values: Mapping[str, Any], **where: str) -> str:
     """The manifests of a release as text."""
-    return had(lambda: chart.template(values, *more, **where))
+    return _written(json.dumps(values), **where)
+
+
+@functools.cache
+def _written(values: str, **where: str) -> str:
+    return had(lambda: chart.template(json.loads(values), **where))
 
 
 @functools.cache
@@ -62,14 +71,22 @@ def read(text: str) -> list[Manifest]:
 
     In 1.1 a plain y is true, in 1.2 a plain 1e3 is a number; sigs.k8s.io/yaml accepts both this way.
     """
-    readings = []
-    for version in ("1.1", "1.2"):
-        yaml = YAML(typ="safe", pure=True)
-        yaml.version = version
-        readings.append([each for each in yaml.load_all(text) if each])
-    old, new = readings
-    assert old == new
-    return list(old)
+    return copy.deepcopy(_read(text))
+
+
+@functools.cache
+def _read(text: str) -> list[Manifest]:
+    events = yaml.parse(text, yaml.CSafeLoader)
+    plain = {event.value for event in events if isinstance(event, yaml.ScalarEvent) and event.implicit[0]}
+    assert [scalar for scalar in plain if _meaning(scalar, "1.1") != _meaning(scalar, "1.2")] == []
+    return [manifest for manifest in yaml.load_all(text, yaml.CSafeLoader) if manifest]
+
+
+@functools.cache
+def _meaning(scalar: str, version: str) -> object:
+    reader = YAML(typ="safe", pure=True)
+    reader.version = version
+    return reader.load(f"- {scalar}")
 
 
 def of_kind(manifests: list[Manifest], kind: str) -> Manifest:
@@ -107,7 +124,7 @@ def _problems(manifest: str, kubernetes: str) -> str:
         errors = jsonschema_rs.validator_for(SCHEMAS[content["kind"]]).iter_errors(content)
         return "; ".join(f"{list(each.instance_path)}: {each.message}" for each in errors)
     try:
-        validate(content, kubernetes, strict=True)
+        utils.validate(content, kubernetes, strict=True)
     except ValidationError as error:
         return f"{list(error.path)}: {error.message}"
     return ""

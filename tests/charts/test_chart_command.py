@@ -22,6 +22,8 @@ from tests.advisor.http.secured import hashed
 from tests.charts.manifests import DSN, container, had, of_kind, rendered
 from tools import chart
 
+pytestmark = pytest.mark.system
+
 EVERYTHING = chart.GOLDEN / "everything.values.yaml"
 MOUNTED = "/etc/innodb-advisor"
 PASSWORD = "correct-horse-9"

@@ -22,12 +22,14 @@ def load(text: str) -> Any:
     return YAML(typ="safe", pure=True).load(text)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("example", [pytest.param(each, id=each.partition(":")[0]) for each in EXAMPLES])
 def test_the_chart_accepts_every_example(example: str) -> None:
     manifests = rendered({"dsn": DSN, **load(example)})
     assert [found for each in manifests if (found := problems(each, chart.NEWEST))] == []
 
 
+@pytest.mark.system
 def test_the_example_parent_chart_gives_the_shown_manifests() -> None:
     [values] = re.findall(r"```yaml\n# values\.yaml of your chart\n(.*?)```", TEXT, re.DOTALL)
     [pod] = re.findall(r"```yaml\n# the pod template[^\n]*\n(.*?)```", TEXT, re.DOTALL)

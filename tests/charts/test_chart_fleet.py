@@ -13,6 +13,8 @@ from advisor.cli.fleet import fleet
 from tests.charts.manifests import DSN, Manifest, had, of_kind, read, refused, rendered
 from tools import chart
 
+pytestmark = pytest.mark.system
+
 URL = "http://prometheus.monitoring:9090"
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests.charts.manifests import DSN, Manifest, of_kind, problems, rendered
 from tools import chart
 
+pytestmark = pytest.mark.system
+
 LONG = "a" * 53
 RELEASES = ("y", "n", "on", "no", "null", "true", "1e3", "0x1f", "0o7", "123", "1.5", "2027-06-30", "a.b", LONG)
 DNS_1035, DNS_1123 = r"[a-z]([-a-z0-9]*[a-z0-9])?", r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"

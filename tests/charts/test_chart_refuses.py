@@ -11,6 +11,8 @@ import pytest
 from tests.charts.manifests import DSN, refused, rendered
 from tools import chart
 
+pytestmark = pytest.mark.system
+
 BY_SCHEMA: list[tuple[dict[str, Any], str]] = [
     ({"dsnn": "x"}, "additional properties 'dsnn' not allowed"),
     ({"dsn": "db:3306"}, "at '/dsn': 'db:3306' does not match"),

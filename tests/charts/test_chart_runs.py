@@ -24,6 +24,8 @@ from tests.advisor.sidecar import Sidecar
 from tests.charts.manifests import Manifest, container, of_kind, rendered
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.system
+
 RULE = REPOSITORY / "docs" / "example-rules" / "reads-keep-missing.yaml"
 VALUES: dict[str, Any] = {
     "dsn": "mysql://innodb_advisor@127.0.0.1:1",

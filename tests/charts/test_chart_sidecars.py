@@ -14,10 +14,11 @@ from exporter.connection import target
 from lab.packages.cache import REPOSITORY
 from tests.charts.crds import SCHEMAS
 from tests.charts.manifests import documents, had, problems, read
-from tests.charts.restricted import violations
 from tools import chart
 from tools.helm import HelmFailed
 from tools.snippets import SNIPPETS, Snippet
+
+pytestmark = pytest.mark.system
 
 each_snippet = pytest.mark.parametrize("snippet", [pytest.param(each, id=each.name) for each in SNIPPETS])
 Way = tuple[str | int, ...]
@@ -90,13 +91,6 @@ def test_a_native_sidecar_is_rejected_before_kubernetes_1_29() -> None:
     with pytest.raises(HelmFailed, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
         had(lambda: chart.sidecar({}, native=True, kubernetes="1.28.0"))
     assert had(lambda: chart.sidecar({}, kubernetes="1.28.0")).container["name"] == "innodb-advisor"
-
-
-@each_snippet
-def test_the_sidecar_is_restricted_in_any_pod(snippet: Snippet) -> None:
-    spec = pod(snippet)["spec"]
-    assert [found for found in violations(spec) if not found.startswith("mysqld")] == []
-    assert violations(spec)  # the server of this test has no security context
 
 
 @each_snippet

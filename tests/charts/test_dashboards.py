@@ -20,11 +20,10 @@ from advisor.ledger import metrics as ledger_metrics
 from exporter.recording import history_metrics
 from exporter.sampling import metrics as snapshot_metrics
 from lab.programs import promtool
-from lab.programs.prometheus import NEWEST, Prometheus, running
+from lab.programs.prometheus import Prometheus
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.promql import EXPOSED, labels
 from tests.charts.test_alerts import RECORDED, rules, said
-from tests.unavailable import or_give_up
 from tools.dashboards import registry
 from tools.dashboards.board import panels, queries
 from tools.docs import links
@@ -49,12 +48,6 @@ SELDOM = {"innodb_advisor_outcomes_total"}
 WINDOWS = {("rate", "$__rate_interval"), ("last_over_time", "1h:$__interval")}
 
 each_dashboard = pytest.mark.parametrize("uid", MODELS)
-
-
-@pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    with or_give_up(running(tmp_path_factory.mktemp("prometheus"), [], suite=NEWEST)) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +173,7 @@ def test_a_time_series_has_a_legend_with_last_and_max_and_only_one_panel_has_a_t
         assert limits == ([1] if panel["title"] == "Operations per merge" else []), panel["title"]
 
 
+@pytest.mark.system
 @each_dashboard
 def test_it_uses_exposed_metrics_and_labels(uid: str, parse: Parse, known: Mapping[str, frozenset[str]]) -> None:
     for expression in expressions(uid):
@@ -188,6 +182,7 @@ def test_it_uses_exposed_metrics_and_labels(uid: str, parse: Parse, known: Mappi
             assert names <= frozenset[str]().union(*(known[metric] for metric in of)), expression
 
 
+@pytest.mark.system
 @each_dashboard
 def test_series_filter_by_job_and_instance_and_rates_use_counters_and_the_rate_interval(uid: str, parse: Parse) -> None:
     for expression in expressions(uid):
@@ -202,33 +197,41 @@ def test_series_filter_by_job_and_instance_and_rates_use_counters_and_the_rate_i
             assert (function == "rate") == (KINDS.get(name) == "counter" and name not in SELDOM), expression
 
 
-@pytest.mark.parametrize(
-    ("uptime", "minutes"),
-    [
-        pytest.param("3600+60x20", [], id="none"),
-        pytest.param("3600+60x9 20+60x9", [10, 11], id="back at once: for two intervals"),
-        pytest.param("86400+60x5 _x9 540+60x9", [15], id="back after ten minutes of crash recovery"),
-        pytest.param("120+60x5 _x9 540+60x9", [15], id="back after longer than it was up"),
-        pytest.param("120+60x5 _x9 1020+60x9", [], id="not seen for ten minutes, and not restarted"),
-        pytest.param("120+60x5 _x9 1019+60x9", [], id="nor if its uptime is rounded down"),
-        pytest.param("_x5 7200+60x14", [], id="up for long when it is first watched"),
-        pytest.param("_x5 10+60x14", [5, 6], id="watched from its start"),
-    ],
-)
-def test_a_restart_is_marked_when_the_server_is_seen_again(uptime: str, minutes: list[int], tmp_path: Path) -> None:
+RESTARTS: Mapping[str, tuple[str, list[int]]] = {
+    "none": ("3600+60x20", []),
+    "back at once: for two intervals": ("3600+60x9 20+60x9", [10, 11]),
+    "back after ten minutes of crash recovery": ("86400+60x5 _x9 540+60x9", [15]),
+    "back after longer than it was up": ("120+60x5 _x9 540+60x9", [15]),
+    "not seen for ten minutes, and not restarted": ("120+60x5 _x9 1020+60x9", []),
+    "nor if its uptime is rounded down": ("120+60x5 _x9 1019+60x9", []),
+    "up for long when it is first watched": ("_x5 7200+60x14", []),
+    "watched from its start": ("_x5 10+60x14", [5, 6]),
+}
+"""Uptimes of a server, a minute apart, and the minutes that are marked."""
+
+
+@pytest.mark.system
+def test_a_restart_is_marked_when_the_server_is_seen_again(tmp_path: Path) -> None:
     marks = next(each["expr"] for each in MODELS["innodb-advisor-lru"]["annotations"]["list"])
-    series = {"series": 'innodb_server_uptime_seconds{job="innodb",instance="db-1:9747"}', "values": uptime}
-    asked = [
+    series = 'innodb_server_uptime_seconds{job="innodb",instance="db-1:9747"}'
+    cases = [
         {
-            "expr": f"count({CHOSEN.query(marks)})",
-            "eval_time": f"{minute}m",
-            "exp_samples": [{"labels": "{}", "value": 1}] if minute in minutes else [],
+            "name": name,
+            "interval": "1m",
+            "input_series": [{"series": series, "values": uptime}],
+            "promql_expr_test": [
+                {
+                    "expr": f"count({CHOSEN.query(marks)})",
+                    "eval_time": f"{minute}m",
+                    "exp_samples": [{"labels": "{}", "value": 1}] if minute in minutes else [],
+                }
+                for minute in range(1, 20)
+            ],
         }
-        for minute in range(1, 20)
+        for name, (uptime, minutes) in RESTARTS.items()
     ]
-    case = {"interval": "1m", "input_series": [series], "promql_expr_test": asked}
     file = tmp_path / "restarts.yaml"
-    file.write_text(json.dumps({"tests": [case]}))
+    file.write_text(json.dumps({"tests": cases}))
     assert said(promtool.run_tests, file, promtool.OLDEST) == ""
 
 

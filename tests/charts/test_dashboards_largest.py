@@ -15,6 +15,8 @@ from tests.waiting import wait_for
 from tools.dashboards import registry
 from tools.dashboards.board import queries
 
+pytestmark = pytest.mark.system
+
 MODELS = registry.models()
 INDEXES, SHOWN, SECONDS = 20, 10, 6
 TARGET = {"job": "innodb", "instance": "db-1:9747"}

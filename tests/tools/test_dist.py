@@ -1,4 +1,4 @@
-"""`make dist`: the parts that need no network; `pytest -m long` runs all of it."""
+"""`make dist`: the parts that need no network, and, as part of the system's tests, all of it but the image."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import subprocess
 import sys
 import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from exporter import __version__
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY, Unavailable
 from tests.unavailable import give_up
-from tools.dist import chart, package, version
+from tools.dist import package, version
 from tools.dist.__main__ import main
 from tools.dist.commands import DistFailed, run
 from tools.image import base
@@ -94,20 +93,6 @@ def test_the_source_has_what_packagers_need_and_nothing_of_this_machine(sdist: P
     assert owners == {(0, 0, int(package.epoch()))}
 
 
-def test_wheel_and_source_that_are_built_from_the_source_elsewhere_are_equal(sdist: Path, tmp_path: Path) -> None:
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
-    source = tmp_path / sdist.name.removesuffix(".tar.gz")
-    [again] = package._built(source, tmp_path / "again", "sdist", "*.tar.gz")  # noqa: SLF001
-    assert again.read_bytes() == sdist.read_bytes()
-    [here] = package._built(REPOSITORY, tmp_path / "here", "wheel", "*.whl")  # noqa: SLF001
-    [there] = package._built(source, tmp_path / "there", "wheel", "*.whl")  # noqa: SLF001
-    assert here.read_bytes() == there.read_bytes()
-    with zipfile.ZipFile(here) as wheel:
-        [page] = [name for name in wheel.namelist() if name.endswith("share/man/man1/innodb-advisor.1")]
-        assert wheel.read(page) == (REPOSITORY / "docs/man/innodb-advisor.1").read_bytes()
-
-
 def test_a_wheel_that_is_another_one_the_second_time_is_refused(tmp_path: Path) -> None:
     for name, content in (("a", b"1"), ("b", b"2")):
         (tmp_path / name).write_bytes(content)
@@ -115,15 +100,7 @@ def test_a_wheel_that_is_another_one_the_second_time_is_refused(tmp_path: Path) 
         package._equal(tmp_path / "a", tmp_path / "b")  # noqa: SLF001
 
 
-def test_the_packed_chart_starts_the_image_of_its_version(tmp_path: Path) -> None:
-    try:
-        packed = chart.build(tmp_path)
-    except Unavailable as error:
-        give_up(f"helm is unavailable here: {error}")
-    assert packed.name == f"innodb-advisor-{__version__}.tgz"
-
-
-@pytest.mark.long
+@pytest.mark.system
 def test_all_of_it_but_the_image_is_built_and_checked(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.dist", "--without-image", "--into", str(tmp_path / "dist")]
     done = subprocess.run(command, cwd=REPOSITORY, check=False, capture_output=True, text=True)  # noqa: S603
@@ -135,6 +112,8 @@ def test_all_of_it_but_the_image_is_built_and_checked(tmp_path: Path) -> None:
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "dist").iterdir()}
     del files["SHA256SUMS"]
     assert files == sums
+    page = tmp_path / "dist" / "innodb-advisor.1"
+    assert page.read_bytes() == (REPOSITORY / "docs/man/innodb-advisor.1").read_bytes()
     assert {
         f"innodb_advisor-{__version__}-py3-none-any.whl",
         f"innodb_advisor-{__version__}.tar.gz",

@@ -1,5 +1,6 @@
 import importlib.util
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectIt
 from advisor.rules.suppression import Suppression
 from lab.observation import rules
 from tests.charts.pages import anchors
-from tools import docs
+from tools import docs, generated
 
 HAND_WRITTEN = (docs.README, docs.ROOT / "CONTRIBUTING.md", *sorted((docs.ROOT / "docs").glob("*.md")))
 ALL_PAGES = (*HAND_WRITTEN, *sorted(docs.PAGES.glob("*.md")))
@@ -27,8 +28,15 @@ CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 FOLDERS = "advisor|charts|docs|exporter|lab|rules|tests|tools"
 
 
-def test_every_page_equals_the_output_of_code_and_rules() -> None:
-    assert [str(path.relative_to(docs.ROOT)) for path in docs.stale()] == [], "run: .venv/bin/python -m tools.docs"
+@pytest.fixture(scope="module")
+def made() -> Mapping[Path, str]:
+    """Every file that the code makes, with its content."""
+    return docs.documents()
+
+
+def test_every_page_equals_the_output_of_code_and_rules(made: Mapping[Path, str]) -> None:
+    stale = generated.stale(made, docs.PAGES)
+    assert [str(path.relative_to(docs.ROOT)) for path in stale] == [], "run: .venv/bin/python -m tools.docs"
 
 
 def test_the_readme_is_short_and_has_pictures_and_the_recommendation() -> None:
@@ -44,10 +52,10 @@ def test_the_page_of_metrics_has_every_metric() -> None:
     assert docs.metrics_table() in docs.METRICS.read_text(encoding="utf-8")
 
 
-def test_every_marked_part_is_made_here() -> None:
+def test_every_marked_part_is_made_here(made: Mapping[Path, str]) -> None:
     for path in HAND_WRITTEN:
         marks = re.findall(r"^<!-- (\w+): made by tools/docs\.py -->$", path.read_text(encoding="utf-8"), re.MULTILINE)
-        assert not marks or path in docs.documents(), path
+        assert not marks or path in made, path
     assert docs.advice() in docs.RECOMMENDATIONS.read_text(encoding="utf-8")
 
 
@@ -136,18 +144,14 @@ def test_every_path_and_module_of_the_repository_that_is_named_is_there(path: Pa
     assert missing == []
 
 
-def test_a_page_that_no_rule_has_any_more_or_that_was_edited_is_stale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(docs, "PAGES", tmp_path)
-    for path, text in docs.documents().items():
-        if path.parent == tmp_path:
-            path.write_text(text, encoding="utf-8")
-    before = docs.stale()
-    page = tmp_path / f"{rules()[0].id}.md"
-    page.write_text(page.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
-    (tmp_path / "gone.md").write_text("# Gone\n", encoding="utf-8")
-    assert sorted(docs.stale()) == sorted([*before, page, tmp_path / "gone.md"])
+def test_a_page_that_no_rule_has_any_more_or_that_was_edited_is_stale(tmp_path: Path) -> None:
+    same, edited, gone, new = (tmp_path / name for name in ("same.md", "edited.md", "gone.md", "new.md"))
+    for page in (same, edited, gone):
+        page.write_text("# A page\n", encoding="utf-8")
+    made = {same: "# A page\n", edited: "# Another\n", new: "# New\n"}
+    assert generated.stale(made, tmp_path) == [edited, new, gone]
+    generated.write(made, tmp_path)
+    assert generated.stale(made, tmp_path) == []
 
 
 FLEET_MESSAGES = (

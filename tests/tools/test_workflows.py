@@ -35,11 +35,13 @@ def test_there_are_the_tests_and_the_release() -> None:
     assert [path.name for path in WORKFLOWS] == ["ci.yml", "release.yml"]
 
 
+@pytest.mark.system
 @each_workflow
 def test_actionlint_finds_no_problem(path: Path) -> None:
     assert complaints(path) == ""
 
 
+@pytest.mark.system
 def test_actionlint_would_find_one(tmp_path: Path) -> None:
     broken = tmp_path / "broken.yml"
     text = (FOLDER / "release.yml").read_text(encoding="utf-8")
