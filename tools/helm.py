@@ -20,7 +20,7 @@ from lab.packages.cache import Unavailable
 
 VERSION = "v3.22.0"
 MODULE = "helm.sh/helm/v3/cmd/helm"
-RUN_SECONDS = 60
+RUN_SECONDS = 300
 
 
 class HelmFailed(Exception):

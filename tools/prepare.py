@@ -6,10 +6,12 @@ So no test's time has a download or a build in it. What is in the cache already 
 from __future__ import annotations
 
 import functools
+import hashlib
 import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
 
 import click
 
@@ -18,6 +20,7 @@ from lab.packages.cache import Unavailable
 from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, promtool, sysbench, victoriametrics
 from lab.servers import NAMES, datadirs, programs
 from tools import helm
+from tools.dist import commands
 from tools.image import base, builders
 from tools.image.build import build
 from tools.image.builders import Builder, BuildFailed
@@ -41,9 +44,16 @@ def image() -> tuple[Builder, Builder, str]:
     return buildah, podman, imported
 
 
-def _image() -> None:
-    with cache.lock(cache.folder() / "images" / ".tests.lock"):
-        image()
+def _layers() -> None:
+    """The base of the image, and the layers with downloads, which its tests find in the builder's own cache."""
+    made_of = [cache.REPOSITORY / name for name in ("Dockerfile", "requirements/build.txt", "requirements/runtime.txt")]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in made_of)).hexdigest()[:12]
+
+    def build_once(_: Path) -> None:
+        with cache.lock(cache.folder() / "images" / ".tests.lock"):
+            image()
+
+    cache.kept(f"images/layers-{digest}", build_once)
 
 
 _SERVERS: Mapping[str, Callable[[], object]] = {name: functools.partial(server, name) for name in NAMES}
@@ -59,9 +69,10 @@ _PROGRAMS: Mapping[str, Callable[[], object]] = {
 }
 _SYSTEM: Mapping[str, Callable[[], object]] = {
     "helm": helm.program,
-    "image": _image,
+    "image": _layers,
     "actionlint": actionlint.program,
     "Chromium": chromium.program,
+    "tools of a release": commands.tools,
 }
 THINGS = {**_SYSTEM, **_SERVERS, **_PROGRAMS}
 """By name, what fetches it; what takes longest comes first."""

@@ -19,8 +19,8 @@ from lab.programs import promtool
 
 PROGRAM = "usr/bin/prometheus"
 OLDEST, NEWEST = promtool.OLDEST, promtool.NEWEST
-READY_SECONDS = 30.0
-ASK_SECONDS = 30.0
+READY_SECONDS = 300.0
+ASK_SECONDS = 300.0
 
 
 class PrometheusError(Exception):

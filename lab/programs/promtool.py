@@ -8,7 +8,7 @@ from lab.packages import debian
 PACKAGE, PROGRAM = "prometheus", "usr/bin/promtool"
 SUITES = OLDEST, NEWEST = "bookworm", "sid"
 """The suites with the oldest (2.42) and the newest (3.5) Prometheus that the rules are tested on."""
-CHECK_SECONDS = 60
+CHECK_SECONDS = 300
 LONGEST_BLOCK = "960h"
 """Of a block that is written: one for some weeks is read sooner than one for each two hours."""
 

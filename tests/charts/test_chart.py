@@ -20,6 +20,7 @@ from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.secured import Secured, hashed
 from tests.advisor.sidecar import Sidecar
 from tests.charts.manifests import DSN, container, documents, had, of_kind, problems, read, rendered
+from tests.waiting import DEADLINE
 from tools import chart, helm
 
 pytestmark = pytest.mark.system
@@ -39,7 +40,7 @@ def notes(**values: Any) -> str:
 def ask(url: str, how: str = "http", metric: str = "innodb_up") -> subprocess.CompletedProcess[str]:
     """Run ask.py as the pod of `helm test` does."""
     command = [sys.executable, "-c", ASK.read_text(encoding="utf-8"), url, how, metric]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)  # noqa: S603
 
 
 def test_the_chart_uses_the_image_of_this_version() -> None:

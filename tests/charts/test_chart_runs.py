@@ -22,9 +22,9 @@ from lab.packages.cache import REPOSITORY
 from tests.advisor.http.certificates import Authority, Issued
 from tests.advisor.sidecar import Sidecar
 from tests.charts.manifests import Manifest, container, of_kind, rendered
-from tests.waiting import wait_for
+from tests.waiting import DEADLINE, wait_for
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.xdist_group("chart-runs")]
 
 RULE = REPOSITORY / "docs" / "example-rules" / "reads-keep-missing.yaml"
 VALUES: dict[str, Any] = {
@@ -167,7 +167,7 @@ def test_helm_test_reaches_it_over_tls(run: Run) -> None:
     script, url, how, metric = test["args"]
     assert (url, how, metric) == ("https://shop-innodb-advisor:9747", "https", "innodb_up")
     command = [sys.executable, "-c", script, run.url, how, metric]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)  # noqa: S603
     assert done.stdout == f"{run.url} is healthy and has metrics\n", done.stderr
 
 

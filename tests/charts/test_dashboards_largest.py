@@ -66,9 +66,11 @@ def panel(title: str) -> Mapping[str, Any]:
 
 
 def test_the_lines_are_ranked_once_over_the_range(watched: Prometheus) -> None:
-    by_step = asked(watched, f"topk({SHOWN}, innodb_index_resident_pages)")
-    assert len(by_step) > SHOWN
-    assert any(len(each.values) < SECONDS for each in by_step)
+    def ranked_by_step() -> bool:
+        by_step = asked(watched, f"topk({SHOWN}, innodb_index_resident_pages)")
+        return len(by_step) > SHOWN and any(len(each.values) < SECONDS for each in by_step)
+
+    wait_for(ranked_by_step)
     ranked = asked(watched, panel("Resident part of each index")["expr"])
     assert len(ranked) == SHOWN
     assert all(len(each.values) > SECONDS for each in ranked)

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.waiting import wait_for
+from tests.waiting import DEADLINE, wait_for
 from tools.image.builders import Builder
 
 LIMIT = 64 * 2**20
@@ -64,7 +64,7 @@ class Container:
         return str(found[1])
 
     def get(self, path: str, **options: Any) -> httpx.Response:
-        return httpx.get(self.url() + path, timeout=30, **options)
+        return httpx.get(self.url() + path, timeout=DEADLINE, **options)
 
     def ended(self) -> bool:
         return not Path(f"/proc/{self.pid}").exists()
@@ -75,7 +75,7 @@ class Container:
         A program run in the container would take part of its memory: Python with urllib 10 MiB.
         """
         entered = ("nsenter", f"--target={self.pid}", "--net", *command)
-        return subprocess.run(entered, check=True, capture_output=True, text=True, timeout=30).stdout  # noqa: S603
+        return subprocess.run(entered, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout  # noqa: S603
 
     def send(self, number: signal.Signals) -> None:
         self._podman.run("kill", f"--signal={number}", self._id)

@@ -13,6 +13,7 @@ import pytest
 
 from lab.packages.cache import REPOSITORY
 from tests.image.conftest import Built
+from tests.waiting import DEADLINE
 from tools.image import build as image
 
 pytestmark = pytest.mark.xdist_group("image")
@@ -27,7 +28,7 @@ def test_without_a_builder_it_names_what_to_install(tmp_path: Path) -> None:
         env={**os.environ, "PATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
         check=False,
     )
     assert ended.returncode == 1

@@ -62,7 +62,7 @@ def tool(*arguments: object, what: str, environment: Mapping[str, str] | None = 
         DistFailed: It failed.
         Unavailable: The tools cannot be had.
     """
-    return run(sys.executable, "-P", "-c", _WITH_TOOLS + _MODULE, _tools(), *arguments, what=what, environment=environment)
+    return run(sys.executable, "-P", "-c", _WITH_TOOLS + _MODULE, tools(), *arguments, what=what, environment=environment)
 
 
 def checked_by(code: str, path: Path, what: str) -> None:
@@ -72,10 +72,15 @@ def checked_by(code: str, path: Path, what: str) -> None:
         DistFailed: It found a problem.
         Unavailable: The tools cannot be had.
     """
-    run(sys.executable, "-P", "-c", _WITH_TOOLS + code, _tools(), path, what=what)
+    run(sys.executable, "-P", "-c", _WITH_TOOLS + code, tools(), path, what=what)
 
 
-def _tools() -> Path:
+def tools() -> Path:
+    """The folder of the packages of requirements/release.txt; the first call installs them.
+
+    Raises:
+        Unavailable: They cannot be had.
+    """
     pinned = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
 
