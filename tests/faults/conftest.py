@@ -13,11 +13,12 @@ import pymysql
 import pytest
 
 from lab.programs.proxy import Proxy
-from lab.servers import NAMES, Server
-from tests.advisor.sidecar import Sidecar
-from tests.conftest import start_or_skip
+from lab.servers import Server
+from tests.advisor.in_process import InProcess
 from tests.faults.guard import INTERVAL, Guard, ask
 
+PATIENT = "60s"
+"""For a statement: on a busy machine none takes that long unless the server or the network fails."""
 GRANTS = (
     "GRANT PROCESS ON *.* TO {account}",
     "GRANT SELECT ON performance_schema.* TO {account}",
@@ -40,13 +41,6 @@ class Account:
 
     def dsn(self, port: int, query: str = "") -> str:
         return f"mysql://{self.user}@127.0.0.1:{port}/{query and f'?{query}'}"
-
-
-@pytest.fixture(scope="session", params=NAMES)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server with performance_schema, shared by the tests that do not change it."""
-    with start_or_skip(request.param, {"performance-schema": "ON"}) as started:
-        yield started
 
 
 @pytest.fixture
@@ -84,7 +78,7 @@ def drop(server: Server, account: Account) -> None:
 
 
 @pytest.fixture
-def guarded(account: Callable[..., Account], tmp_path: Path) -> Iterator[Callable[..., Guard]]:
+def guarded(account: Callable[..., Account]) -> Iterator[Callable[..., Guard]]:
     """Start a sidecar for a server with a guard, as in guarded(server, "--statement-timeout", "1s")."""
     with ExitStack() as stack:
 
@@ -99,11 +93,9 @@ def guarded(account: Callable[..., Account], tmp_path: Path) -> Iterator[Callabl
             who = login or account(server)
             port = through.port if through else server.port
             where = options or ("--dsn", who.dsn(port, query), "--password-file", who.password_file)
-            folder = tmp_path / f"sidecar-{secrets.token_hex(4)}"
-            folder.mkdir()
-            sidecar = Sidecar(folder, *where, "--interval", f"{INTERVAL:g}s", *arguments)
-            stack.callback(sidecar.kill)
-            return stack.enter_context(Guard(sidecar, port, who.user, server))
+            timing = ("--interval", f"{INTERVAL:g}s", "--statement-timeout", PATIENT, *arguments)  # the last one counts
+            sidecar = stack.enter_context(InProcess(*where, *timing))
+            return stack.enter_context(Guard(sidecar, who.user, server))
 
         yield watch
 

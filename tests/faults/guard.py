@@ -1,15 +1,11 @@
-"""A sidecar under guard during faults: many times a second the guard checks its invariants."""
+"""A sidecar under guard during faults: every scrape must satisfy its invariants."""
 
 from __future__ import annotations
 
-import contextlib
-import re
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,16 +14,17 @@ import pymysql
 from prometheus_client.parser import text_string_to_metric_families
 from pymysql.constants import ER
 
+from exporter.sampling.sampler import Sampler
 from lab.servers import Server
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.in_process import InProcess
 from tests.waiting import wait_for
 
-INTERVAL = 1.0
-_POLL = 0.2
+INTERVAL = 0.5
+"""Seconds between two collections."""
+SESSIONS = 2
 _UNVERIFIED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _UNVERIFIED.check_hostname = False
 _UNVERIFIED.verify_mode = ssl.CERT_NONE
-_TCP, _ESTABLISHED = Path("/proc/net/tcp"), "01"
 
 OF_COLLECTORS = {
     "status": "innodb_server_uptime_seconds",
@@ -55,7 +52,6 @@ Labels = frozenset[tuple[str, str]]
 class Scrape:
     """One answer of /metrics: values by name and labels, and which names are counters."""
 
-    at: float
     values: Mapping[tuple[str, Labels], float]
     counters: frozenset[str]
 
@@ -66,7 +62,7 @@ class Scrape:
         values = {(sample.name, frozenset(sample.labels.items())): float(sample.value) for sample in samples}
         assert len(values) == len(samples), "a sample is there twice"
         counters = {sample.name for family in families if family.type == "counter" for sample in family.samples}
-        return cls(time.monotonic(), values, frozenset(counters))
+        return cls(values, frozenset(counters))
 
     def get(self, name: str, /, **labels: str) -> float | None:
         """A sample's value; None if there is no such sample."""
@@ -147,94 +143,80 @@ def restarted(before: Scrape, after: Scrape) -> bool:
 
 @dataclass
 class Guard:
-    """Polls a sidecar until the context ends; then the test fails with the first violation.
+    """Asks a sidecar, and judges each answer; at its end the sidecar must still be well, and have two sessions at most.
 
     Attributes:
-        port: The server's, or that of the proxy in front of it; at most two connections to it are open at any time.
         resets: Name prefixes of counters that the test itself resets.
         scrapes: All scrapes.
     """
 
-    sidecar: Sidecar
-    port: int
+    sidecar: InProcess
     account: str
     server: Server
     resets: tuple[str, ...] = ()
     scrapes: list[Scrape] = field(default_factory=list)
-    _complaints: list[str] = field(default_factory=list)
-    _over: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._watch, name="guard", daemon=True)
-        self._thread.start()
+        self.look()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
-        self._thread.join()
-        with contextlib.suppress(httpx.HTTPError):
-            if error is None:
-                self._look()
-        if kind is None or issubclass(kind, AssertionError):
-            assert not self._complaints, "\n".join([*self._complaints[:5], self.sidecar.log()[-2000:]])
+        if error is None:
+            self.look()
+            wait_for(lambda: len(self.sessions()) <= SESSIONS)  # the server may learn of a closed one later
 
-    def _watch(self) -> None:
-        with httpx.Client(base_url=self.sidecar.url, timeout=30) as client:
-            while not self._over.wait(_POLL):
-                try:
-                    self._look(client)
-                except (httpx.HTTPError, AssertionError, ValueError) as error:
-                    self._complaints.append(f"{type(error).__name__}: {error}")
-                    if self.sidecar.process.poll() is not None:
-                        return
-
-    def _look(self, client: Any = httpx) -> None:
-        base = "" if client is not httpx else self.sidecar.url
-        if self.sidecar.process.poll() is not None:
-            raise AssertionError(f"the sidecar ended with {self.sidecar.process.returncode}")
-        healthy = client.get(f"{base}/healthz")
-        if healthy.status_code != httpx.codes.OK:
-            raise AssertionError(f"/healthz says {healthy.status_code}")
-        found = client.get(f"{base}/metrics")
-        if found.status_code != httpx.codes.OK:
-            raise AssertionError(f"/metrics says {found.status_code}: {found.text[:200]}")
-        scrape = Scrape.of(found.text)
-        self._complaints += wrong(scrape)
+    def look(self) -> Scrape:
+        """Scrape once; it violates no invariant, neither alone nor beside the scrape before."""
+        health = self.sidecar.get("/healthz")
+        assert health.status_code == httpx.codes.OK, health.text
+        answer = self.sidecar.get("/metrics")
+        assert answer.status_code == httpx.codes.OK, answer.text[:200]
+        scrape = Scrape.of(answer.text)
+        complaints = [*wrong(scrape)]
         if self.scrapes:
-            self._complaints += contradictions(self.scrapes[-1], scrape, self.resets)
+            complaints += contradictions(self.scrapes[-1], scrape, self.resets)
+        assert not complaints, "\n".join([*complaints[:5], self.sidecar.log()[-2000:]])
         self.scrapes.append(scrape)
-        connections = connected_to(self.sidecar.process.pid, self.port)
-        if connections > 2:
-            self._complaints.append(f"{connections} connections are open")
-
-    @property
-    def now(self) -> Scrape:
-        """The newest scrape."""
-        return self.scrapes[-1]
-
-    def until(self, what: Callable[[Scrape], Any]) -> Scrape:
-        """The first scrape from now on that satisfies ``what``."""
-        seen = len(self.scrapes)
-
-        def found() -> Scrape | None:
-            return next((scrape for scrape in self.scrapes[seen:] if what(scrape)), None)
-
-        try:
-            scrape = wait_for(found)
-        except AssertionError:
-            last = self.now
-            raise AssertionError(
-                f"it did not happen; up {last.up}, failing {sorted(last.failing)}\n"
-                + "\n".join([*self._complaints[:5], self.sidecar.log()[-2000:]])
-            ) from None
-        assert isinstance(scrape, Scrape)
         return scrape
+
+    def until(self, event: Callable[[Scrape], Any]) -> Scrape:
+        """The first scrape from now on that satisfies ``event``."""
+
+        def look() -> Scrape | None:
+            scrape = self.look()
+            return scrape if event(scrape) else None
+
+        return wait_for(look)
 
     def well(self) -> Scrape:
         """The first scrape from now on with the server up and every collector successful."""
         return self.until(lambda scrape: scrape.up and not scrape.failing)
+
+    @property
+    def source(self) -> Sampler:
+        """What collects."""
+        source = self.sidecar.app.state.service.source
+        assert isinstance(source, Sampler)
+        return source
+
+    def collected(self) -> Scrape:
+        """A scrape after a complete collection that began after now."""
+        now = time.time()
+
+        def later() -> bool:
+            latest = self.source.latest
+            return latest is not None and latest.at > now
+
+        wait_for(later)
+        return self.look()
+
+    def tried_again(self) -> Scrape:
+        """A scrape after one more attempt to reach the server has failed."""
+        problem = self.source.problem
+        wait_for(lambda: self.source.problem is not problem)
+        return self.look()
 
     def sessions(self) -> set[int]:
         """The ids of the account's connections, from the server."""
@@ -242,18 +224,14 @@ class Guard:
             cursor.execute("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = %s", (self.account,))
             return {int(row[0]) for row in cursor.fetchall()}
 
-    def kept(self) -> set[int]:
-        """The ids of both sessions once they are open."""
-        found = wait_for(lambda: ids if len(ids := self.sessions()) == 2 else None)
-        assert isinstance(found, set)
-        return found
+    def both(self) -> set[int]:
+        """The ids of both sessions once they are open, and no other."""
+        return wait_for(lambda: sessions if len(sessions := self.sessions()) == SESSIONS else None)
 
     def agrees(self) -> None:
-        """The counters served lie between the server's own before and after."""
+        """The counters of a collection that began after the server was asked lie between the server's own."""
         before = own_counters(self.server)
-        time.sleep(INTERVAL + 0.2)  # a scrape may be a second old
-        seen = len(self.scrapes)
-        scrape = wait_for(lambda: self.scrapes[-1] if len(self.scrapes) > seen + 1 else None)
+        scrape = self.collected()
         after = own_counters(self.server)
         for metric, low in before.items():
             served = scrape.total(metric)
@@ -263,7 +241,8 @@ class Guard:
 
 def admin(server: Server) -> pymysql.Connection[Any]:
     """A root connection, which works even if the server requires TLS."""
-    return server.connect(charset="utf8mb4", ssl=_UNVERIFIED if server.name == "mysql-9.7" else None)
+    encrypted = server.name == "mysql-9.7" or "ssl-cert" in server.options
+    return server.connect(charset="utf8mb4", ssl=_UNVERIFIED if encrypted else None)
 
 
 def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
@@ -301,18 +280,3 @@ def own_counters(server: Server) -> dict[str, float]:
         "innodb_buffer_pool_gets_total": float(gets),
         "innodb_server_uptime_seconds": float(uptime),
     }
-
-
-def connected_to(pid: int, port: int) -> int:
-    """The number of connections of a process to a loopback port."""
-    inodes = set()
-    for entry in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):
-            inodes |= set(re.findall(r"^socket:\[(\d+)\]", str(entry.readlink())))
-    found = set()  # the kernel returns the table in pieces, and may repeat a line if it changes meanwhile
-    for line in _TCP.read_text().splitlines()[1:]:
-        fields = line.split()
-        remote, state, inode = int(fields[2].partition(":")[2], 16), fields[3], fields[9]
-        if remote == port and state == _ESTABLISHED and inode in inodes:
-            found.add(inode)
-    return len(found)

@@ -19,8 +19,8 @@ from exporter.server import IDENTITY_SQL, Server, identify
 from exporter.snapshot import Table
 from lab.servers import Server as RealServer
 from tests.advisor.building import REPOSITORY
-from tests.faults.conftest import Account
-from tests.faults.guard import INTERVAL, Guard, ask
+from tests.faults.conftest import PATIENT, Account
+from tests.faults.guard import Guard, ask
 
 HOSTILE = "9.7.4'; DROP TABLE mysql.user; -- `\\\""
 VERSIONS = (
@@ -49,7 +49,7 @@ def statements(server: Server) -> Iterator[tuple[str, str]]:
         if not isinstance(queries, Unavailable):
             for sql in queries:
                 yield collector.name, sql
-    own = (session_settings.second_sql(server, 5.0), session_settings.check_sql(server))
+    own = (session_settings.second_sql(server, float(PATIENT.removesuffix("s"))), session_settings.check_sql(server))
     for sql in (session_settings.FIRST_SQL, IDENTITY_SQL, *own):
         yield "session", sql
 
@@ -113,8 +113,8 @@ def test_a_server_receives_exactly_these_statements(
         guard.sidecar.post("/whatif", json={"set": {"innodb_old_blocks_pct": 80}})
         guard.sidecar.get("/curve")
         assert guard.sidecar.get("/statements?schema=shop&table=orders").json()["lacks"] is None
-        guard.until(lambda scrape: scrape.at > guard.scrapes[0].at + 4 * INTERVAL)
-        sessions = guard.kept()
+        guard.collected()
+        sessions = guard.both()
     finally:
         ask(server, "SET GLOBAL general_log = OFF")
     bound = tuple(f"'{value}'" for value in ON_DEMAND.values)

@@ -13,9 +13,7 @@ MIB = 1 << 20
 COLUMNS = 40
 
 
-@pytest.mark.parametrize(
-    "name", ["mysql-9.7", *(pytest.param(name, marks=pytest.mark.long) for name in ("mariadb-10.11", "mysql-5.6"))]
-)
+@pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-11.8", "mysql-5.6"])
 def test_a_truncated_status_gives_the_remaining_values(
     name: str, start_server: Callable[..., Server], guarded: Callable[..., Guard]
 ) -> None:
