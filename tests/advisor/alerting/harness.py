@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
+import pytest
 
+from advisor.alerting import timetable
 from lab.packages.cache import Unavailable
 from lab.processes.ports import free_port
 from lab.processes.service import PLAIN, Service
@@ -23,8 +25,16 @@ from tests.unavailable import give_up
 
 RULE = "old-blocks-time-is-not-ours"
 SETTING = "innodb_old_blocks_time"
-RESEND, LONG_RESEND = 3, 8
-"""Seconds; an alert lives four times as long: the second is for where a sidecar must start again meanwhile."""
+RESEND = 1
+"""Seconds."""
+
+
+@contextlib.contextmanager
+def lasting_alerts() -> Iterator[None]:
+    """Alerts do not expire while a test runs, however busy the machine and whatever is started again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timetable, "LIFETIME", 1000)
+        yield
 
 
 @contextlib.contextmanager
@@ -64,7 +74,7 @@ class Manager:
 
     def told(self, status: str | None = None) -> list[dict[str, Any]]:
         """What the webhook was told of the test's own rule."""
-        return [each for each in self.webhook.alerts(status) if each["labels"]["rule"] == RULE]
+        return [alert for alert in self.webhook.alerts(status) if alert["labels"]["rule"] == RULE]
 
     def active(self) -> list[dict[str, Any]]:
         """What it holds of it."""

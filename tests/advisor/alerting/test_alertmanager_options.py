@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ import pytest
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.options import SourceOptions
 from advisor.contract.links import Links
-from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
-from tests.advisor.alerting.harness import alertmanager_or_skip, write_setting_rule
-from tests.advisor.building import RECORDING, capture
+from tests.advisor.alerting.harness import write_setting_rule
+from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.conftest import Run
-from tests.advisor.sidecar import Sidecar, values
-from tests.advisor.test_memory import COMPILED, MOST, held
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import values
 from tests.waiting import wait_for
 
 DSN = ("--dsn", "mysql://advisor@127.0.0.1:1")
@@ -103,44 +103,42 @@ def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCap
     assert SECRET not in caplog.text
 
 
-def test_without_an_alertmanager_nothing_is_loaded_for_it(serve: Callable[..., Sidecar]) -> None:
+def test_without_an_alertmanager_nothing_is_loaded_for_it(replaying: InProcess) -> None:
     assert made(urls=()).notifier(SourceOptions.of("mysql://a@db1", None, None, None), LINKS) is None
-    sidecar = serve("--recording", capture(RECORDING), env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert "advisor.cli.alerting_options" in sidecar.log()
-    assert not re.search(r"\| +(httpcore|tenacity)\b", sidecar.log())
-    assert "notifications" not in sidecar.get("/metrics").text
-
-
-@pytest.fixture
-def alerting(server: Server, tmp_path: Path) -> Iterator[Sidecar]:
-    """A sidecar at its defaults that is told of its Alertmanager by the environment."""
-    rules = tmp_path / "rules"
-    write_setting_rule(rules, when=["1.0 > 0.0"], change=[{"setting": "innodb_old_blocks_pct", "value": 55}])
-    with Webhook() as webhook:
-        configured = alertmanager.configuration(webhook.url)
-        with alertmanager_or_skip("bookworm", tmp_path / "alertmanager", configured) as started:
-            told = {"INNODB_ADVISOR_ALERTMANAGER": f"http://127.0.0.1:{started.port} http://127.0.0.1:1"}
-            sidecar = Sidecar(
-                tmp_path, "--dsn", server.dsn, "--rules", rules, "--interval", "1s", env={**told, **COMPILED}
-            )
-            wait_for(lambda: webhook.alerts("firing"))
-            yield sidecar
-            sidecar.kill()
+    assert "notifications" not in replaying.get("/metrics").text
+    loaded = "import sys, advisor.cli.actions.serve; print({'httpcore', 'tenacity'} & sys.modules.keys())"
+    ended = subprocess.run([sys.executable, "-c", loaded], cwd=REPOSITORY, capture_output=True, text=True, check=True)  # noqa: S603
+    assert ended.stdout == "set()\n"
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_sidecar_that_sends_alerts_stays_small_and_says_once_which_alertmanager_is_away(alerting: Sidecar) -> None:
-    assert held(alerting.process.pid) <= MOST
-    for path in ("/metrics", "/advise", "/"):
-        assert alerting.get(path).status_code == 200
-    own = values(alerting.get("/metrics").text)
-    sent, errors, waiting = (
-        {dict(labels)["alertmanager"]: value for (name, labels), value in own.items() if name.endswith(kind)}
-        for kind in ("_notifications_sent_total", "_notifications_errors_total", "_notifications_queue_length")
-    )
-    away = "http://127.0.0.1:1"
-    [up] = set(sent) - {away}
-    assert sent[up] > 0 == errors[up] == waiting[up] == sent[away] < errors[away]
-    assert waiting[away] > 0
-    assert held(alerting.process.pid) <= MOST
-    assert len(re.findall("Alertmanager", alerting.log())) == 1  # one line for the one that is away
+def test_a_sidecar_says_once_which_alertmanager_is_away_and_tells_the_other(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, away = tmp_path / "rules", "http://127.0.0.1:1"
+    write_setting_rule(rules, when=["1.0 > 0.0"], change=[{"setting": "innodb_old_blocks_pct", "value": 55}])
+
+    def by(kind: str) -> dict[str, float]:
+        """A metric's values by Alertmanager."""
+        own = values(sidecar.get("/metrics").text)
+        name = f"innodb_advisor_notifications_{kind}"
+        return {dict(labels)["alertmanager"]: value for (metric, labels), value in own.items() if metric == name}
+
+    with Webhook() as taker:  # it answers as an Alertmanager does
+        up = taker.url.rstrip("/")
+        monkeypatch.setenv("INNODB_ADVISOR_ALERTMANAGER", f"{up} {away}")
+        with InProcess("--dsn", server.dsn, "--rules", rules, "--interval", "0.5s") as sidecar:
+            wait_for(lambda: by("sent_total")[up] > 0 and by("errors_total")[away] > 0)
+            assert by("errors_total")[up] == by("sent_total")[away] == 0
+            assert by("queue_length")[away] > 0
+            assert taker.notifications
+            assert len(re.findall("Alertmanager", sidecar.log())) == 1  # one line for the one that is away
+
+
+def test_the_link_of_an_alert_opens_the_page_at_the_finding_in_a_browser(replaying: InProcess) -> None:
+    [found] = replaying.get("/advise").json()["recommendations"]
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    shown = replaying.get(f"/advise/{found['fingerprint']}", headers=browser, follow_redirects=True)
+    assert (shown.status_code, shown.headers["content-type"].split(";")[0]) == (200, "text/html")
+    assert str(shown.url) == f"{replaying.url}/#{found['fingerprint']}"
+    assert replaying.get(f"/advise/{found['fingerprint']}").json() == found | {"outcomes": []}

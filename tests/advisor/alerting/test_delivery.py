@@ -7,7 +7,7 @@ import contextlib
 import functools
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,21 +24,15 @@ from lab.programs.webhook import Webhook
 from tests.advisor.alerting.harness import alertmanager_or_skip
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import hashed, write
-from tests.waiting import DEADLINE
+from tests.waiting import until
 
+system = pytest.mark.system
 PASSWORD = "correct horse battery staple"
 
 
 def alert(name: str = "a", seconds: float = 600.0, **labels: str) -> Alert:
     now = time.time()
     return Alert({"alertname": name, **labels}, {"summary": "é\n"}, now - 1, now + seconds, "http://a.example/advise/1")
-
-
-async def until(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not what():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 @contextlib.asynccontextmanager
@@ -104,6 +98,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory, webhook: Webhook, authorit
         yield started.port
 
 
+@system
 async def test_alerts_are_taken_behind_a_path(port: int, webhook: Webhook) -> None:
     one = target(port, path="/alerts/eu")
     async with running(one):
@@ -114,6 +109,7 @@ async def test_alerts_are_taken_behind_a_path(port: int, webhook: Webhook) -> No
     assert {a["annotations"]["summary"] for a in webhook.alerts()} == {"é\n"}
 
 
+@system
 async def test_what_is_refused_is_said_once_and_not_tried_again_and_does_not_keep_others_away(
     port: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -135,6 +131,7 @@ async def test_what_is_refused_is_said_once_and_not_tried_again_and_does_not_kee
     assert one.errors == 6
 
 
+@system
 async def test_a_path_that_leads_nowhere_is_refused(port: int) -> None:
     one = target(port)
     async with running(one):
@@ -162,13 +159,25 @@ async def test_a_redirect_is_not_followed(caplog: pytest.LogCaptureFixture) -> N
     assert "302 Found: redirects are not followed" in caplog.text
 
 
+@pytest.fixture
+def taker() -> Iterator[int]:
+    """The port of what takes alerts as an Alertmanager does."""
+    with Webhook() as made:
+        yield int(made.url.rstrip("/").rpartition(":")[2])
+
+
 async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_given_up(
-    port: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    taker: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    http = write(tmp_path / "http.yml", {"timeout": "300ms"})
-    with Proxy(("127.0.0.1", port)) as proxy, caplog.at_level(logging.INFO, "advisor"):
-        one = target(proxy.port, alert_settings(http, encrypted=False), path="/alerts/eu")
-        other = target(port, path="/alerts/eu")
+    http = tmp_path / "http.yml"
+    settings = alert_settings(write(http, {"timeout": "60s"}), encrypted=False)
+
+    def wait_at_most(timeout: str) -> None:
+        write(http, {"timeout": timeout})
+        settings.refresh()
+
+    with Proxy(("127.0.0.1", taker)) as proxy, caplog.at_level(logging.INFO, "advisor"):
+        one, other = target(proxy.port, settings), target(taker)
         async with running(one, other):
             proxy.refuse()
             for each in (one, other):
@@ -178,20 +187,21 @@ async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_giv
             await until(lambda: one.sent == 1)
             proxy.stall()
             proxy.drop()
+            wait_at_most("300ms")
             one.put([alert("away", number="2"), alert("away", number="1")])
             await until(lambda: one.errors >= 8)
             assert one.waiting == 2
+            wait_at_most("60s")
             proxy.flow()
             await until(lambda: one.sent == 3)
     assert one.dropped == 0
-    said = [record.getMessage().split(": ", 1)[-1].split(" again, after")[0] for record in caplog.records]
-    away, _, slow, _ = said
+    away, _, slow, _ = [record.getMessage() for record in caplog.records if record.name == "advisor.alerting.delivery"]
     assert "Connection refused; it is tried again" in away
     assert "no answer within 0.3 s; it is tried again" in slow
 
 
-async def test_a_queue_that_is_full_drops_the_oldest_and_keeps_the_newest_of_each(port: int) -> None:
-    one = target(port)
+async def test_a_queue_that_is_full_drops_the_oldest_and_keeps_the_newest_of_each() -> None:
+    one = target(1)
     one.put([alert(number=str(number)) for number in range(CAPACITY)])
     newer = alert(number="0", seconds=1200)
     one.put([newer])
@@ -200,7 +210,7 @@ async def test_a_queue_that_is_full_drops_the_oldest_and_keeps_the_newest_of_eac
     assert (one.waiting, one.dropped) == (CAPACITY, 1)
 
 
-async def test_an_error_that_nobody_thought_of_does_not_end_it(port: int, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_that_nobody_thought_of_does_not_end_it(taker: int, caplog: pytest.LogCaptureFixture) -> None:
     settings = alert_settings(None, encrypted=False)
     broken = [True]
 
@@ -209,7 +219,7 @@ async def test_an_error_that_nobody_thought_of_does_not_end_it(port: int, caplog
             raise RuntimeError("who would have thought")
         return settings.content.client
 
-    one = Alertmanager(f"http://127.0.0.1:{port}/alerts/eu", now, error_pause=0.01)
+    one = Alertmanager(f"http://127.0.0.1:{taker}", now, error_pause=0.01)
     async with running(one):
         one.put([alert()])
         await until(lambda: not broken)
@@ -218,6 +228,7 @@ async def test_an_error_that_nobody_thought_of_does_not_end_it(port: int, caplog
     assert "who would have thought" in caplog.text
 
 
+@system
 async def test_a_login_and_tls_with_a_certificate_of_its_own(
     secured: int, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -251,6 +262,7 @@ async def test_a_login_and_tls_with_a_certificate_of_its_own(
     assert settings.content.client.authorization not in caplog.text
 
 
+@system
 @pytest.mark.parametrize("lacking", ["ca_file", "server_name", "cert_file"])
 async def test_without_tls_as_it_must_be_nothing_is_sent(
     secured: int, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture, lacking: str
@@ -270,6 +282,7 @@ async def test_without_tls_as_it_must_be_nothing_is_sent(
     assert ("its certificate is not trusted" in caplog.text) == (lacking != "cert_file")
 
 
+@system
 async def test_a_server_without_verification_is_spoken_to_where_that_is_asked_for(
     secured: int, tmp_path: Path, authority: Authority
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from lab.attacks import texts
 from lab.attacks.names import IDENTIFIERS, raw
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
-from tests.advisor.alerting.harness import RESEND, alertmanager_or_skip
-from tests.advisor.sidecar import Sidecar
-from tests.conftest import start_or_skip
+from lab.servers import Server
+from tests.advisor.alerting.harness import RESEND, alertmanager_or_skip, lasting_alerts
+from tests.advisor.in_process import InProcess
 from tests.waiting import wait_for
 
+pytestmark = [pytest.mark.system, pytest.mark.xdist_group("mysql-9.7")]
 TEXT = "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n{{ end }}"
 CALLS = re.compile(r"<[!@#]|<https?:|(?<!\w)@(?:all|channel|everyone|here)\b")
 """What Slack obeys: https://docs.slack.dev/messaging/formatting-message-text"""
@@ -49,20 +50,22 @@ class Chat:
 
 
 @pytest.fixture(scope="module")
-def chats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Chat]]:
+def chats(
+    tmp_path_factory: pytest.TempPathFactory, shared_server: Callable[[str], Server]
+) -> Iterator[dict[str, Chat]]:
     """What they were told of all names."""
     folder = tmp_path_factory.mktemp("names")
     (folder / "rules").mkdir()
     (folder / "rules" / f"{texts.RULE}.yaml").write_text(texts.TEXT, encoding="utf-8")
     with ExitStack() as stack:
-        server = stack.enter_context(start_or_skip("mysql-9.7", {}))
+        stack.enter_context(lasting_alerts())
+        server = shared_server("mysql-9.7")
         made = {suite: Chat(suite, folder / suite) for suite in alertmanager.SUITES}
         urls = [each.start(stack) for each in made.values()]
         stack.enter_context(texts.tables(server))
-        options = ("--dsn", server.dsn, "--interval", "1s", "--rules", folder / "rules")
+        options = ("--dsn", server.dsn, "--interval", "0.5s", "--rules", folder / "rules")
         told = ("--alertmanager-resend", f"{RESEND}s", *(part for url in urls for part in ("--alertmanager", url)))
-        sidecar = Sidecar(folder, *options, *told)
-        stack.callback(sidecar.kill)
+        stack.enter_context(InProcess(*options, *told))
         wait_for(lambda: all(len(each.told()) >= len(IDENTIFIERS) for each in made.values()))
         yield made
 
