@@ -133,10 +133,10 @@ def _sidecar(where: list[str], environment: dict[str, str]) -> Iterator[subproce
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-        process.wait(timeout=15)
+        process.wait(timeout=60)
 
 
-def _answers(sidecar: subprocess.Popen[bytes], patience: float = 15.0) -> bool:
+def _answers(sidecar: subprocess.Popen[bytes], patience: float = 120.0) -> bool:
     """Whether the sidecar is up; False if it ended, with its own message, or took too long."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and sidecar.poll() is None:

@@ -43,7 +43,7 @@ def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
         give_up("systemd-analyze is not installed: apt-get install systemd")
     environment = {**os.environ, "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": "cat"}
     return subprocess.run(  # noqa: S603
-        [program, *arguments], check=False, capture_output=True, text=True, timeout=60, env=environment
+        [program, *arguments], check=False, capture_output=True, text=True, timeout=DEADLINE, env=environment
     )
 
 
@@ -125,17 +125,16 @@ def started(tmp_path: Path, *wrapper: str, recording: Path | None = None) -> Ite
             yield str(found[1])
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(DEADLINE)
     assert "MDWE" not in log.read_text()
 
 
 def test_what_it_starts_serves_with_credentials_and_without_capabilities_and_writable_code(tmp_path: Path) -> None:
-    with started(tmp_path) as url:
-        assert httpx.get(f"{url}/healthz").status_code == 200
-        down = httpx.get(f"{url}/readyz")
-        assert down.status_code == 503  # no server listens on port 1
-        assert httpx.get(f"{url}/advise", timeout=60).status_code in (200, 503)
-        assert "innodb_up 0" in httpx.get(f"{url}/metrics").text
+    with started(tmp_path) as url, httpx.Client(base_url=url, timeout=DEADLINE) as client:
+        assert client.get("/healthz").status_code == 200
+        for path in ("/readyz", "/advise"):
+            assert client.get(path).status_code == 503  # no server listens on port 1
+        assert "innodb_up 0" in client.get("/metrics").text
 
 
 def allowed() -> set[str]:
