@@ -120,8 +120,9 @@ def restarted(before: Snapshot, after: Snapshot, slack: float = _CLOCK_SLACK) ->
     """
     if before[STATUS] is None or after[STATUS] is None:
         return False
-    started = [snapshot.at - (snapshot[STATUS] or {})["uptime"] for snapshot in (before, after)]
-    return abs(started[1] - started[0]) > slack
+    uptimes = [(snapshot[STATUS] or {})["uptime"] for snapshot in (before, after)]
+    started = [snapshot.at - uptime for snapshot, uptime in zip((before, after), uptimes, strict=True)]
+    return uptimes[1] < uptimes[0] or abs(started[1] - started[0]) > slack
 
 
 def changed_settings(before: Snapshot, after: Snapshot) -> list[str]:

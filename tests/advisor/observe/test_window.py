@@ -58,6 +58,10 @@ def test_a_restart_of_the_server_cuts() -> None:
     ]
 
 
+def test_a_restart_right_after_a_start_cuts() -> None:
+    assert times(snapshot(3), snapshot(4), snapshot(1, booted=BOOTED + 4), snapshot(2, booted=BOOTED + 4)) == [5, 6]
+
+
 def test_a_restart_cuts_even_when_the_snapshot_after_it_lacks_the_uptime() -> None:
     history = (
         snapshot(1000),
