@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -217,6 +218,18 @@ class Guard:
         problem = self.source.problem
         wait_for(lambda: self.source.problem is not problem)
         return self.look()
+
+    def down(self, reason: str) -> str:
+        """Wait until the server is said to be away, with a reason that matches; the answer, which is a 503."""
+
+        def answer() -> httpx.Response | None:
+            response = self.sidecar.get("/readyz")
+            return response if re.search(reason, response.text) else None
+
+        response = wait_for(answer)
+        assert response.status_code == httpx.codes.SERVICE_UNAVAILABLE
+        assert not self.look().up
+        return response.text
 
     def sessions(self) -> set[int]:
         """The ids of the account's connections, from the server."""

@@ -15,6 +15,8 @@ from tests.faults.conftest import Account, create
 from tests.faults.guard import Guard, ask
 from tests.waiting import wait_for
 
+STARTED_APART = 5
+"""Seconds between two starts of a server, from which they are told apart for certain."""
 Start = Callable[..., Server]
 Guarded = Callable[..., Guard]
 
@@ -26,12 +28,13 @@ def test_the_sidecar_waits_for_a_server_that_is_not_up_yet(
     who = account(server)
     server.kill()
     guard = guarded(server, login=who)
-    down = guard.until(lambda scrape: not scrape.up)
-    assert not down.by("innodb_exporter_collector_success", "collector")
-    for path in ("/readyz", "/advise", "/snapshot"):
+    refused = f"cannot connect to 127.0.0.1:{server.port}: Connection refused"
+    guard.down(refused)
+    assert not guard.look().by("innodb_exporter_collector_success", "collector")
+    for path in ("/advise", "/snapshot"):
         answer = guard.sidecar.get(path)
         assert answer.status_code == 503
-        assert f"cannot connect to 127.0.0.1:{server.port}: Connection refused" in answer.text
+        assert refused in answer.text
     server.restart()
     guard.well()
     guard.agrees()
@@ -44,11 +47,11 @@ def test_a_killed_and_restarted_server_begins_a_new_window(name: str, start_serv
     guard.well()
     ask(server, "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY) ENGINE=InnoDB")
     guard.agrees()
+    guard.until(lambda scrape: (scrape.get("innodb_server_uptime_seconds") or 0) > STARTED_APART)
     killed = time.time()
     server.kill()
-    guard.until(lambda scrape: not scrape.up)
-    for path in ("/readyz", "/advise"):
-        assert guard.sidecar.get(path).status_code == 503
+    guard.down("Connection refused")
+    assert guard.sidecar.get("/advise").status_code == 503
     server.restart()
     guard.well()
     guard.agrees()

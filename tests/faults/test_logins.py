@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from lab.servers import Server
 from tests.conftest import start_or_skip
 from tests.faults.conftest import Account, create, drop
 from tests.faults.guard import Guard, ask, kill
-from tests.waiting import wait_for
 
 SOME = ("mysql-9.7", "mariadb-11.8", "mysql-5.6")
 Start = Callable[..., Server]
@@ -43,9 +41,7 @@ def test_a_rotated_password_is_read_again_from_its_file(server: Server, account:
     assert guard.collected().up
     assert guard.both() == both  # an open session needs no password
     kill(server, guard.sessions())
-    guard.until(lambda scrape: not scrape.up)
-    refused = guard.sidecar.get("/readyz").text
-    assert f"refused the login of '{who.user}'" in refused
+    refused = guard.down(f"refused the login of '{who.user}'")
     who.password_file.write_text("the-second-one\n")
     guard.well()
     guard.agrees()
@@ -64,13 +60,15 @@ def test_a_rotated_password_is_read_again_from_a_defaults_file(
     guard = guarded(server, login=who, options=("--defaults-file", defaults))
     guard.well()
     set_password(server, who, "the-second-one")
-    for content in ("[client\nnot an option file", written.format("wrong")):
+    for content, reason in (
+        ("[client\nnot an option file", str(defaults)),
+        (written.format("wrong"), "refused the login"),
+    ):
         defaults.write_text(content)
         kill(server, guard.sessions())
-        guard.until(lambda scrape: not scrape.up)
+        guard.down(reason)
     defaults.unlink()
-    wait_for(lambda: f"cannot read the defaults file {defaults}" in guard.sidecar.get("/readyz").text)
-    assert not guard.look().up
+    guard.down(f"cannot read the defaults file {defaults}")
     defaults.write_text(written.format("the-second-one"))
     guard.well()
     guard.agrees()
@@ -108,10 +106,10 @@ def test_an_account_whose_statements_are_all_refused_is_down_with_the_cure(
     ask(server, f"ALTER USER {who.name} WITH MAX_QUERIES_PER_HOUR 40")
     kill(server, guard.sessions())
     cure = "ALTER USER … WITH MAX_QUERIES_PER_HOUR 0"
-    assert wait_for(lambda: cure in guard.sidecar.get("/readyz").text)
+    guard.down(cure)
     assert not guard.tried_again().up
+    guard.down(cure)
     assert not guard.tried_again().up
-    assert guard.sidecar.get("/readyz").status_code == 503
     [line] = [line for line in guard.sidecar.log().splitlines() if cure in line]
     assert f"refuses the account '{who.user}'" in line
     ask(server, f"ALTER USER {who.name} WITH MAX_QUERIES_PER_HOUR 0")
@@ -126,7 +124,7 @@ def test_a_dropped_and_recreated_account_is_down_and_up(server: Server, account:
     guard.well()
     drop(server, who)
     kill(server, guard.sessions())
-    guard.until(lambda scrape: not scrape.up)
+    guard.down("refused the login")
     create(server, who)
     guard.well()
 
@@ -233,10 +231,7 @@ def test_a_wrong_or_missing_certificate_is_down_with_the_reason(
 ) -> None:
     who = account(secured, shut.requires)
     guard = guarded(secured, login=who, query=certificates.query(shut.mode, shut.ca, shut.client))
-    guard.until(lambda scrape: not scrape.up)
-    answer = guard.sidecar.get("/readyz")
-    assert answer.status_code == 503
-    assert re.search(shut.reason, answer.text), answer.text
+    guard.down(shut.reason)
     assert not guard.source.history
 
 
@@ -247,8 +242,7 @@ def test_a_certificate_for_another_host_fails_only_verify_identity(
     server = start_server(name, **certificates.options("elsewhere"))
     who = account(server)
     guard = guarded(server, login=who, query=certificates.query("VERIFY_IDENTITY", "ca"))
-    guard.until(lambda scrape: not scrape.up)
-    assert "IP address mismatch" in guard.sidecar.get("/readyz").text
+    guard.down("IP address mismatch")
 
 
 def test_a_renewed_certificate_is_read_again(

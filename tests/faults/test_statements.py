@@ -106,6 +106,7 @@ def test_a_server_receives_exactly_these_statements(
 ) -> None:
     who = account(server)
     log = tmp_path / "general.log"
+    [(usual,)] = ask(server, "SELECT @@GLOBAL.general_log_file")
     ask(server, f"SET GLOBAL general_log_file = '{log}'", "SET GLOBAL general_log = ON")
     try:
         guard = guarded(server, login=who)
@@ -116,7 +117,7 @@ def test_a_server_receives_exactly_these_statements(
         guard.collected()
         sessions = guard.both()
     finally:
-        ask(server, "SET GLOBAL general_log = OFF")
+        ask(server, "SET GLOBAL general_log = OFF", f"SET GLOBAL general_log_file = '{usual}'")
     bound = tuple(f"'{value}'" for value in ON_DEMAND.values)
     texts = [sql % bound if name == ON_DEMAND.name else sql for name, sql in statements(_identity(server))]
     known = {" ".join(sql.split()) for sql in texts}

@@ -30,9 +30,7 @@ def test_a_server_without_free_connections_is_watched_over_open_ones_or_once_one
     both = guard.both()
     with taken(server, late):
         shut_out = guarded(server, login=late)
-        shut_out.until(lambda scrape: not scrape.up)
-        refused = "refused the connection: Too many connections"
-        wait_for(lambda: refused in shut_out.sidecar.get("/readyz").text)
+        shut_out.down("refused the connection: Too many connections")
         scrape = guard.collected()
         assert scrape.up
         assert not scrape.failing
