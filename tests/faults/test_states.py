@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import NoReturn
 
 import pymysql
 import pytest
@@ -15,6 +16,8 @@ from tests.faults.guard import OF_COLLECTORS, Guard, admin, ask
 from tests.waiting import wait_for
 
 SOME = ("mysql-9.7", "mariadb-11.8", "mysql-5.6")
+MOST = 10
+"""Connections of a server that is to be full."""
 Start = Callable[..., Server]
 Guarded = Callable[..., Guard]
 
@@ -23,7 +26,7 @@ Guarded = Callable[..., Guard]
 def test_a_server_without_free_connections_is_watched_over_open_ones_or_once_one_is_free(
     name: str, start_server: Start, account: Callable[..., Account], guarded: Guarded
 ) -> None:
-    server = start_server(name, performance_schema="ON", max_connections=10)
+    server = start_server(name, performance_schema="ON", max_connections=MOST)
     who, late = account(server), account(server)
     guard = guarded(server, login=who)
     guard.well()
@@ -42,13 +45,20 @@ def test_a_server_without_free_connections_is_watched_over_open_ones_or_once_one
 
 @contextmanager
 def taken(server: Server, account: Account) -> Iterator[None]:
-    """Take all connections available to ordinary accounts."""
+    """Take all connections available to ordinary accounts, also those that are just being closed."""
     with ExitStack() as stack:
-        try:
+
+        def fill() -> NoReturn:
             while True:
                 stack.enter_context(server.connect(user=account.user, password=account.password))
-        except pymysql.err.OperationalError as error:
-            assert error.args[0] == 1040  # noqa: PT017 - ER_CON_COUNT_ERROR
+
+        def full() -> bool:
+            with pytest.raises(pymysql.err.OperationalError, match="Too many connections"):
+                fill()
+            [(open_ones,)] = ask(server, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER LIKE 'w%'")
+            return int(open_ones) == MOST
+
+        wait_for(full)
         yield
 
 
