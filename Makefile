@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup run test test-servers test-system dist screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
+.PHONY: setup prepare run test test-servers test-system dist screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -25,13 +25,21 @@ run: $(STAMP)   ## run a private MySQL under load and the sidecar on it (DSN=…
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 WORKERS ?= 2
 
+PREPARE = $(BIN)/python -m tools.prepare
+
+prepare: $(STAMP) ## download and build what the tests need, side by side, so that it counts in no test's time
+	@$(PREPARE)
+
 test: lint      ## lint, types, contracts, and every test but those below; live ones on MySQL 9.7 and MariaDB 11.8
+	-@$(PREPARE) test
 	@$(PYTEST) -m "not thorough and not system and not long"
 
 test-servers: $(STAMP) ## the live tests on all servers that can be had, and faults
+	-@$(PREPARE) test-servers
 	@$(PYTEST) -m "(server or thorough) and not system and not long"
 
 test-system: $(STAMP) ## chart, image, page in Chromium, Prometheus and Alertmanager end to end, systemd, dist
+	-@$(PREPARE) test-system
 	@$(PYTEST) -m "system and not long"
 
 image: $(STAMP) ## build the container image with docker, podman or buildah (BASE=debootstrap without a registry)
