@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +14,12 @@ from rich.console import Console
 from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
 from advisor.advice.replay import Replaying
-from advisor.advice.service import Service
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.contract.fleet import FleetReport
 from advisor.curve import metrics as curve_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet import peer, queries
-from advisor.http import app as application
-from advisor.http.pages import OPENAPI
 from advisor.ledger import grades as ledger_grades
 from advisor.ledger import history as ledger_history
 from advisor.ledger import metrics as ledger_metrics
@@ -255,12 +251,6 @@ _PARTS: dict[str, Callable[[], str]] = {
 }
 
 
-def openapi() -> str:
-    """The OpenAPI document of the sidecar's HTTP interface."""
-    described = application.create(Service(Replay(CAPTURE), Rulebook(RULES_FOLDER))).openapi()
-    return json.dumps(described, indent=1, ensure_ascii=False) + "\n"
-
-
 def with_parts(source: str) -> str:
     """A text whose marked parts, from ``<!-- <name>: made by tools/docs.py -->`` on, are as the code makes them."""
     return _PART.sub(lambda found: found[1] + _PARTS[found[2]]() + found[3], source)
@@ -283,7 +273,6 @@ def documents() -> dict[Path, str]:
             warm_ups.section(),
         )
     )
-    found[OPENAPI] = openapi()
     found[MAN] = man.page()
     found[calibration.PICTURE] = calibration.svg(graded)
     if (measured := bench.document(FIGURES)) is not None:

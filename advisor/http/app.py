@@ -43,7 +43,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
         "What InnoDB is doing, and which setting to change",
         "Errors are application/problem+json (RFC 9457). Nothing here changes the server.",
         (service.run, *background),
-        openapi_url=None,  # a file (pages.py)
+        openapi_url=None,  # pages.py
     )
     app.state.service = service
     app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))

@@ -43,7 +43,7 @@ def application(
         summary: One line for /docs.
         description: Of the API, for /docs.
         background: Runs while the application does; ``state.running`` has the tasks.
-        openapi_url: Where it describes itself, in some 5 MiB; None where a file does.
+        openapi_url: Where it describes itself, in some 5 MiB; None where pages.py has it.
     """
 
     @contextlib.asynccontextmanager

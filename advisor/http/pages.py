@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse
 
 from advisor.http.answers import HTML, written
@@ -25,7 +26,7 @@ FILES = {
 }
 """What the pages load, by the path behind /page/."""
 OPENAPI = Path(__file__).with_name("openapi.json")
-"""What FastAPI says of the application, made by tools/docs.py: made here, it would take 5 MiB."""
+"""The description that the build made (hatch_build.py): made here, it would take 5 MiB."""
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _SWAGGER_POLICY = f"{POLICY}; img-src 'self' data:"  # its style sheet contains its icons
 
@@ -66,9 +67,16 @@ async def docs() -> FileResponse:
 
 
 @index.get("/openapi.json")
-async def openapi() -> FileResponse:
-    """The description for programs."""
-    return FileResponse(OPENAPI, media_type="application/json")
+def openapi(request: Request) -> Response:
+    """The description for programs: of the build, or made now, in a checkout."""
+    if OPENAPI.exists():
+        return FileResponse(OPENAPI, media_type="application/json")
+    return Response(described(request.app), media_type="application/json")
+
+
+def described(app: FastAPI) -> str:
+    """The OpenAPI document of an application."""
+    return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"
 
 
 @files.get("/page/{name:path}")

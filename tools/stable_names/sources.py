@@ -19,7 +19,7 @@ from advisor.contract.fleet import FleetReport
 from advisor.curve import memory_file
 from advisor.curve import metrics as curve_metrics
 from advisor.fleet import metrics as fleet_metrics
-from advisor.http.pages import OPENAPI
+from advisor.http.description import undescribed
 from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.entry import Entry
 from advisor.ledger.grades import Grades
@@ -70,7 +70,7 @@ def _metrics() -> Iterator[Named]:
 
 
 def _http() -> Iterator[Named]:
-    document = json.loads(OPENAPI.read_text(encoding="utf-8"))
+    document = undescribed().openapi()
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             asked = f"http {method.upper()} {path}"
