@@ -99,10 +99,10 @@ def is_local(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
-def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; with TLS where the web configuration has it."""
+def configured(app: ASGIApp, web: WebSettings | None = None) -> Config:
+    """How uvicorn serves an application; with TLS where the web configuration has it."""
     tls = web and web.listening
-    config = Config(
+    return Config(
         app,
         http=functools.partial(Connection, crowd=Crowd(), admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
         ws="none",
@@ -116,5 +116,9 @@ def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -
         backlog=_ACCEPTED,
         timeout_graceful_shutdown=5,
     )
+
+
+def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -> None:
+    """Serve until SIGINT or SIGTERM."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
-        runner.run(_Server(config).serve(sockets=[listener]))
+        runner.run(_Server(configured(app, web)).serve(sockets=[listener]))

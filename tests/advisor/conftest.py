@@ -94,6 +94,7 @@ def unlike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     """One whose rules end in every way there is."""
     rules = write_unlike(tmp_path_factory.mktemp("unlike") / "rules")
     with InProcess("--recording", capture(RECORDING), "--rules", rules, "--suppress", "unwanted") as sidecar:
+        wait_for(sidecar.judged)
         yield sidecar
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 from contextlib import ExitStack
@@ -14,10 +15,14 @@ from anyio.from_thread import start_blocking_portal
 from advisor.cli.actions import serve as action
 from advisor.cli.actions.listening import guarded
 from advisor.cli.serve import serve
+from advisor.http.costs import SIDECAR, Costs
 from advisor.http.web_settings import WebSettings
 from tests.waiting import DEADLINE
 
 PORT = 9747
+ADDRESS = "127.0.0.1"
+UNLIMITED = dataclasses.replace(SIDECAR, rates={})
+"""Tests of other things ask as often as they like; a limit would depend on how fast they are."""
 
 
 def options_of(*arguments: object) -> dict[str, Any]:
@@ -30,11 +35,24 @@ def options_of(*arguments: object) -> dict[str, Any]:
 
 
 class InProcess:
-    """`innodb-advisor serve` with these arguments, behind its guard, on an event loop in a thread of its own."""
+    """`innodb-advisor serve` with these arguments, behind its guard, on an event loop in a thread of its own.
 
-    url = f"http://127.0.0.1:{PORT}"
+    Attributes:
+        app: The application.
+        guarded: The application behind its guard.
+        portal: To its event loop.
+    """
 
-    def __init__(self, *arguments: object) -> None:
+    url = f"http://{ADDRESS}:{PORT}"
+
+    def __init__(self, *arguments: object, local: bool = True, costs: Costs = UNLIMITED) -> None:
+        """Start it.
+
+        Args:
+            arguments: Of the command line, without --listen.
+            local: Whether it listens on the loopback address alone.
+            costs: How often costly requests may be made.
+        """
         options = options_of(*arguments)
         web_config, addresses = options.pop("web_config"), options["addresses"]
         for name in ("listen", "verbose"):
@@ -46,11 +64,10 @@ class InProcess:
             compose = self._stack.enter_context(action.composed(**options))
             web = WebSettings(web_config) if web_config else None
             self.app = compose("http", PORT)
-            transport = httpx.ASGITransport(guarded(self.app, web, addresses, local=True), raise_app_exceptions=False)
-            self._client = httpx.AsyncClient(transport=transport, base_url=self.url, timeout=DEADLINE)
-            self._portal = self._stack.enter_context(start_blocking_portal())
+            self.guarded = guarded(self.app, web, addresses, costs, local=local)
+            self.portal = self._stack.enter_context(start_blocking_portal())
             lifespan = self.app.router.lifespan_context(self.app)
-            self._stack.enter_context(self._portal.wrap_async_context_manager(lifespan))
+            self._stack.enter_context(self.portal.wrap_async_context_manager(lifespan))
         except BaseException:
             self._stack.close()
             raise
@@ -65,8 +82,14 @@ class InProcess:
         """Shut the application down, as a signal does."""
         self._stack.close()
 
-    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        return self._portal.call(functools.partial(self._client.request, method, path, **options))
+    def request(self, method: str, path: str, *, address: str = ADDRESS, **options: Any) -> httpx.Response:
+        """Ask it, from this address."""
+        return self.portal.call(functools.partial(self._request, method, path, address, **options))
+
+    async def _request(self, method: str, path: str, address: str, **options: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(self.guarded, raise_app_exceptions=False, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url=self.url, timeout=DEADLINE) as client:
+            return await client.request(method, path, **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.request("GET", path, **options)

@@ -21,9 +21,11 @@ from advisor.render import history_markdown, history_text
 from advisor.rules.rulebook import Rulebook
 from exporter.connection.errors import ServerError
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.http.standing import still
+from tests.advisor.in_process import InProcess
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, found, opened, unasked
 from tests.advisor.ledger.recordings import carrying
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.sidecar import problem
 from tests.waiting import wait_for
 
 GONE = found(fingerprint="0" * 16, rule="a-rule-of-old", subject={"schema": "shop", "table": "items"})
@@ -34,22 +36,21 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 @pytest.fixture(scope="module")
-def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     """A sidecar that replays a recording with a ledger."""
     folder = tmp_path_factory.mktemp("sidecar")
-    started = Sidecar(folder, "--recording", carrying(folder / "recording.jsonl", LEDGER))
-    wait_for(started.judged)
-    yield started
-    started.kill()
+    with InProcess("--recording", carrying(folder / "recording.jsonl", LEDGER)) as started:
+        wait_for(started.judged)
+        yield started
 
 
-def asked(sidecar: Sidecar, query: str = "") -> History:
+def asked(sidecar: InProcess, query: str = "") -> History:
     response = sidecar.get(f"/history{query}")
     assert response.status_code == 200, response.text
     return History.model_validate_json(response.content)
 
 
-def test_the_whole_history_comes_from_memory(sidecar: Sidecar) -> None:
+def test_the_whole_history_comes_from_memory(sidecar: InProcess) -> None:
     said = asked(sidecar)
     assert said.outcomes == history(LEDGER).outcomes
     assert {each.fingerprint for each in said.findings} >= set(LEDGER.found)
@@ -74,11 +75,11 @@ def test_the_whole_history_comes_from_memory(sidecar: Sidecar) -> None:
         ("?limit=1", "3"),
     ],
 )
-def test_a_filter_leaves_what_it_names(sidecar: Sidecar, query: str, outcomes: str) -> None:
+def test_a_filter_leaves_what_it_names(sidecar: InProcess, query: str, outcomes: str) -> None:
     assert "".join(each.id[0] for each in asked(sidecar, query).outcomes) == outcomes
 
 
-def test_the_limit_says_what_it_leaves_out(sidecar: Sidecar) -> None:
+def test_the_limit_says_what_it_leaves_out(sidecar: InProcess) -> None:
     assert asked(sidecar, "?limit=2").more_outcomes == 1
 
 
@@ -94,7 +95,7 @@ def test_the_limit_says_what_it_leaves_out(sidecar: Sidecar) -> None:
         ("?window=600", "window is not known here"),
     ],
 )
-def test_a_wrong_filter_is_refused_with_a_sentence(sidecar: Sidecar, query: str, detail: str) -> None:
+def test_a_wrong_filter_is_refused_with_a_sentence(sidecar: InProcess, query: str, detail: str) -> None:
     status, said = problem(sidecar.get(f"/history{query}"))
     assert status == 422
     assert said.startswith(detail)
@@ -109,7 +110,7 @@ def test_a_wrong_filter_is_refused_with_a_sentence(sidecar: Sidecar, query: str,
         (BROWSER, "text/html; charset=utf-8"),
     ],
 )
-def test_the_form_is_what_the_client_accepts(sidecar: Sidecar, accept: str, form: str) -> None:
+def test_the_form_is_what_the_client_accepts(sidecar: InProcess, accept: str, form: str) -> None:
     response = sidecar.get("/history", headers={"Accept": accept})
     assert response.headers["content-type"] == form
     assert "Accept" in response.headers["vary"].split(", ")
@@ -124,7 +125,7 @@ def test_the_form_is_what_the_client_accepts(sidecar: Sidecar, accept: str, form
     )
 
 
-def test_a_finding_has_its_outcomes_in_every_form(sidecar: Sidecar) -> None:
+def test_a_finding_has_its_outcomes_in_every_form(sidecar: InProcess) -> None:
     path = f"/advise/{FINGERPRINT}"
     said = GradedRecommendation.model_validate_json(sidecar.get(path).content)
     assert [each.id[0] for each in said.outcomes] == ["3", "1"]
@@ -135,7 +136,7 @@ def test_a_finding_has_its_outcomes_in_every_form(sidecar: Sidecar) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?window=3"])
-def test_a_finding_that_is_gone_says_because_of_what(sidecar: Sidecar, query: str) -> None:
+def test_a_finding_that_is_gone_says_because_of_what(sidecar: InProcess, query: str) -> None:
     said = GoneFinding.model_validate_json(sidecar.get(f"/advise/{GONE.fingerprint}{query}").content)
     assert said.because.endswith("there is no rule a-rule-of-old any more")
     assert (said.rule, said.subject, said.first_seen) == (GONE.rule, GONE.subject, GONE.first_seen)
@@ -146,7 +147,7 @@ def test_a_finding_that_is_gone_says_because_of_what(sidecar: Sidecar, query: st
         assert "there is no rule a-rule-of-old any more" in shown.text
 
 
-def test_a_finding_has_when_it_was_first_seen_across_gaps(sidecar: Sidecar) -> None:
+def test_a_finding_has_when_it_was_first_seen_across_gaps(sidecar: InProcess) -> None:
     [listed] = [each for each in sidecar.get("/advise").json()["recommendations"] if each["fingerprint"] == FINGERPRINT]
     assert listed["first_seen"] == sidecar.get(f"/advise/{FINGERPRINT}").json()["first_seen"] == AT - 600
 
@@ -166,7 +167,7 @@ async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.M
 
 
 def of(service: Service) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(Guard(application.create(service)), client=("192.0.2.1", 1))
+    transport = httpx.ASGITransport(Guard(application.create(service), clock=still), client=("192.0.2.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 
 

@@ -1,9 +1,8 @@
-"""/live over HTTP: a stream of a process, from recordings and from a server that comes and goes."""
+"""/live: a stream from a recording, from a server whose settings change, and through TLS."""
 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,20 +12,20 @@ import pytest
 
 from advisor.http.broadcast import STREAMS
 from advisor.http.connections import SECURITY_HEADERS
-from lab.processes.service import PLAIN
 from lab.servers import Server
 from tests.advisor.http.certificates import Authority
 from tests.advisor.http.secured import Secured, hashed
-from tests.advisor.http.sse import Told, events, stream, until
-from tests.advisor.sidecar import Sidecar, problem
-from tests.waiting import DEADLINE, wait_for
+from tests.advisor.http.sse import Live, Told, events, stream, until
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import problem
+from tests.waiting import wait_for
 
-Serve = Callable[..., Sidecar]
+Compose = Callable[..., InProcess]
 FIRST = ["state", "advice", "overview", "series"]
 
 
-def test_a_recording_is_told_as_server_sent_events(replaying: Sidecar) -> None:
-    with stream(replaying) as response:
+def test_a_recording_is_told_as_server_sent_events(replaying: InProcess) -> None:
+    with Live(replaying) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         assert "content-encoding" not in response.headers  # the client takes gzip
         assert SECURITY_HEADERS.items() <= dict(response.headers).items()
@@ -43,34 +42,28 @@ def test_a_recording_is_told_as_server_sent_events(replaying: Sidecar) -> None:
         assert each["values"] == series[each["name"], *each["labels"].items()]["values"][-1:]
 
 
-def test_head_of_a_stream_has_its_headers_and_ends(replaying: Sidecar) -> None:
-    response = httpx.head(f"{replaying.url}/live", timeout=DEADLINE, **PLAIN)
+def test_head_of_a_stream_has_its_headers_and_ends(replaying: InProcess) -> None:
+    response = replaying.head("/live")
     assert (response.status_code, response.content) == (200, b"")
     assert response.headers["content-type"].startswith("text/event-stream")
 
 
-def test_beyond_so_many_streams_there_is_a_problem_until_one_is_closed(replaying: Sidecar) -> None:
+def test_beyond_so_many_streams_there_is_a_problem_until_one_is_closed(replaying: InProcess) -> None:
     with ExitStack() as opened:
-        last, readers = ExitStack(), []
-        for number in range(STREAMS):
-            response = (last if number == 0 else opened).enter_context(stream(replaying))
-            readers.append(events(response))  # a reader that is forgotten closes its stream
-            next(readers[-1])
-        with stream(replaying) as refused:
-            refused.read()
-        assert problem(refused) == (503, "too many pages are open at once")
-        assert int(refused.headers["retry-after"]) > 0
-        assert replaying.get("/metrics").status_code == 200
-        last.close()
-
-        def open_again() -> bool:
-            with stream(replaying) as response:
-                return response.status_code == 200
-
-        wait_for(open_again)
+        for _ in range(STREAMS - 1):
+            next(events(opened.enter_context(Live(replaying))))
+        with Live(replaying) as last:
+            next(events(last))
+            with Live(replaying) as refused:
+                response = refused.whole()
+            assert problem(response) == (503, "too many pages are open at once")
+            assert int(response.headers["retry-after"]) > 0
+            assert replaying.get("/metrics").status_code == 200
+        with Live(replaying) as again:
+            assert again.status_code == 200
 
 
-def test_a_stream_goes_through_tls_and_a_login_and_ends_at_once_with_a_signal(tmp_path: Path) -> None:
+def test_a_stream_goes_through_tls_and_a_login_and_ends_with_a_signal(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     authority.issue("server")
     content = {
@@ -86,9 +79,7 @@ def test_a_stream_goes_through_tls_and_a_login_and_ends_at_once_with_a_signal(tm
         with stream(sidecar, verify=trusting, auth=("alice", "correct-horse-9")) as response:
             found = events(response)
             assert next(found).kind == "state"
-            began = time.monotonic()
             assert sidecar.stop() == 0
-            assert time.monotonic() - began < 4  # uvicorn waits five seconds for other answers
             with pytest.raises(httpx.HTTPError):
                 list(found)
         assert "Traceback" not in sidecar.log()
@@ -97,9 +88,9 @@ def test_a_stream_goes_through_tls_and_a_login_and_ends_at_once_with_a_signal(tm
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_connection_that_was_cut_goes_on_where_it_was(server: Server, serve: Serve) -> None:
-    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
-    with stream(sidecar) as response:
+def test_a_connection_that_was_cut_goes_on_where_it_was(server: Server, compose: Compose) -> None:
+    sidecar = compose("--dsn", server.dsn, "--interval", "1s")
+    with Live(sidecar) as response:
         found = events(response)
         last = until(found, lambda each: each.kind == "series")
     old = sidecar.get("/state").json()["at"]
@@ -110,7 +101,7 @@ def test_a_connection_that_was_cut_goes_on_where_it_was(server: Server, serve: S
         try:
             wait_for(lambda: sidecar.get("/state").json()["at"] >= old + 2)
             wait_for(lambda: sidecar.get("/events").json()["events"])
-            with stream(sidecar, last.id) as response:
+            with Live(sidecar, last.id) as response:
                 newest = sidecar.get("/state").json()["at"]
                 missed, found = list[Told](), events(response)
                 while not missed or missed[-1].kind == "event" or missed[-1].data["at"][0] < newest:

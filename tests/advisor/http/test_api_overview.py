@@ -15,6 +15,7 @@ from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, captured
+from tests.advisor.http.standing import still
 from tests.advisor.sidecar import problem
 
 BOOK = Rulebook(RULES_FOLDER)
@@ -37,7 +38,7 @@ class Unreached(Away):
 
 def asking(source: Replay) -> httpx.AsyncClient:
     service = Service(source, BOOK, judge=lambda *_: iter(()))
-    transport = httpx.ASGITransport(Guard(application.create(service)), client=("192.0.2.1", 1))
+    transport = httpx.ASGITransport(Guard(application.create(service), clock=still), client=("192.0.2.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 
 from advisor.contract.recommendation import Advice
-from advisor.http import examples
+from advisor.http import examples, pages
+from advisor.http.description import undescribed
 from advisor.render import text
 from advisor.whatif.answer import WhatIf, what_if
 from tests.advisor.building import RECORDING, advised, captured
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.in_process import InProcess
 
 SCAN = "scan-exceeds-old-sublist"
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -30,7 +33,7 @@ POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancesto
         ("/docs", f"{POLICY}; img-src 'self' data:"),
     ],
 )
-def test_the_pages_load_nothing_from_elsewhere(replaying: Sidecar, path: str, policy: str) -> None:
+def test_the_pages_load_nothing_from_elsewhere(replaying: InProcess, path: str, policy: str) -> None:
     response = replaying.get(path)
     assert response.headers["content-security-policy"] == policy
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -42,7 +45,7 @@ def test_the_pages_load_nothing_from_elsewhere(replaying: Sidecar, path: str, po
 
 
 @pytest.mark.parametrize("path", ["/", "/docs"])
-def test_a_page_holds_no_inline_script_or_style_that_its_policy_would_block(replaying: Sidecar, path: str) -> None:
+def test_a_page_holds_no_inline_script_or_style_that_its_policy_would_block(replaying: InProcess, path: str) -> None:
     response = replaying.get(path)
     assert response.headers["content-type"].startswith("text/html")
     assert "<style" not in response.text
@@ -50,8 +53,27 @@ def test_a_page_holds_no_inline_script_or_style_that_its_policy_would_block(repl
     assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+=", response.text)
 
 
+@pytest.mark.parametrize("name", pages.FILES)
+def test_a_file_of_the_pages_is_served_as_it_is(replaying: InProcess, name: str) -> None:
+    assert replaying.get(f"/page/{name}").content == pages.FILES[name].read_bytes()
+
+
+def test_the_description_is_what_the_build_writes_and_the_file_of_the_build_is_served(
+    replaying: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = replaying.get("/openapi.json")
+    assert made.headers["content-type"] == "application/json"
+    assert made.text == pages.described(undescribed())
+    assert json.loads(made.text)["openapi"].startswith("3.1.")
+    built = tmp_path / "openapi.json"
+    built.write_text("{}")
+    monkeypatch.setattr(pages, "OPENAPI", built)
+    served = replaying.get("/openapi.json")
+    assert (served.headers["content-type"], served.text) == ("application/json", "{}")
+
+
 @pytest.fixture(scope="module")
-def schema(replaying: Sidecar) -> dict[str, Any]:
+def schema(replaying: InProcess) -> dict[str, Any]:
     found: dict[str, Any] = replaying.get("/openapi.json").json()
     return found
 
@@ -122,7 +144,7 @@ def test_every_endpoint_has_a_summary_a_description_and_for_every_response_and_f
             assert parameter["schema"]["examples"], (name, parameter["name"])
 
 
-def test_every_form_that_an_endpoint_has_is_in_the_schema(schema: dict[str, Any], replaying: Sidecar) -> None:
+def test_every_form_that_an_endpoint_has_is_in_the_schema(schema: dict[str, Any], replaying: InProcess) -> None:
     fingerprint = advised(captured(RECORDING)).recommendations[0].fingerprint
     for path, real in (
         ("/advise", "/advise"),
@@ -138,7 +160,7 @@ def test_every_form_that_an_endpoint_has_is_in_the_schema(schema: dict[str, Any]
             assert response.headers["content-type"].partition(";")[0] == form
 
 
-def test_the_described_problems_are_the_ones_that_occur(schema: dict[str, Any], replaying: Sidecar) -> None:
+def test_the_described_problems_are_the_ones_that_occur(schema: dict[str, Any], replaying: InProcess) -> None:
     for path, method, status in (
         ("/advise", "get", 406),
         ("/advise/{fingerprint}", "get", 404),

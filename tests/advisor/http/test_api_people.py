@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import urljoin
 
 import pytest
@@ -13,18 +13,17 @@ from advisor.render import html, snapshot_html
 from advisor.rules import check
 from advisor.rules.record import record
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.sidecar import Sidecar, write_rule
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import write_rule
 
 SCAN = "scan-exceeds-old-sublist"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"}
 PATHS = ("/rules", f"/rules/{SCAN}", "/snapshot", "/history")
 SCRIPT = "<script>alert('x')</script>"
 
-Serve = Callable[..., Sidecar]
-
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     """A sidecar with rules of a user's, and a table, whose names are HTML."""
     folder = tmp_path_factory.mktemp("sidecar")
     (folder / "rules").mkdir()
@@ -33,19 +32,18 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
     text = gzip.decompress(capture(RECORDING).read_bytes()).decode()
     named = text.replace('"orders"', '"<script>orders"').replace("/shop/orders.ibd", "/shop/@003cscript@003eorders.ibd")
     (folder / "recording.jsonl").write_text(named)
-    sidecar = Sidecar(folder, "--recording", folder / "recording.jsonl", "--rules", folder / "rules")
-    yield sidecar
-    sidecar.kill()
+    with InProcess("--recording", folder / "recording.jsonl", "--rules", folder / "rules") as sidecar:
+        yield sidecar
 
 
-def opened(sidecar: Sidecar, path: str) -> str:
+def opened(sidecar: InProcess, path: str) -> str:
     response = sidecar.get(path, headers=BROWSER)
     assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
     return response.text
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_browser_gets_a_page_that_its_policy_shows_whole(own: Sidecar, path: str) -> None:
+def test_a_browser_gets_a_page_that_its_policy_shows_whole(own: InProcess, path: str) -> None:
     response = own.get(path, headers=BROWSER)
     assert "Accept" in response.headers["vary"].split(", ")
     assert response.headers["content-security-policy"] == own.get("/").headers["content-security-policy"]
@@ -59,13 +57,13 @@ def test_a_browser_gets_a_page_that_its_policy_shows_whole(own: Sidecar, path: s
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "application/json, text/html;q=0.9", ""])
-def test_a_program_gets_json(own: Sidecar, path: str, accept: str) -> None:
+def test_a_program_gets_json(own: InProcess, path: str, accept: str) -> None:
     response = own.get(path, headers={"Accept": accept})
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
     assert "Accept" in response.headers["vary"].split(", ")
 
 
-def test_the_page_of_a_built_in_rule_has_its_cases_and_the_record_of_its_proofs(own: Sidecar) -> None:
+def test_the_page_of_a_built_in_rule_has_its_cases_and_the_record_of_its_proofs(own: InProcess) -> None:
     rule = check.load_file(RULES_FOLDER / f"{SCAN}.yaml")
     page = opened(own, f"/rules/{SCAN}")
     assert f"<h1>{rule.file.title}</h1>" in page
@@ -77,7 +75,7 @@ def test_the_page_of_a_built_in_rule_has_its_cases_and_the_record_of_its_proofs(
     assert re.search(r"Measured on 20\d\d-", proved)
 
 
-def test_the_page_of_a_users_rule_has_no_record_of_another(own: Sidecar) -> None:
+def test_the_page_of_a_users_rule_has_no_record_of_another(own: InProcess) -> None:
     for name in ("mine", "old-blocks-time-zero"):
         page = opened(own, f"/rules/{name}")
         assert "your own" in page
@@ -86,7 +84,7 @@ def test_the_page_of_a_users_rule_has_no_record_of_another(own: Sidecar) -> None
     assert record("mine") is None
 
 
-def test_names_and_texts_are_shown_as_text(own: Sidecar) -> None:
+def test_names_and_texts_are_shown_as_text(own: InProcess) -> None:
     assert "&lt;script&gt;alert" in opened(own, "/rules")
     mine = opened(own, "/rules/mine")
     assert "<h1>&lt;script&gt;alert" in mine
@@ -94,7 +92,21 @@ def test_names_and_texts_are_shown_as_text(own: Sidecar) -> None:
     assert "&lt;script&gt;orders" in opened(own, "/snapshot")
 
 
-def test_the_rules_are_listed_with_what_they_say_now(own: Sidecar) -> None:
+HOSTILE = "%3Cscript%3Ealert(1)%3C/script%3E%22'%0d%0aX:%20y"
+
+
+@pytest.mark.parametrize("path", [f"/rules/{HOSTILE}", f"/advise/{HOSTILE}", f"/{HOSTILE}", "/advise?window=%22%7D%5D"])
+def test_what_is_in_an_address_is_shown_as_text_and_splits_nothing(own: InProcess, path: str) -> None:
+    for accept in ("text/html", "application/json"):
+        response = own.get(path, headers={"Accept": accept})
+        assert "x" not in response.headers
+        if response.headers["content-type"].startswith("text/html"):
+            assert "<script>alert" not in response.text
+        elif response.content:
+            assert isinstance(response.json(), dict)
+
+
+def test_the_rules_are_listed_with_what_they_say_now(own: InProcess) -> None:
     page = opened(own, "/rules")
     now = {each["id"]: each for each in own.get("/rules").json()["rules"]}
     rows = re.findall(r"<tr><td><a href=\"\./rules/([^\"]*)\">.*?</tr>", page)
@@ -103,9 +115,8 @@ def test_the_rules_are_listed_with_what_they_say_now(own: Sidecar) -> None:
     assert re.search(rf'{SCAN}</a></td><td class="read-short">warning</td>{state}', page)
 
 
-def test_the_snapshot_is_folded_by_section_and_says_what_could_not_be_read(serve: Serve) -> None:
-    sidecar = serve("--recording", capture("mariadb-11.8/idle"))
-    page, known = opened(sidecar, "/snapshot"), sidecar.get("/snapshot").json()
+def test_the_snapshot_is_folded_by_section_and_says_what_could_not_be_read(without_sources: InProcess) -> None:
+    page, known = opened(without_sources, "/snapshot"), without_sources.get("/snapshot").json()
     folded = re.findall(r"<details><summary>(\w+)", page)
     sections = [name for name, value in known.items() if name not in ("at", "server", "account", "outcomes", "read_at")]
     assert {*folded} >= {name for name in sections if known[name] is not None}

@@ -5,32 +5,32 @@ from __future__ import annotations
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from advisor.cli.actions.listening import reload_on_hangup
 from advisor.rules import check, page
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.sidecar import UNLIKE, Sidecar, problem, values, write_rule
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import UNLIKE, problem, values, write_rule
 from tests.waiting import wait_for
 
 SCAN = "scan-exceeds-old-sublist"
+Compose = Callable[..., InProcess]
 BUILT_IN = {each.id: each for each in check.load(RULES_FOLDER)}
 
-Serve = Callable[..., Sidecar]
 
-
-def states(sidecar: Sidecar) -> dict[str, dict[str, object]]:
+def states(sidecar: InProcess) -> dict[str, dict[str, object]]:
     return {each["id"]: each for each in sidecar.get("/rules").json()["rules"]}
 
 
-def metric(sidecar: Sidecar, name: str, **labels: str) -> float:
+def metric(sidecar: InProcess, name: str, **labels: str) -> float:
     return values(sidecar.get("/metrics").text)[f"innodb_advisor_{name}", frozenset(labels.items())]
 
 
-def test_active_rules_have_their_origin_and_state(unlike: Sidecar) -> None:
+def test_active_rules_have_their_origin_and_state(unlike: InProcess) -> None:
     found = states(unlike)
     assert list(found) == sorted({**BUILT_IN, **UNLIKE})
     assert {name for name, each in found.items() if each["origin"] == "built-in"} == set(BUILT_IN)
@@ -47,8 +47,8 @@ def test_active_rules_have_their_origin_and_state(unlike: Sidecar) -> None:
     assert found["overruling"]["severity"] == "critical"
 
 
-def test_a_blind_rule_names_what_it_lacks(serve: Serve) -> None:
-    sidecar = serve("--recording", capture("mariadb-10.11/read-ahead-wasted"))
+def test_a_blind_rule_names_what_it_lacks(compose: Compose) -> None:
+    sidecar = compose("--recording", capture("mariadb-10.11/read-ahead-wasted"))
     found = states(sidecar)[SCAN]
     assert (found["applies"], found["state"]) == (True, "blind")
     assert found["lacks"] == ["count_statements", "table_files", "table_scans"]
@@ -56,15 +56,15 @@ def test_a_blind_rule_names_what_it_lacks(serve: Serve) -> None:
         assert {each["rule"] for each in sidecar.get(f"/advise?rule={asked}").json()["blind"]} == blind
 
 
-def test_without_a_server_the_rules_have_no_known_state(serve: Serve) -> None:
-    found = states(serve("--dsn", "mysql://root@127.0.0.1:1"))
+def test_without_a_server_the_rules_have_no_known_state(away: InProcess) -> None:
+    found = states(away)
     assert set(found) == set(BUILT_IN)
     assert {(each["applies"], each["state"]) for each in found.values()} == {(None, None)}
 
 
-def test_a_users_rule_replaces_the_built_in_one(serve: Serve, tmp_path: Path) -> None:
+def test_a_users_rule_replaces_the_built_in_one(compose: Compose, tmp_path: Path) -> None:
     write_rule(tmp_path, id=SCAN, title="Mine")
-    sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
+    sidecar = compose("--recording", capture(RECORDING), "--rules", tmp_path)
     found = states(sidecar)[SCAN]
     assert (found["title"], found["state"]) == ("Mine", "firing")
     assert found["origin"] != "built-in"
@@ -73,24 +73,24 @@ def test_a_users_rule_replaces_the_built_in_one(serve: Serve, tmp_path: Path) ->
     assert metric(sidecar, "rules", origin="built-in") == len(BUILT_IN) - 1
 
 
-def test_a_rule_as_json_is_its_file(unlike: Sidecar) -> None:
+def test_a_rule_as_json_is_its_file(unlike: InProcess) -> None:
     response = unlike.get(f"/rules/{SCAN}")
     assert response.headers["content-type"] == "application/json"
     assert response.json() == BUILT_IN[SCAN].file.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 @pytest.mark.parametrize("form", ["application/yaml", "text/plain"])
-def test_a_rule_as_yaml_is_its_file_with_its_comments(unlike: Sidecar, form: str) -> None:
+def test_a_rule_as_yaml_is_its_file_with_its_comments(unlike: InProcess, form: str) -> None:
     response = unlike.get(f"/rules/{SCAN}", headers={"Accept": form})
     assert response.headers["content-type"].partition(";")[0] == form
     assert "Accept" in response.headers["vary"].split(", ")
     assert response.text == (RULES_FOLDER / f"{SCAN}.yaml").read_text()
 
 
-def test_a_rule_whose_file_changed_or_vanished_is_shown_as_active(serve: Serve, tmp_path: Path) -> None:
+def test_a_rule_whose_file_changed_or_vanished_is_shown_as_active(compose: Compose, tmp_path: Path) -> None:
     for path in RULES_FOLDER.glob("*.yaml"):
         shutil.copy(path, tmp_path)
-    sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
+    sidecar = compose("--recording", capture(RECORDING), "--rules", tmp_path)
     here = tmp_path / f"{SCAN}.yaml"
     for change in (lambda: write_rule(tmp_path, id=SCAN), here.unlink):
         change()
@@ -103,7 +103,7 @@ def test_a_rule_whose_file_changed_or_vanished_is_shown_as_active(serve: Serve, 
             assert BUILT_IN[SCAN].file.title in sidecar.get(f"/rules/{SCAN}", headers={"Accept": form}).text
 
 
-def test_a_rule_as_markdown_is_its_page(unlike: Sidecar) -> None:
+def test_a_rule_as_markdown_is_its_page(unlike: InProcess) -> None:
     response = unlike.get(f"/rules/{SCAN}", headers={"Accept": "text/markdown"})
     assert response.headers["content-type"] == "text/markdown; charset=utf-8"
     shown, proofs = response.text.split("`innodb-advisor rules test` replays its cases:\n\n")
@@ -111,7 +111,7 @@ def test_a_rule_as_markdown_is_its_page(unlike: Sidecar) -> None:
     assert proofs.startswith("- fires on a table scanned repeatedly in a full pool: `mysql-9.7/repeated-scan`\n")
 
 
-def test_an_unknown_form_of_a_rule_is_a_problem(unlike: Sidecar) -> None:
+def test_an_unknown_form_of_a_rule_is_a_problem(unlike: InProcess) -> None:
     said = "there are application/json, application/yaml, text/plain, text/markdown, text/html"
     assert problem(unlike.get(f"/rules/{SCAN}", headers={"Accept": "image/png"})) == (406, said)
 
@@ -124,14 +124,14 @@ def test_an_unknown_form_of_a_rule_is_a_problem(unlike: Sidecar) -> None:
         ("..%2fsecret", "Not Found"),
     ],
 )
-def test_an_unknown_rule_is_a_problem_with_similar_ids(unlike: Sidecar, rule_id: str, said: str) -> None:
+def test_an_unknown_rule_is_a_problem_with_similar_ids(unlike: InProcess, rule_id: str, said: str) -> None:
     status, detail = problem(unlike.get(f"/rules/{rule_id}"))
     assert status == 404
     assert detail.startswith(said)
 
 
-def test_rules_are_reloaded_or_rejected_as_a_whole(serve: Serve, tmp_path: Path) -> None:
-    sidecar = serve("--recording", capture(RECORDING), "--rules", tmp_path)
+def test_rules_are_reloaded_or_rejected_as_a_whole(compose: Compose, tmp_path: Path) -> None:
+    sidecar = compose("--recording", capture(RECORDING), "--rules", tmp_path)
     began = metric(sidecar, "rules_last_reload_success_timestamp_seconds")
     assert metric(sidecar, "rules_last_reload_successful") == 1.0
 
@@ -155,38 +155,42 @@ def test_rules_are_reloaded_or_rejected_as_a_whole(serve: Serve, tmp_path: Path)
     assert metric(sidecar, "rules", origin="user") == 1.0
 
     (tmp_path / "broken.yaml").unlink()
-    sidecar.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: states(sidecar)["mine"]["severity"] == "info")
-    wait_for(lambda: metric(sidecar, "rules_last_reload_successful") == 1.0)
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        reload_on_hangup(sidecar.app.state.book)
+        signal.raise_signal(signal.SIGHUP)
+        wait_for(lambda: states(sidecar)["mine"]["severity"] == "info")
+        wait_for(lambda: metric(sidecar, "rules_last_reload_successful") == 1.0)
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert sidecar.get("/rules").json()["problem"] is None
 
 
-def test_reloading_needs_a_post(unlike: Sidecar) -> None:
+def test_reloading_needs_a_post(unlike: InProcess) -> None:
     response = unlike.get("/-/reload")
     assert problem(response)[0] == 405
     assert response.headers["allow"] == "POST"
 
 
-def test_every_response_during_reloads_uses_one_set_of_rules(serve: Serve, tmp_path: Path) -> None:
-    sidecar = serve("--recording", capture("mysql-9.7/idle"), "--rules", tmp_path)
-    ended = threading.Event()
+def test_every_response_during_reloads_uses_one_set_of_rules(compose: Compose, tmp_path: Path) -> None:
+    own, empty, full = tmp_path / "own", tmp_path / "empty", tmp_path / "full"
+    for folder in (empty, full):
+        folder.mkdir()
+    for rule_id in ("one", "two"):
+        write_rule(full, id=rule_id)
+    own.symlink_to(empty)
+    sidecar = compose("--recording", capture("mysql-9.7/idle"), "--rules", own)
 
     def change() -> None:
-        for number in range(4):
-            for rule_id in ("one", "two"):
-                path = tmp_path / f"{rule_id}.yaml"
-                path.unlink() if number % 2 else write_rule(tmp_path, id=rule_id)
+        for folder in (full, empty, full, empty):
+            (tmp_path / "next").symlink_to(folder)
+            (tmp_path / "next").replace(own)
             assert sidecar.post("/-/reload").status_code == 200
-            time.sleep(0.05)
-        ended.set()
 
     changing = threading.Thread(target=change)
     changing.start()
-    looks = 0
-    while not ended.is_set():
-        own = {name for name, each in states(sidecar).items() if each["origin"] != "built-in"}
-        assert own in (set(), {"one", "two"})
+    while changing.is_alive():
+        names = {name for name, rule in states(sidecar).items() if rule["origin"] != "built-in"}
+        assert names in (set(), {"one", "two"})
         assert metric(sidecar, "rules", origin="user") in (0.0, 2.0)
-        looks += 1
     changing.join()
-    assert looks

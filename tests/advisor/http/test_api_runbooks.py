@@ -9,7 +9,8 @@ from ruamel.yaml import YAML
 
 from advisor.alerting.runbooks import runbooks
 from tests.advisor.building import REPOSITORY
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import problem
 
 FOLDER = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
 ALERTS = [
@@ -32,7 +33,7 @@ def test_each_alert_has_a_runbook_that_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("alert", ["InnoDBDown", "InnoDBAdvisorNotificationsFailing"])
-def test_a_runbook_is_a_page_for_a_browser_and_markdown_for_a_program(replaying: Sidecar, alert: str) -> None:
+def test_a_runbook_is_a_page_for_a_browser_and_markdown_for_a_program(replaying: InProcess, alert: str) -> None:
     page = replaying.get(f"/runbooks/{alert}", headers={"Accept": BROWSER})
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert f"<h1>{alert}</h1>" in page.text
@@ -45,7 +46,7 @@ def test_a_runbook_is_a_page_for_a_browser_and_markdown_for_a_program(replaying:
         assert "Accept" in answer.headers["vary"].split(", ")
 
 
-def test_what_is_no_alert_is_refused_with_the_nearest(replaying: Sidecar) -> None:
+def test_what_is_no_alert_is_refused_with_the_nearest(replaying: InProcess) -> None:
     assert problem(replaying.get("/runbooks/InnoDBDowm")) == (404, "no alert InnoDBDowm; did you mean InnoDBDown?")
     status, said = problem(replaying.get("/runbooks/InnoDBDown", headers={"Accept": "image/png"}))
     assert (status, said) == (406, "there are text/markdown, text/plain, text/html")

@@ -7,24 +7,25 @@ import pytest
 from advisor.advice.state import State
 from advisor.timeline.series import QUANTITIES, SeriesAnswer
 from tests.advisor.building import REPOSITORY
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import problem
 
 
-def test_the_state_has_the_shape_of_the_contract(replaying: Sidecar) -> None:
+def test_the_state_has_the_shape_of_the_contract(replaying: InProcess) -> None:
     found = State.model_validate_json(replaying.get("/state").content)
     assert (found.state, found.problem) == ("recording", None)
     assert found.judged is not None
     assert found.links.dashboard is None
 
 
-def test_series_have_the_shape_of_the_contract(replaying: Sidecar) -> None:
+def test_series_have_the_shape_of_the_contract(replaying: InProcess) -> None:
     answer = SeriesAnswer.model_validate_json(replaying.get("/series").content)
     assert len(answer.at) > 2
     assert {len(each.values) for each in answer.series} == {len(answer.at)}
     assert {each.unit for each in answer.series} == {"pages/s", "pages", "changes/s", "threads"}
 
 
-def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: Sidecar) -> None:
+def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: InProcess) -> None:
     whole = SeriesAnswer.model_validate_json(replaying.get("/series").content)
     found = SeriesAnswer.model_validate_json(replaying.get("/series?names=pages_read,%20old_pages&points=2").content)
     assert {each.name for each in found.series} == {"pages_read", "old_pages"}
@@ -44,12 +45,12 @@ def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: Sidec
         ("events?window=0", "window must be greater than 0"),
     ],
 )
-def test_what_there_is_not_is_refused(replaying: Sidecar, query: str, said: str) -> None:
+def test_what_there_is_not_is_refused(replaying: InProcess, query: str, said: str) -> None:
     status, detail = problem(replaying.get(f"/{query}"))
     assert (status, detail[: len(said)]) == (422, said)
 
 
-def test_a_recording_without_events_has_none(replaying: Sidecar) -> None:
+def test_a_recording_without_events_has_none(replaying: InProcess) -> None:
     assert replaying.get("/events?window=60").json() == {"events": []}
 
 

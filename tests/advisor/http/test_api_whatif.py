@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import httpx
 import pytest
 
 from advisor.whatif.answer import WhatIf, what_if
-from tests.advisor.building import RECORDING, capture, captured
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.building import RECORDING, captured
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import problem
 
-Serve = Callable[..., Sidecar]
 
-
-def ask(sidecar: Sidecar, body: object, query: str = "") -> httpx.Response:
+def ask(sidecar: InProcess, body: object, query: str = "") -> httpx.Response:
     return sidecar.post(f"/whatif{query}", json=body)
 
 
-def test_what_if_is_the_models_answer(replaying: Sidecar) -> None:
+def test_what_if_is_the_models_answer(replaying: InProcess) -> None:
     for value in (80, "80"):
         response = ask(replaying, {"set": {"innodb_old_blocks_pct": value}})
         assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
@@ -27,7 +24,7 @@ def test_what_if_is_the_models_answer(replaying: Sidecar) -> None:
     assert response.json()["changes"][0]["from"] == 37
 
 
-def test_what_if_uses_the_requested_window(replaying: Sidecar) -> None:
+def test_what_if_uses_the_requested_window(replaying: InProcess) -> None:
     found = ask(replaying, {"set": {"innodb_buffer_pool_size": "1G"}}, "?window=3").json()
     assert 0 < found["watched_seconds"] <= 3
 
@@ -51,7 +48,7 @@ def test_what_if_uses_the_requested_window(replaying: Sidecar) -> None:
         ("set", "the body must be a JSON object, sent as application/json"),
     ],
 )
-def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: Sidecar, body: object, said: str) -> None:
+def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess, body: object, said: str) -> None:
     status, detail = problem(ask(replaying, body))
     assert status == 422
     assert detail.startswith(said)
@@ -67,28 +64,28 @@ def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: Sidecar, b
         (b"\xff", "There was an error parsing the body"),
     ],
 )
-def test_invalid_json_is_a_problem(replaying: Sidecar, content: bytes, said: str) -> None:
+def test_invalid_json_is_a_problem(replaying: InProcess, content: bytes, said: str) -> None:
     response = replaying.post("/whatif", content=content, headers={"Content-Type": "application/json"})
     status, detail = problem(response)
     assert status in (400, 422)
     assert detail == said
 
 
-def test_a_body_that_is_not_text_is_rejected(replaying: Sidecar) -> None:
+def test_a_body_that_is_not_text_is_rejected(replaying: InProcess) -> None:
     sent = b'{"set": {"innodb_old_blocks_pct": "\\ud800"}}'
     response = replaying.post("/whatif", content=sent, headers={"Content-Type": "application/json"})
     assert problem(response)[0] == 422
 
 
-def test_an_unknown_parameter_is_rejected(replaying: Sidecar) -> None:
+def test_an_unknown_parameter_is_rejected(replaying: InProcess) -> None:
     question = {"set": {"innodb_old_blocks_pct": 80}}
     assert problem(ask(replaying, question, "?windw=3")) == (422, "windw is not known here")
 
 
-def test_an_unanswerable_question_gets_a_reason(serve: Serve) -> None:
+def test_an_unanswerable_question_gets_a_reason(without_sources: InProcess, away: InProcess) -> None:
     question = {"set": {"innodb_old_blocks_pct": 80}}
-    status, detail = problem(ask(serve("--recording", capture("mariadb-11.8/idle")), question))
+    status, detail = problem(ask(without_sources, question))
     assert status == 503
     assert detail.startswith("the model has no answer: which tables are scanned is not known: performance_schema is")
-    status, detail = problem(ask(serve("--dsn", "mysql://root@127.0.0.1:1"), question))
+    status, detail = problem(ask(away, question))
     assert (status, detail) == (503, "cannot connect to 127.0.0.1:1: Connection refused")

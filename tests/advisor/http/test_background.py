@@ -10,6 +10,7 @@ from advisor.http import app as application
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.http.standing import passes
 
 
 async def test_what_fails_in_the_background_is_logged_and_ends_the_liveness(caplog: pytest.LogCaptureFixture) -> None:
@@ -25,7 +26,7 @@ async def test_what_fails_in_the_background_is_logged_and_ends_the_liveness(capl
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://x") as client:
         assert (await client.get("/healthz")).status_code == 200
         fails.set()
-        await asyncio.sleep(0.05)
+        await passes()
         answer = await client.get("/healthz")
         assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
         assert "the log says why" in answer.json()["detail"]

@@ -18,10 +18,10 @@ from exporter.connection.errors import Unreachable
 from tests.advisor.advice.watching import Watched, rulebook, service_of
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.sse import Told, told
+from tests.advisor.http.standing import passes
 
-LOOK = 0.01
-SECONDS = 20.0
-"""A test's patience."""
+LOOK = 1.0
+"""Seconds of the loop's time between two looks."""
 
 
 class Reader:
@@ -34,12 +34,18 @@ class Reader:
     async def next(self, count: int = 1) -> list[Told]:
         """So many events more."""
         found: list[Told] = []
-        async with asyncio.timeout(SECONDS):
-            while len(found) < count:
-                message = await anext(self.messages)
-                self.raw.append(message)
-                found += told(message.decode().split("\n"))
+        while len(found) < count:
+            self.raw.append(await self.message())
+            found += told(self.raw[-1].decode().split("\n"))
         return found
+
+    async def message(self) -> bytes:
+        """The next message; StopAsyncIteration at the end of the stream."""
+        coming = asyncio.ensure_future(anext(self.messages))
+        await passes()
+        while not coming.done():
+            await passes(LOOK)
+        return coming.result()
 
     async def until(self, kind: str) -> list[Told]:
         """Events up to the next one of a kind."""
@@ -50,15 +56,11 @@ class Reader:
 
     async def rest(self) -> list[bytes]:
         """What comes until the stream ends."""
-        async with asyncio.timeout(SECONDS):
-            return [each async for each in self.messages]
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+        messages = []
+        with contextlib.suppress(StopAsyncIteration):
+            while True:
+                messages.append(await self.message())
+        return messages
 
 
 @pytest.fixture
@@ -74,8 +76,12 @@ def service(source: Watched) -> Service:
 
 
 @pytest.fixture
-def live(service: Service) -> Broadcast:
-    return Broadcast(service, look_seconds=LOOK)
+async def live(service: Service) -> Broadcast:
+    return broadcast(service)
+
+
+def broadcast(service: Service) -> Broadcast:
+    return Broadcast(service, look_seconds=LOOK, clock=asyncio.get_running_loop().time)
 
 
 def kinds(found: list[Told]) -> list[str]:
@@ -83,7 +89,8 @@ def kinds(found: list[Told]) -> list[str]:
 
 
 async def looks(count: int = 5) -> None:
-    await asyncio.sleep(count * LOOK)
+    for _ in range(count):
+        await passes(LOOK)
 
 
 async def test_a_stream_begins_with_everything_as_it_is_now(service: Service, live: Broadcast, source: Watched) -> None:
@@ -113,15 +120,14 @@ async def test_what_is_new_is_made_once_for_all_streams(live: Broadcast, source:
 
 
 async def test_advice_is_told_again_where_it_says_something_else(source: Watched) -> None:
-    clock = Clock()
-    service = Service(source, rulebook(), clock=clock)
+    service = Service(source, rulebook(), clock=asyncio.get_running_loop().time)
     await service.assessment()
-    live = Broadcast(service, look_seconds=LOOK)
+    live = broadcast(service)
     with live.stream() as stream:
         reader = Reader(stream)
         await reader.until("series")
         source.show(2)
-        clock.now += LONGEST_REST
+        await passes(LONGEST_REST)
         await service.assessment()
         assert (await reader.until("advice"))[-1].data["at"] == source.history[-1].at
 
@@ -239,26 +245,26 @@ async def test_a_server_that_goes_away_is_told_at_once_with_what_was_said_before
 
 
 async def test_a_recording_is_told_once_and_then_only_heartbeats_come() -> None:
-    clock = Clock()
     service = Service(Replay(capture(RECORDING)), rulebook())
     await service.assessment()
-    live = Broadcast(service, look_seconds=LOOK, clock=clock)
+    live = broadcast(service)
     with live.stream() as stream:
         reader = Reader(stream)
         assert kinds(await reader.until("series")) == ["state", "advice", "overview", "series"]
-        clock.now += HEARTBEAT_SECONDS - 1
-        await looks(20)
+        await looks(round(HEARTBEAT_SECONDS / LOOK) - 1)
         assert stream.waiting == 0
-        clock.now += 1
-        async with asyncio.timeout(SECONDS):
-            assert await anext(reader.messages) == b":\n\n"
+        await looks(1)
+        assert stream.waiting == 1
+        assert await reader.message() == b":\n\n"
 
 
 async def test_a_stream_ends_after_its_longest_time(source: Watched) -> None:
-    clock = Clock()
-    live = Broadcast(service_of(source), look_seconds=LOOK, clock=clock)
+    live = broadcast(service_of(source))
     with live.stream() as stream:
-        clock.now += LONGEST_SECONDS
+        await passes(LONGEST_SECONDS - LOOK)
+        before = stream.open
+        await passes(LOOK)
+        assert [before, stream.open] == [True, False]
         assert (await Reader(stream).rest())[0] == b"retry: 2000\n\n"
 
 
@@ -278,9 +284,8 @@ async def test_a_look_that_fails_is_logged_and_the_next_one_tells(
         with monkeypatch.context() as patched:
             patched.setattr(service, "overview", breaks)
             source.show()
-            async with asyncio.timeout(SECONDS):
-                while "open pages miss something new" not in caplog.text:
-                    await looks(1)
+            await looks(1)
+            assert "open pages miss something new" in caplog.text
         assert (await reader.next())[0].data["at"] == [source.history[-1].at]
 
 
@@ -297,7 +302,7 @@ def test_a_mark_is_the_same_after_it_was_an_id() -> None:
 async def test_before_the_first_snapshot_there_is_only_the_state() -> None:
     source = Watched()
     service = service_of(source)
-    live = Broadcast(service, look_seconds=LOOK)
+    live = broadcast(service)
     with live.stream() as stream:
         reader = Reader(stream)
         [state] = await reader.next()

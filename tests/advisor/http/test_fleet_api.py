@@ -20,6 +20,7 @@ from advisor.render import fleet_html
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RULES_FOLDER
 from tests.advisor.fleet import reports
+from tests.advisor.http.standing import still
 
 REPORT = reports.with_gaps()
 BROWSER = {"Accept": "text/html"}
@@ -34,7 +35,9 @@ class Fleet:
         self.answer: FleetReport | Exception = report
         self.watch = Watch(self._read, 300, clock=lambda: self.now)
         app = Guard(
-            fleet_app.create(self.watch, Rulebook(RULES_FOLDER), links=Links("https://fleet.example")), costs=FLEET
+            fleet_app.create(self.watch, Rulebook(RULES_FOLDER), links=Links("https://fleet.example")),
+            costs=FLEET,
+            clock=still,
         )
         transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
         self.http = httpx.AsyncClient(transport=transport, base_url="http://fleet")
@@ -140,13 +143,25 @@ async def test_of_a_server_that_was_not_asked_the_reason_is_told(read: Fleet) ->
     assert "HTTP 422: query would load too many samples" in page.text
 
 
+async def test_what_is_in_an_address_is_shown_as_text(read: Fleet) -> None:
+    hostile = "%3Cscript%3Ealert(1)%3C/script%3E%22'%0d%0aX:%20y"
+    for path in (f"/rules/{hostile}", f"/{hostile}", f"/advise?server={hostile}"):
+        for accept in ("text/html", "application/json"):
+            answer = await read.http.get(path, headers={"Accept": accept})
+            assert "x" not in answer.headers
+            assert "html" not in answer.headers["content-type"] or "<script>alert" not in answer.text
+
+
 async def test_names_of_nothing_are_refused(read: Fleet) -> None:
     answer = await read.http.get("/advise", params={"server": "repeated-scan"})
     assert (answer.status_code, answer.json()["detail"]) == (404, f"no server repeated-scan; did you mean {ONE}?")
     assert (await read.http.get("/advise", params={"server": "x" * 5000})).status_code == 404
     assert (await read.http.get("/advise", params={"rule": "scan-exceeds-old"})).status_code == 422
     assert (await read.http.get("/advise", params={"servr": ONE})).status_code == 422
+    assert (await read.http.get("/advise", params={"severity": "worst"})).status_code == 422
     assert (await read.http.get("/fleet", headers={"Accept": "image/png"})).status_code == 406
+    for path in ("/whatif", "/-/reload", "/fleet"):  # it has nothing to ask or to reload
+        assert (await read.http.post(path)).status_code in {404, 405}
     unfound = (await read.http.get("/advise", params={"rule": "double-buffering"})).json()
     assert unfound["findings"] == []
 
@@ -195,7 +210,6 @@ async def test_metrics_are_of_the_fleet_in_both_forms(read: Fleet) -> None:
 
 async def test_what_is_costly_is_limited(read: Fleet) -> None:
     answers = [(await read.http.get("/fleet")).status_code for _ in range(30)]
-    assert answers[0] == 200
-    assert answers[-1] == 429
+    assert answers == [200] * 20 + [429] * 10
     assert (await read.http.get("/metrics")).status_code == 200
     assert (await read.http.get("/readyz")).status_code == 200

@@ -11,44 +11,44 @@ import pytest
 
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, environment
+from tests.advisor.http.listening import listening
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import environment
 from tests.waiting import wait_for
-
-Serve = Callable[..., Sidecar]
 
 # The document has 503 for a server that is down, and no other 5xx.
 CHECKS = """\
 [checks.not_a_server_error]
 expected-statuses = ["2XX", "4XX", 503]
 """
-MOST_SECONDS = 240.0  # takes 12 on a quiet machine
 # The sidecar may reject requests that the document allows: it knows the existing rules and settings.
 LEFT_OUT = "positive_data_acceptance"
 # Its answer does not end: test_api_live reads it.
 ENDLESS = "/live"
 
 
-def ask_all(sidecar: Sidecar, folder: Path) -> None:
+def ask_all(sidecar: InProcess, folder: Path, phases: str) -> None:
     """Fail with schemathesis' report, which has a curl command to repeat each failure."""
     (folder / "schemathesis.toml").write_text(CHECKS)
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml", "run"]
     options = {
-        "--phases": "examples,coverage,fuzzing",
+        "--phases": phases,
         "--seed": "1",
         "--max-examples": "40",
         "--exclude-checks": LEFT_OUT,
         "--exclude-path": ENDLESS,
         "--generation-database": "none",
     }
-    done = subprocess.run(  # noqa: S603
-        [*command, f"{sidecar.url}/openapi.json", *(each for option in options.items() for each in option)],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=MOST_SECONDS,
-    )
+    with sidecar.portal.wrap_async_context_manager(listening(sidecar.guarded)) as listener:
+        url = f"http://127.0.0.1:{listener.port}/openapi.json"
+        done = subprocess.run(  # noqa: S603
+            [*command, url, *(word for option in options.items() for word in option)],
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     paths = sidecar.get("/openapi.json").json()["paths"]
     assert f"Tested: {sum(len(paths[path]) for path in paths.keys() - {ENDLESS})}\n" in done.stdout
@@ -56,12 +56,15 @@ def ask_all(sidecar: Sidecar, folder: Path) -> None:
     assert "Traceback" not in sidecar.log()
 
 
-def test_responses_on_a_recording_match_the_document(serve: Serve, tmp_path: Path) -> None:
-    ask_all(serve("--recording", capture(RECORDING)), tmp_path)
+def test_responses_on_a_recording_match_the_document(compose: Callable[..., InProcess], tmp_path: Path) -> None:
+    ask_all(compose("--recording", capture(RECORDING)), tmp_path, "examples,coverage")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_responses_on_a_server_match_the_document(server: Server, serve: Serve, tmp_path: Path) -> None:
-    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
+def test_responses_on_a_server_match_the_document(
+    server: Server, compose: Callable[..., InProcess], tmp_path: Path
+) -> None:
+    sidecar = compose("--dsn", server.dsn, "--interval", "1s")
     wait_for(lambda: sidecar.get("/readyz").status_code == 200)
-    ask_all(sidecar, tmp_path)
+    ask_all(sidecar, tmp_path, "examples,coverage,fuzzing")

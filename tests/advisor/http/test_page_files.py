@@ -63,3 +63,23 @@ def test_every_module_that_a_file_imports_is_served() -> None:
         for name in re.findall(r"""(?:from|import)\s+"(\.[^"]+)";""", path.read_text()):
             target = (path.parent / name).resolve()
             assert target.relative_to(PAGE).as_posix() in pages.FILES, (path.name, name)
+
+
+SCRIPTS = [path for path in OWN if path.suffix == ".js"]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_of_the_page_writes_text_and_stores_nothing(path: Path) -> None:
+    writes = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+    stores = r"localStorage|sessionStorage|indexedDB|document\.cookie|caches\."
+    assert not re.search(f"{writes}|{stores}", path.read_text())
+
+
+def test_the_scripts_of_the_page_are_modules_without_globals() -> None:
+    scripts = re.findall(r"<script[^>]*>", (PAGE / "index.html").read_text())
+    assert scripts
+    assert all('type="module"' in script or "vendor/" in script for script in scripts)
+
+
+def test_files_of_few_kinds_are_served() -> None:
+    assert {path.suffix for path in pages.FILES.values()} == {".js", ".css", ".svg"}

@@ -5,18 +5,15 @@ tests/page/test_other_sites.py has the browser itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import httpx
 import pytest
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from advisor.http.browsers import Names
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import problem
 
-Serve = Callable[..., Sidecar]
 QUESTION = {"set": {"innodb_old_blocks_pct": 80}}
 BROWSER = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/143.0", "Accept-Language": "en"}
 PROMETHEUS = {"User-Agent": "Prometheus/3.8.0", "Accept-Encoding": "gzip", "X-Prometheus-Scrape-Timeout-Seconds": "10"}
@@ -126,7 +123,7 @@ CROSS_SITE = [
 
 
 @pytest.mark.parametrize("headers", CROSS_SITE)
-def test_a_page_of_another_site_reloads_nothing_and_asks_nothing(replaying: Sidecar, headers: dict[str, str]) -> None:
+def test_a_page_of_another_site_reloads_nothing_and_asks_nothing(replaying: InProcess, headers: dict[str, str]) -> None:
     loaded = replaying.get("/state").json()["rules"]
     for method, path in (
         ("POST", "/-/reload"),
@@ -138,30 +135,30 @@ def test_a_page_of_another_site_reloads_nothing_and_asks_nothing(replaying: Side
         ("GET", "/metrics"),
         ("OPTIONS", "/whatif"),
     ):
-        response = httpx.request(method, replaying.url + path, headers=headers, timeout=60)
+        response = replaying.request(method, path, headers=headers)
         assert problem(response) == (403, "a page of another site sent this")
         assert not [name for name in response.headers if name.startswith("access-control")]
     assert replaying.get("/state").json()["rules"] == loaded
 
 
-def test_a_link_from_another_site_opens_the_page(replaying: Sidecar) -> None:
+def test_a_link_from_another_site_opens_the_page(replaying: InProcess) -> None:
     link = {**BROWSER, "Accept": "text/html", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert replaying.get("/", headers=link).status_code == 200
 
 
-def test_a_form_of_another_site_is_no_question(replaying: Sidecar) -> None:
-    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+def test_a_form_of_another_site_is_no_question(replaying: InProcess) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
         response = replaying.post("/whatif", content=b'{"set": {"a": 1}}', headers={"Content-Type": kind})
         assert problem(response)[0] == 422
 
 
-def test_a_name_that_is_not_its_own_is_told_what_to_do(replaying: Sidecar, serve: Serve) -> None:
+def test_a_name_that_is_not_its_own_is_told_what_to_do(replaying: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     response = replaying.get("/snapshot", headers={"Host": "evil.example"})
     status, said = problem(response)
     assert status == 421
     assert said.endswith("ask for it by an address, or allow the name (--allowed-host)")
-    variable = {"INNODB_ADVISOR_ALLOWED_HOSTS": "a.example.com b.example.com"}
-    everywhere = serve("--recording", capture(RECORDING), "--listen", ":0", env=variable)
-    for host, status in (("a.example.com", 200), ("b.example.com:9747", 200), ("c.example.com", 421)):
-        assert everywhere.get("/metrics", headers={"Host": host, **BROWSER}).status_code == status
-    assert everywhere.get("/metrics", headers={"Host": "mysql-0.shop.svc:9747", **PROMETHEUS}).status_code == 200
+    monkeypatch.setenv("INNODB_ADVISOR_ALLOWED_HOSTS", "a.example.com b.example.com")
+    with InProcess("--recording", capture(RECORDING), local=False) as everywhere:
+        for host, status in (("a.example.com", 200), ("b.example.com:9747", 200), ("c.example.com", 421)):
+            assert everywhere.get("/metrics", headers={"Host": host, **BROWSER}).status_code == status
+        assert everywhere.get("/metrics", headers={"Host": "mysql-0.shop.svc:9747", **PROMETHEUS}).status_code == 200

@@ -2,153 +2,144 @@
 
 from __future__ import annotations
 
-import select
-import socket
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-from urllib.parse import urlsplit
+import asyncio
+import resource
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from advisor.advice.service import Service
+from advisor.http import app as application
+from advisor.http import server
 from advisor.http.connections import HANDSHAKE_SECONDS, SECONDS
 from advisor.http.crowd import CONNECTIONS, CONNECTIONS_OF_ONE
+from advisor.http.guard import Guard
+from advisor.observe.source import Replay
+from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.http.certificates import Authority
-from tests.advisor.http.secured import Secured
-from tests.advisor.sidecar import Sidecar
-from tests.waiting import wait_for
+from tests.advisor.http.listening import Listener, Streams, answered, listening
+from tests.advisor.http.standing import happens, passes, still
 
-Serve = Callable[..., Sidecar]
 ASK = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 HEAD = b"POST /whatif HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+LIMIT = SECONDS["reading"]
 
 
 @pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as opened:
-        yield opened
+async def listener() -> AsyncIterator[Listener]:
+    guard = Guard(application.create(Service(Replay(capture(RECORDING)), rulebook())), clock=still)
+    async with listening(guard) as listener:
+        yield listener
 
 
-@pytest.fixture
-def fresh(serve: Serve) -> Sidecar:
-    return serve("--recording", capture(RECORDING))
-
-
-def connect(sidecar: Sidecar, stack: ExitStack, sent: bytes = b"", own: str = "127.0.0.1") -> socket.socket:
-    address = urlsplit(sidecar.url)
-    made = socket.create_connection((str(address.hostname), int(address.port or 0)), 30, source_address=(own, 0))
-    stack.callback(made.close)
-    made.sendall(sent)
-    return made
-
-
-def ended(connection: socket.socket) -> bool:
-    """Whether the other side has closed it; what it sent before is read."""
-    while select.select([connection], [], [], 0)[0]:
-        try:
-            if not connection.recv(65536):
-                return True
-        except ConnectionError:
-            return True
-    return False
-
-
-def answer(connection: socket.socket) -> tuple[bytes, bytes]:
+async def answer(streams: Streams) -> tuple[bytes, bytes]:
     """Head and body of what comes until the connection is closed."""
-    found = b""
-    while part := connection.recv(65536):
-        found += part
-    head, _, body = found.partition(b"\r\n\r\n")
+    head, _, body = (await answered(streams)).partition(b"\r\n\r\n")
     return head.lower(), body
 
 
 @pytest.mark.parametrize(
     "sent", [b"\x16\x03\x01\x02\x00\x01", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000]
 )
-def test_what_is_no_http_is_a_problem_and_not_worth_a_line_in_the_log(
-    fresh: Sidecar, stack: ExitStack, sent: bytes
+async def test_what_is_no_http_is_a_problem_and_not_worth_a_line_in_the_log(
+    listener: Listener, sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    head, body = answer(connect(fresh, stack, sent + b"\r\n\r\n"))
+    head, body = await answer(await listener.connect(sent + b"\r\n\r\n"))
     assert head.startswith(b"http/1.1 400 bad request\r\n")
     assert b"content-type: application/problem+json" in head
     assert b"x-content-type-options: nosniff" in head
     assert b"this is no HTTP request, or its header is longer than 16 KiB" in body
-    assert "WARNING" not in fresh.log()
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
-def test_a_request_that_does_not_come_in_time_is_not_waited_for(fresh: Sidecar, stack: ExitStack) -> None:
-    began = time.monotonic()
-    silent = connect(fresh, stack)
-    half = connect(fresh, stack, b"GET /metrics HTTP/1.1\r\nHost: loc")
-    trickling = connect(fresh, stack, b"GET /metrics HTTP/1.1\r\n")
-    body = connect(fresh, stack, HEAD + b"Content-Length: 1000\r\n\r\n{")
-    chunks = connect(fresh, stack, HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
-    late = connect(fresh, stack, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\n")
-    slow = {trickling: b"X-A: b\r\n", body: b" ", chunks: b"1\r\n \r\n", late: b"X-A: b\r\n"}
-    everyone = [silent, half, *slow]
+async def test_a_request_that_does_not_come_in_time_is_not_waited_for(listener: Listener) -> None:
+    late = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\n"
+    sent = {
+        b"": b"",
+        b"GET /metrics HTTP/1.1\r\nHost: loc": b"",
+        b"GET /metrics HTTP/1.1\r\n": b"X-A: b\r\n",
+        HEAD + b"Content-Length: 1000\r\n\r\n{": b" ",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n": b"1\r\n \r\n",
+        late: b"X-A: b\r\n",
+    }
+    slow = [(await listener.connect(beginning), part) for beginning, part in sent.items()]
+    await happens(lambda: len(listener.connections) == len(slow))
+    assert await slow[-1][0][0].readuntil(b"ok\n")  # the first of its two requests
+    await passes(0.9 * LIMIT)
+    assert len(listener.connections) == len(slow)
+    for (_, writer), part in slow:
+        writer.write(part)
+    [late_connection] = [each for each in listener.connections if each.answered]
+    await happens(lambda: late_connection._phase == "reading")  # noqa: SLF001 - its second request has begun
+    await passes(0.1 * LIMIT)
+    await happens(lambda: len(listener.connections) == 1)
+    await passes(0.9 * LIMIT)
+    await happens(lambda: not listener.connections)
+    for (_, writer), _ in slow:
+        writer.close()
+    assert (await answer(await listener.connect(ASK)))[1] == b"ok\n"
 
-    def all_ended() -> bool:
-        for connection, part in slow.items():
-            try:
-                connection.sendall(part)
-            except ConnectionError:
-                continue
-        assert fresh.get("/healthz").status_code == 200
-        still = [each for each in everyone if not ended(each)]
-        return not still
 
-    wait_for(all_ended)
-    assert time.monotonic() - began > SECONDS["reading"] / 2
-    assert "Traceback" not in fresh.log()
-
-
-def test_a_slow_but_honest_client_is_answered(fresh: Sidecar, stack: ExitStack) -> None:
-    slow = connect(fresh, stack)
+async def test_a_slow_but_honest_client_is_answered(listener: Listener) -> None:
+    reader, writer = await listener.connect()
     for part in (b"GET /healthz HTTP/1.1\r\n", b"Host: local", b"host\r\nConnection: close\r\n", b"\r\n"):
-        slow.sendall(part)
-        time.sleep(0.2)
-    assert answer(slow)[1] == b"ok\n"
+        await passes(LIMIT / 5)
+        writer.write(part)
+    assert (await answer((reader, writer)))[1] == b"ok\n"
 
 
-def test_requests_that_come_at_once_over_one_connection_are_answered_in_order(fresh: Sidecar, stack: ExitStack) -> None:
+async def test_requests_that_come_at_once_over_one_connection_are_answered_in_order(listener: Listener) -> None:
     ask = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
     last = b"GET /nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    head, rest = answer(connect(fresh, stack, ask % b"healthz" + ask % b"readyz" + last))
+    head, rest = await answer(await listener.connect(ask % b"healthz" + ask % b"readyz" + last))
     assert head.startswith(b"http/1.1 200")
     assert rest.count(b"ok\n") == 2
     assert rest.index(b"HTTP/1.1 404") > rest.rindex(b"ok\n")
 
 
-def test_a_handshake_that_does_not_come_is_not_waited_for(tmp_path: Path, stack: ExitStack) -> None:
-    authority = Authority(tmp_path)
-    authority.issue("server")
-    sidecar = Secured(tmp_path, {"tls_server_config": {"cert_file": "server.pem", "key_file": "server.key"}})
-    stack.callback(sidecar.kill)
-    began = time.monotonic()
-    silent = connect(sidecar, stack)
-    wait_for(lambda: ended(silent))  # asyncio's own limit is 60
-    assert time.monotonic() - began > HANDSHAKE_SECONDS / 2
-    assert sidecar.status(verify=authority.trusting()) == 200
+def test_a_handshake_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def create_server(*_: Any, **options: Any) -> dict[str, Any]:
+        return options
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "create_server", create_server)
+    loop = server._Loop()  # noqa: SLF001 - uvicorn has no option for it
+    plain, secured = loop.create_server(), loop.create_server(ssl=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    loop.close()
+    assert "ssl_handshake_timeout" not in plain
+    assert secured["ssl_handshake_timeout"] == secured["ssl_shutdown_timeout"] == HANDSHAKE_SECONDS
 
 
-def test_a_silent_connection_makes_room_for_a_new_one_of_its_address(fresh: Sidecar, stack: ExitStack) -> None:
-    greedy = [connect(fresh, stack, own="127.0.0.2") for _ in range(CONNECTIONS_OF_ONE + 5)]
-    wait_for(lambda: sum(map(ended, greedy)) == 5)
-    assert not any(map(ended, greedy[5:]))
-    newest = connect(fresh, stack, ASK, own="127.0.0.2")
-    assert answer(newest)[1] == b"ok\n"
-    assert fresh.get("/metrics").status_code == 200
+async def test_a_silent_connection_makes_room_for_a_new_one_of_its_address(listener: Listener) -> None:
+    greedy = [await listener.connect(own="127.0.0.2") for _ in range(CONNECTIONS_OF_ONE + 5)]
+    assert [await answered(streams) for streams in greedy[:5]] == [b""] * 5
+    assert len(listener.connections) == CONNECTIONS_OF_ONE
+    newest = await listener.connect(ASK, own="127.0.0.2")
+    assert (await answer(newest))[1] == b"ok\n"
+    assert (await answer(await listener.connect(ASK)))[1] == b"ok\n"
+    for _, writer in greedy:
+        writer.close()
 
 
-def test_silent_connections_of_many_addresses_keep_no_scrape_and_no_probe_out(fresh: Sidecar, stack: ExitStack) -> None:
-    silent = [connect(fresh, stack, own=f"127.0.0.{2 + number % 20}") for number in range(2 * CONNECTIONS + 20)]
-    for path in ("/metrics", "/healthz", "/readyz"):
-        assert fresh.get(path).status_code == 200
-    head, body = answer(connect(fresh, stack, ASK.replace(b"/healthz", b"/rules"), own="127.0.0.30"))
+@pytest.fixture
+def many_files() -> None:
+    """Both ends of a crowd's connections are open here."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 8 * CONNECTIONS), most))
+
+
+@pytest.mark.usefixtures("many_files")
+async def test_silent_connections_of_many_addresses_keep_no_scrape_and_no_probe_out(listener: Listener) -> None:
+    silent = [await listener.connect(own=f"127.0.0.{2 + number % 20}") for number in range(2 * CONNECTIONS + 20)]
+    for path in (b"/metrics", b"/healthz", b"/readyz"):
+        head, _ = await answer(await listener.connect(ASK.replace(b"/healthz", path)))
+        assert head.startswith(b"http/1.1 200")
+    head, body = await answer(await listener.connect(ASK.replace(b"/healthz", b"/rules"), own="127.0.0.30"))
     assert head.startswith(b"http/1.1 503 service unavailable\r\n")
     assert b"content-type: application/problem+json" in head
     assert b"retry-after: 1" in head
     assert b"too many connections at once; try again" in body
-    assert sum(not ended(each) for each in silent) <= 2 * CONNECTIONS
+    assert len(listener.connections) <= 2 * CONNECTIONS
+    for _, writer in silent:
+        writer.close()

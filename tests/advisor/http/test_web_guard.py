@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,25 @@ from fastapi.responses import StreamingResponse
 from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http.connections import SECURITY_HEADERS
-from advisor.http.costs import UNSHARED
+from advisor.http.costs import SIDECAR, UNSHARED
 from advisor.http.guard import AT_ONCE, LONGEST_BODY, MODELS_AT_ONCE, Guard
 from advisor.http.web_settings import WebSettings
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
-from lab.processes.service import PLAIN
+from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.http.secured import write
-from tests.advisor.sidecar import Sidecar, problem
+from tests.advisor.http.standing import still
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import problem
 
-Serve = Callable[..., Sidecar]
 QUESTION = {"set": {"innodb_old_blocks_pct": 80}}
 JSON = {"Content-Type": "application/json"}
 OWN_POLICY = ("/", "/docs", "/page/app.js")
+KINDS = {
+    *("application/json", "application/problem+json", "application/openmetrics-text", "image/svg+xml"),
+    *("text/plain", "text/html", "text/javascript", "text/css", "text/markdown"),
+}
 
 
 def secure(response: httpx.Response, *, own_policy: bool = False) -> bool:
@@ -58,12 +64,24 @@ def secure(response: httpx.Response, *, own_policy: bool = False) -> bool:
         ("BREW", "/", 405),
     ],
 )
-def test_every_answer_has_the_security_headers(replaying: Sidecar, method: str, path: str, status: int) -> None:
-    response = httpx.request(method, replaying.url + path, timeout=30, **PLAIN)
+def test_every_answer_has_the_security_headers(replaying: InProcess, method: str, path: str, status: int) -> None:
+    response = replaying.request(method, path, headers={"Accept-Encoding": "identity"})
     assert response.status_code == status
     assert secure(response, own_policy=status == 200 and path in OWN_POLICY)
+    kind, _, charset = response.headers["content-type"].partition(";")
+    assert kind in KINDS
+    assert not kind.startswith("text/") or "charset=utf-8" in charset
+    assert int(response.headers["content-length"]) == len(response.content)
+    assert not {"x-powered-by", "via"} & set(response.headers)
+    assert not [name for name in response.headers if name.startswith("access-control")]
     if status != 200:
         problem(response)
+        assert not re.search(r"uvicorn|h11|starlette|fastapi|pydantic|python", response.text, re.IGNORECASE)
+
+
+async def in_parts(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
 
 
 def padded(length: int) -> bytes:
@@ -73,11 +91,11 @@ def padded(length: int) -> bytes:
 @pytest.mark.parametrize("said", [True, False], ids=["its length is said", "in chunks"])
 @pytest.mark.parametrize("path", ["/whatif", "/-/reload", "/nope"])
 def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(
-    replaying: Sidecar, path: str, *, said: bool
+    replaying: InProcess, path: str, *, said: bool
 ) -> None:
     def sent(length: int) -> httpx.Response:
         body = padded(length)
-        parts = body if said else iter([body[:1000], body[1000:]])
+        parts = body if said else in_parts(body[:1000], body[1000:])
         return replaying.post(path, content=parts, headers=JSON)
 
     assert sent(LONGEST_BODY).status_code == (404 if path == "/nope" else 200)
@@ -86,33 +104,23 @@ def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(
     assert secure(response)
 
 
-def test_a_body_that_never_ends_is_refused_under_way(replaying: Sidecar) -> None:
+def test_a_body_that_never_ends_is_refused_under_way(replaying: InProcess) -> None:
     sent = 0
 
-    def endless() -> Iterator[bytes]:
+    async def endless() -> AsyncIterator[bytes]:
         nonlocal sent
         while sent < 100 * LONGEST_BODY:
             sent += 8192
             yield b" " * 8192
 
-    try:
-        assert replaying.post("/whatif", content=endless(), headers=JSON).status_code == 413
-    except httpx.WriteError:
-        assert sent < 100 * LONGEST_BODY
+    assert replaying.post("/whatif", content=endless(), headers=JSON).status_code == 413
+    assert sent < 2 * LONGEST_BODY
     assert replaying.get("/healthz").status_code == 200
 
 
-def elsewhere(sidecar: Sidecar, address: str) -> httpx.Client:
-    """A client with another address of this machine."""
-    return httpx.Client(
-        base_url=sidecar.url, timeout=30, transport=httpx.HTTPTransport(local_address=address), headers=JSON
-    )
+# Limits, by a clock that stands still.
 
-
-@pytest.fixture
-def fresh(serve: Serve) -> Sidecar:
-    """One whose limits nobody has used."""
-    return serve("--recording", capture(RECORDING))
+CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/")
 
 
 @pytest.mark.parametrize(
@@ -124,26 +132,24 @@ def fresh(serve: Serve) -> Sidecar:
         ("GET", "/whatif/settings", None),
     ],
 )
-def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
-    fresh: Sidecar, method: str, path: str, body: object
+async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
+    breaking: FastAPI, method: str, path: str, body: object
 ) -> None:
-    with elsewhere(fresh, "127.0.0.2") as greedy, elsewhere(fresh, "127.0.0.3") as other:
-        answers = [greedy.request(method, path, json=body)]
-        while answers[-1].status_code == 200 and len(answers) < 500:  # on a slow machine more come back meanwhile
-            answers.append(greedy.request(method, path, json=body))
-        assert len(answers) > 5
-        limited = answers[-1]
+    guard = Guard(breaking, clock=still)
+    burst = round(SIDECAR.rates[SIDECAR.kind(scope(method, path))][0].burst)
+    async with asking(guard, "192.0.2.2") as greedy, asking(guard, "192.0.2.3") as other:
+        assert {(await greedy.request(method, path, json=body)).status_code for _ in range(burst)} == {200}
+        limited = await greedy.request(method, path, json=body)
         assert limited.status_code == 429
         assert problem(limited)[1] == "this takes a while to work out, and was asked for very often; try again later"
         assert int(limited.headers["retry-after"]) >= 1
         assert secure(limited)
-        assert other.request(method, path, json=body).status_code == 200
-        for free in ("/metrics", "/healthz", "/readyz", "/advise", "/"):
-            assert {greedy.get(free).status_code for _ in range(40)} == {200}
+        assert (await other.request(method, path, json=body)).status_code == 200
+        assert {(await greedy.get(cheap)).status_code for cheap in CHEAP for _ in range(20)} == {200}
 
 
 async def test_series_and_streams_are_limited(breaking: FastAPI) -> None:
-    async with asking(Guard(breaking)) as client:
+    async with asking(Guard(breaking, clock=still)) as client:
         assert {(await client.get("/series?points=1")).status_code for _ in range(45)} == {200, 429}
         assert {(await client.head("/live")).status_code for _ in range(45)} == {200, 429}  # which ends
 
@@ -155,30 +161,34 @@ async def test_series_and_streams_are_limited(breaking: FastAPI) -> None:
         ("GET", "/advise/0123456789abcdef?window=5", None, 404),
     ],
 )
-def test_what_is_refused_was_work_too_and_is_counted(
-    fresh: Sidecar, method: str, path: str, body: object, status: int
+async def test_what_is_refused_was_work_too_and_is_counted(
+    breaking: FastAPI, method: str, path: str, body: object, status: int
 ) -> None:
-    with elsewhere(fresh, "127.0.0.2") as client:
-        answers = [client.request(method, path, json=body).status_code for _ in range(40)]
-        assert set(answers) == {status, 429}
-        assert answers[0] == status
+    async with asking(Guard(breaking, clock=still)) as client:
+        answers = [(await client.request(method, path, json=body)).status_code for _ in range(21)]
+    assert answers == [status] * 20 + [429]
 
 
-def test_reloads_of_a_broken_rule_are_counted(serve: Serve, tmp_path: Path) -> None:
-    rules = tmp_path / "own-rules"
-    rules.mkdir()
-    sidecar = serve("--recording", capture(RECORDING), "--rules", rules)
-    (rules / "broken.yaml").write_text("rule: [")
-    assert {sidecar.post("/-/reload").status_code for _ in range(20)} == {400, 429}
+async def test_reloads_of_a_broken_rule_are_counted(tmp_path: Path) -> None:
+    book = Rulebook(RULES_FOLDER, tmp_path)
+    app = application.create(Service(Replay(capture(RECORDING)), book))
+    (tmp_path / "broken.yaml").write_text("rule: [")
+    async with asking(Guard(app, clock=still)) as client:
+        assert [(await client.post("/-/reload")).status_code for _ in range(11)] == [400] * 10 + [429]
 
 
-def test_all_clients_together_are_limited_too(fresh: Sidecar) -> None:
-    statuses: list[int] = []
-    for number in range(2, 8):
-        with elsewhere(fresh, f"127.0.0.{number}") as client:
-            statuses += [client.get("/advise?window=5").status_code for _ in range(19)]
-    assert statuses[:19] == [200] * 19
-    assert 429 in statuses
+async def test_all_clients_together_are_limited_too(breaking: FastAPI) -> None:
+    guard, answers = Guard(breaking, clock=still), []
+    for number in range(3):
+        async with asking(guard, f"192.0.2.{number}") as client:
+            answers += [(await client.get("/advise?window=5")).status_code for _ in range(19)]
+    assert answers == [200] * 40 + [429] * 17
+
+
+def scope(method: str, path: str) -> dict[str, Any]:
+    name, _, query = path.partition("?")
+    asked = {"type": "http", "method": method, "path": name, "query_string": query.encode(), "headers": []}
+    return {**asked, "scheme": "http", "client": None, "server": None}
 
 
 # In this process: what no endpoint of the sidecar does.
@@ -191,7 +201,7 @@ def asking(app: Any, address: str = "192.0.2.1") -> httpx.AsyncClient:
 @pytest.fixture
 def breaking() -> FastAPI:
     """The application, with endpoints that break."""
-    app = application.create(Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER)))
+    app = application.create(Service(Replay(capture(RECORDING)), rulebook()))
 
     @app.get("/breaks")
     async def breaks() -> None:
@@ -227,8 +237,7 @@ async def test_an_answer_that_breaks_under_way_just_ends(breaking: FastAPI, capl
     async def receive() -> Any:
         await asyncio.Event().wait()
 
-    scope = {"type": "http", "method": "GET", "path": "/breaks-under-way", "query_string": b"", "headers": []}
-    await Guard(breaking)({**scope, "scheme": "http", "client": None, "server": None}, receive, send)
+    await Guard(breaking)(scope("GET", "/breaks-under-way"), receive, send)
     start, *bodies = sent
     assert start["status"] == 200
     assert (b"x-content-type-options", b"nosniff") in start["headers"]
@@ -312,9 +321,7 @@ async def test_what_nobody_waits_for_any_more_is_given_up(path: str) -> None:
     async def send(_: Any) -> None:
         raise AssertionError("there is nobody to answer to")
 
-    name, _, query = path.partition("?")
-    scope = {"type": "http", "method": "GET", "path": name, "query_string": query.encode(), "headers": []}
-    asked = asyncio.create_task(guard({**scope, "scheme": "http", "client": None, "server": None}, receive, send))
+    asked = asyncio.create_task(guard(scope("GET", path), receive, send))
     await slow.full.wait()
     gone.set()
     await asked

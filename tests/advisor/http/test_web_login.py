@@ -1,93 +1,70 @@
-"""TLS and logins as clients meet them: httpx, curl, and a real Prometheus."""
+"""Logins and TLS as clients meet them; and a real Prometheus."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import shutil
-import socket
+import logging
 import ssl
-import subprocess
-import time
-import urllib.parse
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import bcrypt
 import httpx
 import pytest
+from cryptography import x509
 
+from advisor.cli.actions import listening as listeners
+from advisor.cli.link_options import Addresses
+from advisor.http import server
+from advisor.http.authentication import Passwords
+from advisor.http.guard import Guard
 from advisor.http.logins import RATE
+from advisor.http.web_settings import CHECK_SECONDS, WebSettings
 from lab.programs import prometheus
-from tests.advisor.http.certificates import Authority, Issued
-from tests.advisor.http.secured import Secured, hashed
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.http.certificates import Authority
+from tests.advisor.http.listening import Listener, listening
+from tests.advisor.http.secured import Secured, hashed, write
+from tests.advisor.http.standing import loop_time, passes
+from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem, values
-from tests.unavailable import give_up, or_give_up
-from tests.waiting import wait_for
+from tests.unavailable import or_give_up
+from tests.waiting import DEADLINE, wait_for
 
 PASSWORD = "correct-horse-9"
-SLOW = 12  # the cost of a hash that takes some tenths of a second to check
-PATHS = ("/", "/docs", "/openapi.json", "/metrics", "/advise", "/rules", "/snapshot", "/healthz", "/readyz", "/nope")
-
-Start = Callable[..., Secured]
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path / "web")
-
-
-@pytest.fixture
-def secured(tmp_path: Path, authority: Authority) -> Iterator[Start]:
-    """Start a sidecar with this web configuration, in whose folder a server's certificate and key are."""
-    authority.issue("server")
-    with ExitStack() as stack:
-
-        def start(content: Mapping[str, Any], *arguments: object) -> Secured:
-            sidecar = Secured(tmp_path / "web", dict(content), *arguments)
-            stack.callback(sidecar.kill)
-            return sidecar
-
-        yield start
-
-
+PATHS = (
+    *("/", "/docs", "/openapi.json", "/metrics", "/advise", "/rules", "/snapshot", "/healthz", "/readyz", "/nope"),
+    "/page/app.js",
+)
 TLS = {"cert_file": "server.pem", "key_file": "server.key"}
 MUTUAL = {**TLS, "client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": "ca.pem"}
 
 
-def test_https_is_served_and_nothing_else(secured: Start, authority: Authority) -> None:
-    sidecar = secured({"tls_server_config": TLS})
-    assert sidecar.url.startswith("https://")
-    assert sidecar.status("/metrics", verify=authority.trusting()) == 200
-    with pytest.raises(httpx.HTTPError):
-        httpx.get(sidecar.url.replace("https", "http") + "/metrics")
-    with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
-        sidecar.status()
-    assert "Traceback" not in sidecar.log()
+@pytest.fixture(scope="module")
+def login(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
+    """A sidecar with users."""
+    users = {"alice": hashed(PASSWORD), "zoë": hashed("grün"), "long": hashed("x" * 72)}
+    web = write(tmp_path_factory.mktemp("login") / "web.yml", {"basic_auth_users": users})
+    with InProcess("--recording", capture(RECORDING), "--web-config", web) as sidecar:
+        yield sidecar
 
 
-@pytest.mark.parametrize(("least", "refused"), [("TLS12", "1.1"), ("TLS13", "1.2")])
-def test_an_older_tls_than_the_least_is_refused(secured: Start, authority: Authority, least: str, refused: str) -> None:
-    sidecar = secured({"tls_server_config": {**TLS, "min_version": least}})
-    curl = shutil.which("curl")
-    if curl is None:
-        give_up("curl is not installed")
-    ask = [curl, "-sS", "--cacert", str(authority.ca), f"{sidecar.url}/healthz"]
-    assert subprocess.run(ask, capture_output=True, check=True).stdout == b"ok\n"  # noqa: S603
-    assert subprocess.run([*ask, "--tls-max", refused], capture_output=True, check=False).returncode != 0  # noqa: S603
-
-
-def test_every_path_asks_for_a_login(secured: Start) -> None:
-    sidecar = secured({"basic_auth_users": {"alice": hashed(PASSWORD)}})
+def test_every_path_asks_for_a_login(login: InProcess) -> None:
     for path in PATHS:
-        response = sidecar.get(path)
+        response = login.get(path)
         assert problem(response) == (401, "log in with a user's name and password")
         assert response.headers["www-authenticate"] == 'Basic realm="innodb-advisor", charset="UTF-8"'
-        assert sidecar.status(path, auth=("alice", PASSWORD)) == (404 if path == "/nope" else 200)
-    assert problem(sidecar.post("/-/reload"))[0] == 401
-    assert "passwords go over the network in the clear" not in sidecar.log()  # it is this machine's alone
+        assert login.get(path, auth=("alice", PASSWORD)).status_code == (404 if path == "/nope" else 200)
+    for response in (login.get("/live"), login.post("/-/reload")):
+        assert problem(response)[0] == 401
+
+
+@pytest.mark.parametrize("query", [f"user=alice&password={PASSWORD}", f"access_token={PASSWORD}"])
+def test_no_login_is_taken_from_an_address(login: InProcess, query: str) -> None:
+    assert problem(login.get(f"/metrics?{query}"))[0] == 401
 
 
 def basic(sent: bytes) -> str:
@@ -100,6 +77,7 @@ def basic(sent: bytes) -> str:
         (basic(b"alice:wrong"), "this is no user's name and password"),
         (basic(b"alice:"), "this is no user's name and password"),
         (basic(b"nobody:" + PASSWORD.encode()), "this is no user's name and password"),
+        (basic(b"admin:admin"), "this is no user's name and password"),
         (basic(b"\xff\xfe:\x00"), "this is no user's name and password"),
         (basic(b"alice"), "this is no basic authentication (RFC 7617)"),
         ("Basic ~~~", "this is no basic authentication (RFC 7617)"),
@@ -108,166 +86,229 @@ def basic(sent: bytes) -> str:
         (f"Bearer {PASSWORD}", "log in with a user's name and password"),
     ],
 )
-def test_whoever_does_not_belong_stays_out(login: Secured, sent: str, said: str) -> None:
+def test_whoever_does_not_belong_stays_out(login: InProcess, sent: str, said: str) -> None:
     response = login.get("/metrics", headers={"Authorization": sent.encode("latin-1")})
     assert problem(response) == (401, said)
 
 
-@pytest.fixture(scope="module")
-def login(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    """One with users only."""
-    users = {"alice": hashed(PASSWORD), "zoë": hashed("grün"), "long": hashed("x" * 72)}
-    sidecar = Secured(tmp_path_factory.mktemp("login"), {"basic_auth_users": users})
-    yield sidecar
-    sidecar.kill()
-
-
-def test_names_and_passwords_are_utf_8_and_bcrypt_reads_72_bytes(login: Secured) -> None:
+def test_names_and_passwords_are_utf_8_and_bcrypt_reads_72_bytes(login: InProcess) -> None:
     for user, password in (("alice", PASSWORD), ("zoë", "grün"), ("long", "x" * 72), ("long", "x" * 100)):
-        assert login.status(auth=(user.encode(), password.encode())) == 200
-    assert login.status(auth=("long", "x" * 71)) == 401
+        assert login.get("/healthz", auth=(user.encode(), password.encode())).status_code == 200
+    assert login.get("/healthz", auth=("long", "x" * 71)).status_code == 401
 
 
-def test_two_logins_in_one_request_are_none(login: Secured) -> None:
+def test_two_logins_in_one_request_are_none(login: InProcess) -> None:
     good = ("Authorization", basic(f"alice:{PASSWORD}".encode()))
     assert login.get("/metrics", headers=[good]).status_code == 200
     assert problem(login.get("/metrics", headers=[good, good]))[0] == 401
 
 
-def test_bcrypt_is_paid_for_once_by_who_belongs_and_each_time_by_who_does_not(secured: Start) -> None:
-    stored = hashed(PASSWORD, SLOW)
-    began = time.monotonic()
-    assert bcrypt.checkpw(PASSWORD.encode(), stored.encode())
-    once = time.monotonic() - began
-    sidecar = secured({"basic_auth_users": {"alice": stored}})
-    with httpx.Client(base_url=sidecar.url, timeout=30) as client:
+async def test_bcrypt_is_paid_for_once_by_who_belongs_and_each_time_by_who_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    costs: list[bytes] = []
+    verify = bcrypt.checkpw
 
-        def seconds(user: str, password: str, times: int = 1) -> float:
-            began = time.monotonic()
-            for _ in range(times):
-                client.get("/healthz", auth=(user, password))
-            return time.monotonic() - began
+    def counted(password: bytes, stored: bytes) -> bool:
+        costs.append(stored[4:6])
+        return verify(password, stored)
 
-        seconds("alice", PASSWORD)
-        assert seconds("alice", PASSWORD, 20) < 20 * once / 2
-        assert seconds("alice", "wrong") > once / 2
-        assert seconds("nobody", PASSWORD) > once / 2
-
-
-def test_guessing_is_slowed_down_and_keeps_nobody_out(secured: Start) -> None:
-    sidecar = secured({"basic_auth_users": {"alice": hashed(PASSWORD), "prometheus": hashed(PASSWORD)}})
-    began = time.monotonic()
-    with ThreadPoolExecutor(20) as guessing:
-        for number in range(20):
-            guessing.submit(lambda: [sidecar.get("/healthz", auth=("alice", f"{number} {n}")) for n in range(3)])  # noqa: B023
-        time.sleep(1)
-        # Neither has logged in before; one comes from the guessers' address.
-        assert sidecar.status("/metrics", auth=("prometheus", PASSWORD)) == 200
-        elsewhere = httpx.HTTPTransport(local_address="127.0.0.2")
-        assert sidecar.status("/metrics", auth=("alice", PASSWORD), transport=elsewhere) == 200
-    assert time.monotonic() - began > (60 - RATE.burst) / RATE.per_second / 2
+    monkeypatch.setattr(bcrypt, "checkpw", counted)
+    passwords, users = Passwords(), {"alice": hashed(PASSWORD, 5)}
+    assert not passwords.remembered(users, "alice", PASSWORD.encode())
+    for _ in range(20):
+        assert await passwords.verify(users, "alice", PASSWORD.encode())
+    assert passwords.remembered(users, "alice", PASSWORD.encode())
+    assert costs == [b"05"]
+    for user, password in (("alice", b"wrong"), ("alice", b"wrong"), ("nobody", PASSWORD.encode())):
+        assert not await passwords.verify(users, user, password)
+        assert not passwords.remembered(users, user, password)
+    assert costs == [b"05"] * 4  # an unknown user costs as much as a known one
 
 
-def test_no_password_is_in_the_log(secured: Start) -> None:
-    stored = hashed(PASSWORD)
-    sidecar = secured({"basic_auth_users": {"alice": stored}})
+async def test_guessing_is_slowed_down_and_keeps_nobody_out(tmp_path: Path) -> None:
+    users = {"alice": hashed(PASSWORD), "prometheus": hashed(PASSWORD)}
+    web = WebSettings(write(tmp_path / "web.yml", {"basic_auth_users": users}), loop_time)
+    guard = Guard(answers_ok, web, clock=loop_time)
+
+    async def status(address: str, user: str, password: str) -> int:
+        transport = httpx.ASGITransport(guard, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
+            return (await client.get("/metrics", auth=(user, password))).status_code
+
+    guesses = [asyncio.create_task(status("192.0.2.1", "alice", str(number))) for number in range(60)]
+    await passes()
+    burst = round(RATE.burst)
+    assert [guess.result() for guess in guesses if guess.done()] == [401] * burst
+    # Neither has logged in before; one comes from the guessers' address.
+    honest = [
+        asyncio.create_task(status("192.0.2.1", "prometheus", PASSWORD)),
+        asyncio.create_task(status("192.0.2.2", "alice", PASSWORD)),
+    ]
+    for _ in range(4):  # each in its turn
+        await passes(1.2 / RATE.per_second)
+    assert [login.result() for login in honest] == [200, 200]
+    assert sum(guess.done() for guess in guesses) <= burst + 3
+    for _ in range(60 - burst):
+        await passes(1.2 / RATE.per_second)
+    assert {guess.result() for guess in guesses} == {401}
+
+
+async def answers_ok(scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG001 - as ASGI has it
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"ok\n"})
+
+
+def test_no_password_is_in_an_answer_or_in_the_log(login: InProcess, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     for user, password in (("alice", PASSWORD), ("alice", f"{PASSWORD}-wrong"), (PASSWORD, "x")):
-        sidecar.status("/metrics", auth=(user, password))
-    sidecar.get("/metrics", headers={"Authorization": f"Bearer {PASSWORD}"})
-    texts = [sidecar.get(path, auth=("alice", PASSWORD)).text for path in (*PATHS, "/page/app.js")]
-    assert sidecar.stop() == 0
-    for text in (*texts, sidecar.log()):
-        for secret in (PASSWORD, stored, base64.b64encode(f"alice:{PASSWORD}".encode()).decode()):
+        login.get("/metrics", auth=(user, password))
+    login.get("/metrics", headers={"Authorization": f"Bearer {PASSWORD}"})
+    texts = [login.get(path, auth=("alice", PASSWORD)).text for path in PATHS]
+    for text in (*texts, caplog.text):
+        for secret in (PASSWORD, "$2y$", base64.b64encode(f"alice:{PASSWORD}".encode()).decode()):
             assert secret not in text
 
 
-def test_passwords_in_the_clear_are_warned_of_where_others_can_connect(secured: Start) -> None:
-    sidecar = secured({"basic_auth_users": {"alice": hashed(PASSWORD)}}, "--listen", ":0")
-    assert "passwords go over the network in the clear" in sidecar.log()
+@pytest.mark.parametrize(("host", "warned"), [("", True), ("127.0.0.1", False)])
+def test_passwords_in_the_clear_are_warned_of_where_others_can_connect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, host: str, *, warned: bool
+) -> None:
+    monkeypatch.setattr(server, "run", lambda *_: None)
+    web = WebSettings(write(tmp_path / "web.yml", {"basic_auth_users": {"alice": hashed(PASSWORD)}}))
+    with listeners.listening((host, 0), web) as listener:
+        listener.run(answers_ok, Addresses(None, None))  # type: ignore[arg-type]  # any application does
+    assert ("passwords go over the network in the clear" in caplog.text) == warned
 
 
-def client(authority: Authority, own: Issued | None) -> dict[str, Any]:
-    return {"verify": authority.trusting(own)}
+# TLS, through sockets.
 
 
-def test_a_client_needs_a_certificate_of_the_authority(secured: Start, authority: Authority, tmp_path: Path) -> None:
-    sidecar = secured({"tls_server_config": MUTUAL})
-    own = authority.issue("client", "prometheus")
-    assert sidecar.status(**client(authority, own)) == 200
-    with pytest.raises(httpx.TransportError):
-        sidecar.status(**client(authority, None))
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    authority = Authority(tmp_path / "web")
+    authority.issue("server")
+    return authority
+
+
+class Service:
+    """An application behind a web configuration."""
+
+    def __init__(self, listener: Listener, web: Path) -> None:
+        self.listener, self.web = listener, web
+        self.url = f"https://127.0.0.1:{listener.port}/healthz"
+
+    async def status(self, trust: ssl.SSLContext, auth: tuple[str, str] | None = None) -> int:
+        async with httpx.AsyncClient(verify=trust, auth=auth, timeout=DEADLINE) as client:
+            return (await client.get(self.url)).status_code
+
+    async def refuses(self, trust: ssl.SSLContext) -> bool:
+        try:
+            await self.status(trust)
+        except httpx.TransportError:
+            return True
+        return False
+
+
+@asynccontextmanager
+async def secured(folder: Path, content: Mapping[str, Any]) -> Any:
+    path = write(folder / "web.yml", dict(content))
+    web = WebSettings(path, loop_time)
+    async with listening(Guard(answers_ok, web, clock=loop_time), web) as listener:
+        yield Service(listener, path)
+
+
+@pytest.fixture
+def folder(authority: Authority) -> Path:
+    return authority.ca.parent
+
+
+async def test_https_is_served_and_nothing_else(folder: Path, authority: Authority) -> None:
+    async with secured(folder, {"tls_server_config": TLS}) as service:
+        assert await service.status(authority.trusting()) == 200
+        assert await service.refuses(ssl.create_default_context())
+        reader, writer = await service.listener.connect(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert not (await reader.read()).startswith(b"HTTP")
+        writer.close()
+
+
+async def test_a_client_needs_a_certificate_of_the_authority(
+    folder: Path, authority: Authority, tmp_path: Path
+) -> None:
     forged = Authority(tmp_path / "forged", "test authority").issue("client", "prometheus")
-    with pytest.raises(httpx.TransportError):
-        sidecar.status(**client(authority, forged))
+    async with secured(folder, {"tls_server_config": MUTUAL}) as service:
+        assert await service.status(authority.trusting(authority.issue("client", "prometheus"))) == 200
+        assert await service.refuses(authority.trusting())
+        assert await service.refuses(authority.trusting(forged))
 
 
-def test_a_clients_certificate_must_have_one_of_the_names_that_are_allowed(
-    secured: Start, authority: Authority
+async def test_a_clients_certificate_must_have_one_of_the_names_that_are_allowed(
+    folder: Path, authority: Authority
 ) -> None:
     allowed = ["prometheus", "192.0.2.7", "2001:db8::7", "spiffe://cluster/prometheus", "sre@example.com"]
-    sidecar = secured({"tls_server_config": {**MUTUAL, "client_allowed_sans": allowed}})
-    for number, name in enumerate(allowed):
-        assert sidecar.status(**client(authority, authority.issue(f"client{number}", "another", name))) == 200
-    with pytest.raises(httpx.TransportError):
-        sidecar.status(**client(authority, authority.issue("stranger", "prometheus.example", "192.0.2.70")))
+    async with secured(folder, {"tls_server_config": {**MUTUAL, "client_allowed_sans": allowed}}) as service:
+        for number, name in enumerate(allowed):
+            assert await service.status(authority.trusting(authority.issue(f"client{number}", "another", name))) == 200
+        stranger = authority.issue("stranger", "prometheus.example", "192.0.2.70")
+        assert await service.refuses(authority.trusting(stranger))
 
 
-def test_a_certificate_that_is_asked_for_but_not_required_may_be_missing_but_not_forged(
-    secured: Start, authority: Authority, tmp_path: Path
+async def test_a_certificate_that_is_asked_for_but_not_required_may_be_missing_but_not_forged(
+    folder: Path, authority: Authority, tmp_path: Path
 ) -> None:
-    sidecar = secured({"tls_server_config": {**MUTUAL, "client_auth_type": "VerifyClientCertIfGiven"}})
-    assert sidecar.status(**client(authority, None)) == 200
-    assert sidecar.status(**client(authority, authority.issue("client"))) == 200
-    with pytest.raises(httpx.TransportError):
-        sidecar.status(**client(authority, Authority(tmp_path / "forged").issue("client")))
+    asked = {**MUTUAL, "client_auth_type": "VerifyClientCertIfGiven"}
+    async with secured(folder, {"tls_server_config": asked}) as service:
+        assert await service.status(authority.trusting()) == 200
+        assert await service.status(authority.trusting(authority.issue("client"))) == 200
+        assert await service.refuses(authority.trusting(Authority(tmp_path / "forged").issue("client")))
 
 
-def serial(sidecar: Secured) -> int:
+async def serial(service: Service) -> int:
     """Of the certificate that it shows now."""
-    address = urllib.parse.urlsplit(sidecar.url)
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with (
-        socket.create_connection((str(address.hostname), int(address.port or 0)), 10) as plain,
-        context.wrap_socket(plain) as wrapped,
-    ):
-        shown = wrapped.getpeercert(binary_form=True)
-    assert shown is not None
-    from cryptography import x509  # noqa: PLC0415 - one test wants it
-
+    _, writer = await asyncio.open_connection("127.0.0.1", service.listener.port, ssl=context)
+    shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
     return x509.load_der_x509_certificate(shown).serial_number
 
 
-def test_users_and_certificates_change_while_it_runs(secured: Start, authority: Authority) -> None:
+async def test_users_and_certificates_change_while_it_runs(
+    folder: Path, authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
     content = {"tls_server_config": TLS, "basic_auth_users": {"alice": hashed(PASSWORD)}}
-    sidecar = secured(content)
     trusting = authority.trusting()
-    first = serial(sidecar)
-    with httpx.Client(verify=trusting, auth=("alice", PASSWORD)) as kept:
-        assert kept.get(f"{sidecar.url}/healthz").status_code == 200
+    async with (
+        secured(folder, content) as service,
+        httpx.AsyncClient(verify=trusting, auth=("alice", PASSWORD), timeout=DEADLINE) as connected,
+    ):
+        first = await serial(service)
+        assert (await connected.get(service.url)).status_code == 200
 
         renewed = authority.issue("server")
-        wait_for(lambda: serial(sidecar) == renewed.serial)
-        assert renewed.serial != first
-        assert sidecar.status(verify=trusting, auth=("alice", PASSWORD)) == 200
+        await passes(CHECK_SECONDS)
+        assert await serial(service) == renewed.serial != first
+        assert await service.status(trusting, ("alice", PASSWORD)) == 200
 
-        sidecar.change({**content, "basic_auth_users": {"bob": hashed("other")}})
-        wait_for(lambda: sidecar.status(verify=trusting, auth=("bob", "other")) == 200)
+        write(service.web, {**content, "basic_auth_users": {"bob": hashed("other")}})
+        await passes(CHECK_SECONDS)
+        assert await service.status(trusting, ("bob", "other")) == 200
         # The connection is the old one; the login is asked for with every request.
-        assert kept.get(f"{sidecar.url}/healthz").status_code == 401
+        assert (await connected.get(service.url)).status_code == 401
 
-    sidecar.config.write_text("basic_auth_users: {}\n  broken")
-    wait_for(
-        lambda: sidecar.status(verify=trusting, auth=("bob", "other")) == 200 and "stays in force" in sidecar.log()
-    )
-    assert sidecar.status(verify=trusting) == 401
-    assert sidecar.log().count("the old web configuration stays in force") == 1
+        service.web.write_text("basic_auth_users: {}\n  broken")
+        for _ in range(3):
+            await passes(CHECK_SECONDS)
+            assert await service.status(trusting, ("bob", "other")) == 200
+        assert await service.status(trusting) == 401
+        assert caplog.text.count("the old web configuration stays in force") == 1
 
 
-def test_prometheus_scrapes_it_over_tls_with_a_login(secured: Start, authority: Authority, tmp_path: Path) -> None:
-    sidecar = secured({"tls_server_config": MUTUAL, "basic_auth_users": {"prometheus": hashed(PASSWORD)}})
+@pytest.mark.system
+def test_prometheus_scrapes_it_over_tls_with_a_login(folder: Path, authority: Authority, tmp_path: Path) -> None:
     own = authority.issue("client", "prometheus")
     (tmp_path / "password").write_text(PASSWORD)
+    sidecar = Secured(folder, {"tls_server_config": MUTUAL, "basic_auth_users": {"prometheus": hashed(PASSWORD)}})
     job = prometheus.job(
         "innodb",
         sidecar.url.removeprefix("https://"),
@@ -275,10 +316,13 @@ def test_prometheus_scrapes_it_over_tls_with_a_login(secured: Start, authority: 
         tls_config={"ca_file": str(authority.ca), "cert_file": str(own.cert), "key_file": str(own.key)},
         basic_auth={"username": "prometheus", "password_file": str(tmp_path / "password")},
     )
-    with or_give_up(prometheus.running(tmp_path, [job])) as running:
-        wait_for(lambda: [each.value for each in running.query('up{job="innodb"}')] == [1])
-        [up] = running.query("innodb_up")
-        assert up.value == 1
-        shown = values(sidecar.get("/metrics", verify=authority.trusting(own), auth=("prometheus", PASSWORD)).text)
-        [pool] = running.query("innodb_buffer_pool_size_bytes")
-        assert pool.value == shown["innodb_buffer_pool_size_bytes", frozenset()]
+    try:
+        with or_give_up(prometheus.running(tmp_path, [job])) as running:
+            wait_for(lambda: [sample.value for sample in running.query('up{job="innodb"}')] == [1])
+            [up] = running.query("innodb_up")
+            assert up.value == 1
+            shown = values(sidecar.get("/metrics", verify=authority.trusting(own), auth=("prometheus", PASSWORD)).text)
+            [pool] = running.query("innodb_buffer_pool_size_bytes")
+            assert pool.value == shown["innodb_buffer_pool_size_bytes", frozenset()]
+    finally:
+        sidecar.kill()

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-import socket
-from urllib.parse import urlsplit
+from collections.abc import AsyncIterator
 
+import httpx
 import pytest
 
-from tests.advisor.sidecar import Sidecar
+from advisor.advice.service import Service
+from advisor.http import app as application
+from advisor.http.browsers import Names
+from advisor.http.guard import Guard
+from advisor.observe.source import Replay
+from tests.advisor.advice.watching import rulebook
+from tests.advisor.building import RECORDING, capture
+from tests.advisor.http.listening import Listener, answered, listening
+from tests.advisor.http.standing import still
+from tests.waiting import DEADLINE
 
 JSON = b"Content-Type: application/json\r\n"
 CLOSE, LAST_NAME = b"Connection: close", b"last-of-all"
 
 
-def answers(sidecar: Sidecar, sent: bytes) -> list[tuple[int, bytes]]:
+@pytest.fixture
+async def listener() -> AsyncIterator[Listener]:
+    app = application.create(Service(Replay(capture(RECORDING)), rulebook()))
+    async with listening(Guard(app, names=Names(local=True), clock=still)) as listener:
+        yield listener
+
+
+async def answers(listener: Listener, sent: bytes) -> list[tuple[int, bytes]]:
     """Status and the rest of each answer, until the other side closes the connection.
 
     A last request asks for that. It cannot be asked for by half a close: who closes has gone, and gets no answer.
     """
-    address = urlsplit(sidecar.url)
-    found = b""
-    with socket.create_connection((str(address.hostname), int(address.port or 0)), 30) as connection:
-        connection.sendall(sent if CLOSE in sent else sent + LAST)
-        while part := connection.recv(65536):
-            found += part
-    answered = [(int(each[:3]), each) for each in found.split(b"HTTP/1.1 ")[1:]]
-    return [each for each in answered if LAST_NAME not in each[1]]
+    received = await answered(await listener.connect(sent if CLOSE in sent else sent + LAST))
+    found = [(int(answer[:3]), answer) for answer in received.split(b"HTTP/1.1 ")[1:]]
+    return [answer for answer in found if LAST_NAME not in answer[1]]
 
 
-def statuses(sidecar: Sidecar, *requests: bytes) -> list[int]:
-    return [status for status, _ in answers(sidecar, b"".join(requests))]
+async def loaded(listener: Listener) -> object:
+    """When the rules were loaded."""
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.port}", timeout=DEADLINE) as client:
+        return (await client.get("/state")).json()["rules"]
+
+
+async def statuses(listener: Listener, *requests: bytes) -> list[int]:
+    return [status for status, _ in await answers(listener, b"".join(requests))]
 
 
 def head(method: str = "GET", path: str = "/healthz", *fields: str, host: str = "localhost") -> bytes:
@@ -60,13 +77,13 @@ TWO_LENGTHS = [
 
 
 @pytest.mark.parametrize("fields", TWO_LENGTHS)
-def test_a_request_whose_end_is_in_doubt_ends_the_connection(replaying: Sidecar, fields: tuple[str, ...]) -> None:
+async def test_a_request_whose_end_is_in_doubt_ends_the_connection(listener: Listener, fields: tuple[str, ...]) -> None:
     request = head("POST", "/nope", *fields) + b"0\r\n\r\n"
     if fields[0].startswith(" "):
         request = request.replace(b"Host: localhost\r\n Tr", b" Tr").replace(
             b"\r\n\r\n0", b"\r\nHost: localhost\r\n\r\n0"
         )
-    found = statuses(replaying, request, NEXT)
+    found = await statuses(listener, request, NEXT)
     assert found in ([400], [501])
 
 
@@ -82,13 +99,15 @@ def test_a_request_whose_end_is_in_doubt_ends_the_connection(replaying: Sidecar,
         b"fffffffffffffffffffff\r\nx",
     ],
 )
-def test_malformed_chunks_end_the_connection(replaying: Sidecar, chunks: bytes) -> None:
-    found = statuses(replaying, head("POST", "/nope", "Transfer-Encoding: chunked"), chunks, NEXT)
+async def test_malformed_chunks_end_the_connection(listener: Listener, chunks: bytes) -> None:
+    found = await statuses(listener, head("POST", "/nope", "Transfer-Encoding: chunked"), chunks, NEXT)
     assert 200 not in found
 
 
-def test_one_length_twice_is_one_length(replaying: Sidecar) -> None:
-    assert statuses(replaying, head("POST", "/nope", "Content-Length: 5", "Content-Length: 5"), b"hello", NEXT) == [
+async def test_one_length_twice_is_one_length(listener: Listener) -> None:
+    assert await statuses(
+        listener, head("POST", "/nope", "Content-Length: 5", "Content-Length: 5"), b"hello", NEXT
+    ) == [
         404,
         200,
     ]
@@ -115,8 +134,8 @@ def test_one_length_twice_is_one_length(replaying: Sidecar) -> None:
         (b"GET /heal\x00thz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ],
 )
-def test_one_host_and_one_form_of_target(replaying: Sidecar, request_: bytes, status: int) -> None:
-    [(found, text)] = answers(replaying, request_)
+async def test_one_host_and_one_form_of_target(listener: Listener, request_: bytes, status: int) -> None:
+    [(found, text)] = await answers(listener, request_)
     assert found == status
     assert b"evil" not in text.lower()
     assert b"cookie" not in text.lower()
@@ -151,8 +170,8 @@ def test_one_host_and_one_form_of_target(replaying: Sidecar, request_: bytes, st
         "/runbooks/..%2f..%2fetc%2fpasswd",
     ],
 )
-def test_no_path_climbs_and_no_folder_is_listed(replaying: Sidecar, path: str) -> None:
-    [(status, text)] = answers(replaying, head("GET", path, "Connection: close"))
+async def test_no_path_climbs_and_no_folder_is_listed(listener: Listener, path: str) -> None:
+    [(status, text)] = await answers(listener, head("GET", path, "Connection: close"))
     assert status == 404
     assert b"application/problem+json" in text
     assert b"import" not in text
@@ -170,9 +189,9 @@ SPLITTING += ["https:%2f%2fevil.example", "javascript:alert(1)", "%00", "%ff%fe"
 
 
 @pytest.mark.parametrize("written", SPLITTING)
-def test_a_redirect_leads_to_this_service_alone_and_splits_nothing(replaying: Sidecar, written: str) -> None:
+async def test_a_redirect_leads_to_this_service_alone_and_splits_nothing(listener: Listener, written: str) -> None:
     for path in (f"/advise/{written}", f"/{written}", f"/?next={written}", f"/docs?url={written}"):
-        for status, text in answers(replaying, head("GET", path, "Accept: text/html", "Connection: close")):
+        for status, text in await answers(listener, head("GET", path, "Accept: text/html", "Connection: close")):
             fields = text.partition(b"\r\n\r\n")[0].lower()
             assert b"\nset-cookie" not in fields
             if status in {301, 302, 303, 307, 308}:
@@ -193,16 +212,16 @@ def test_a_redirect_leads_to_this_service_alone_and_splits_nothing(replaying: Si
         "X-Forwarded-Prefix: /-/reload",
     ],
 )
-def test_no_header_stands_in_for_the_method_or_the_path(replaying: Sidecar, field: str) -> None:
-    loaded = replaying.get("/state").json()["rules"]
-    assert statuses(replaying, head("GET", "/-/reload", field)) == [405]
-    assert statuses(replaying, head("GET", "/healthz", field)) == [200]
-    assert replaying.get("/state").json()["rules"] == loaded
+async def test_no_header_stands_in_for_the_method_or_the_path(listener: Listener, field: str) -> None:
+    before = await loaded(listener)
+    assert await statuses(listener, head("GET", "/-/reload", field)) == [405]
+    assert await statuses(listener, head("GET", "/healthz", field)) == [200]
+    assert await loaded(listener) == before
 
 
-def test_no_header_about_the_client_or_the_host_is_believed(replaying: Sidecar) -> None:
+async def test_no_header_about_the_client_or_the_host_is_believed(listener: Listener) -> None:
     forwarded = ("X-Forwarded-Host: localhost", "Forwarded: host=localhost", "X-Forwarded-For: 127.0.0.1")
-    assert statuses(replaying, head("GET", "/snapshot", *forwarded, host="evil.example")) == [421]
+    assert await statuses(listener, head("GET", "/snapshot", *forwarded, host="evil.example")) == [421]
     hosts = (
         "X-Forwarded-Host: evil.example",
         "X-Forwarded-Proto: https",
@@ -210,21 +229,21 @@ def test_no_header_about_the_client_or_the_host_is_believed(replaying: Sidecar) 
         "Forwarded: host=evil.example",
     )
     for path in ("/", "/rules", "/docs", "/advise"):
-        [(status, text)] = answers(replaying, head("GET", path, "Accept: text/html", "Connection: close", *hosts))
+        [(status, text)] = await answers(listener, head("GET", path, "Accept: text/html", "Connection: close", *hosts))
         assert status == 200
         assert b"evil" not in text
 
 
-def test_a_websocket_is_not_opened(replaying: Sidecar) -> None:
+async def test_a_websocket_is_not_opened(listener: Listener) -> None:
     upgrade = (
         "Connection: Upgrade",
         "Upgrade: websocket",
         "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
     )
-    assert 101 not in statuses(replaying, head("GET", "/healthz", *upgrade))
-    assert statuses(replaying, head("GET", "/live", *upgrade, "Origin: http://evil.example")) == [403]
-    assert 101 not in statuses(
-        replaying,
+    assert 101 not in await statuses(listener, head("GET", "/healthz", *upgrade))
+    assert await statuses(listener, head("GET", "/live", *upgrade, "Origin: http://evil.example")) == [403]
+    assert 101 not in await statuses(
+        listener,
         head("GET", "/healthz", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),
     )
