@@ -52,18 +52,26 @@ async def single_snapshot(source: SnapshotSource) -> Snapshot:
             await source.close()
 
 
-async def observe(sampler: Sampler, seconds: float, progress: Progress) -> None:
+async def observe(
+    sampler: Sampler, seconds: float, progress: Progress, clock: Callable[[], float] = time.monotonic
+) -> None:
     """Collect for a while.
+
+    Args:
+        sampler: Collects, and is closed at the end.
+        seconds: How long.
+        progress: Called now and then.
+        clock: Seconds, monotonic.
 
     Raises:
         ServerError: No server answers at the start or at the end. In between it may come and go.
     """
-    start = time.monotonic()
+    start = clock()
     collection: asyncio.Task[None] | None = None
     try:
         await sampler.collect()
         collection = asyncio.create_task(sampler.run())
-        while (elapsed := time.monotonic() - start) < seconds:
+        while (elapsed := clock() - start) < seconds:
             progress(elapsed)
             await asyncio.sleep(min(0.25, seconds - elapsed))
         await sampler.collect()  # includes what happened since the last collection

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advice import evaluation
+from advisor.casetest import recordings
 from advisor.contract.recommendation import Advice
-from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules import check
 from exporter.collectors.data_files import FileReads
@@ -75,7 +75,8 @@ def capture(name: str) -> Path:
 
 
 def captured(name: str) -> Window:
-    return Window.of(Replay(capture(name)).history, float("inf"))
+    """The whole of it, which is read once in a process."""
+    return Window.of(recordings.snapshots(capture(name)), float("inf"))
 
 
 def advised(window: Window, *rules: check.Rule) -> Advice:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from click.testing import CliRunner
@@ -38,6 +39,19 @@ def make_rule(tmp_path: Path) -> Callable[..., check.Rule]:
     return make
 
 
+@contextmanager
+def logging_as_it_begins() -> Iterator[None]:
+    """The log without a handler, as a process has it at first; afterwards with those of pytest again."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    root.handlers = []
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+        root.setLevel(level)
+
+
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command to its end, in this process."""
@@ -45,7 +59,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     def run_it(
         *arguments: object, env: Mapping[str, str] | None = None, cwd: Path = REPOSITORY
     ) -> subprocess.CompletedProcess[str]:
-        with monkeypatch.context() as patch:
+        with monkeypatch.context() as patch, logging_as_it_begins():
             patch.chdir(cwd)
             words = [str(argument) for argument in arguments]
             result = CliRunner(env=env).invoke(main, words)
@@ -63,14 +77,16 @@ def spawn() -> Iterator[Spawn]:
     """Start the command; it is ended with the test."""
     with ExitStack() as stack:
 
-        def spawn_it(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        def spawn_it(
+            *arguments: object, env: Mapping[str, str] | None = None, stdout: int | IO[str] = subprocess.PIPE
+        ) -> subprocess.Popen[str]:
             process = stack.enter_context(
                 subprocess.Popen(  # noqa: S603
                     command(*arguments),
                     cwd=REPOSITORY,
                     env=environment(env),
                     stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
+                    stdout=stdout,
                     stderr=subprocess.PIPE,
                     text=True,
                 )

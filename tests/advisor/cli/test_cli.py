@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
-import http.server
 import itertools
 import json
 import os
@@ -14,25 +14,25 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
+from advisor.cli.actions import record
 from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
+from advisor.observe import observation
 from advisor.rules import check
 from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording.file import replay
 from exporter.server import identify
 from lab.servers import Server
-from tests.advisor.building import REPOSITORY, RULES_FOLDER, advised, capture, captured
-from tests.advisor.sidecar import command as command_line
-from tests.advisor.sidecar import environment
+from tests.advisor.building import RULES_FOLDER, advised, capture, captured
+from tests.advisor.conftest import Run, Spawn
 from tests.waiting import DEADLINE, wait_for
 
 COMMANDS = (
@@ -43,8 +43,6 @@ PASSWORD = "correct-horse-9"
 SCAN = capture("mysql-9.7/repeated-scan")
 RULES = check.load(RULES_FOLDER)
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Spawn = Callable[..., "subprocess.Popen[str]"]
 StartServer = Callable[..., Server]
 
 
@@ -129,7 +127,7 @@ def test_advice_as_json_is_the_contract_and_nothing_else() -> None:
     done = here("advise", "--recording", SCAN, "--format", "json")
     assert done.exit_code == 0
     said = Advice.model_validate_json(done.stdout)
-    assert said.computed_at == pytest.approx(time.time(), abs=DEADLINE)
+    assert said.computed_at
     undated = said.model_copy(update={"computed_at": None, "age_seconds": None})
     judged = advised(captured("mysql-9.7/repeated-scan"))
     seen = tuple(found.model_copy(update={"first_seen": said.at}) for found in judged.recommendations)
@@ -156,7 +154,7 @@ def test_advice_as_markdown() -> None:
     ],
 )
 def test_fail_on_ends_in_1_when_advice_is_as_severe(name: str, rule_id: str, severity: str, code: int) -> None:
-    others = [("--suppress", each.id) for each in RULES if each.id != rule_id]
+    others = [("--suppress", rule.id) for rule in RULES if rule.id != rule_id]
     done = here("advise", "--recording", capture(name), "--fail-on", severity, *itertools.chain(*others))
     assert done.exit_code == code
     assert done.stderr == ""
@@ -363,23 +361,6 @@ def test_one_that_hangs_up_is_no_mysql_server(run: Run) -> None:
     assert message == f"127.0.0.1:{port} closed the connection without a MySQL greeting; is it a MySQL server?"
 
 
-def test_a_web_server_is_no_mysql_server(spawn: Spawn, tmp_path: Path) -> None:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as web:
-        threading.Thread(target=web.serve_forever, daemon=True).start()
-        port = web.server_address[1]
-        dsn = ("--dsn", f"mysql://root@127.0.0.1:{port}")
-        processes = [spawn("check", *dsn), spawn("advise", *dsn), spawn("record", *dsn, "-o", tmp_path / "x.gz")]
-        for process in processes:
-            out, err = process.communicate(timeout=DEADLINE)
-            assert (process.returncode, out) == (2, "")
-            assert err == (
-                f"Error: 127.0.0.1:{port} accepts connections but sent no MySQL greeting within 10 s; "
-                "is it a MySQL server?\n"
-            )
-        web.shutdown()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_nobody_at_the_address_is_said(run: Run, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -388,6 +369,7 @@ def test_nobody_at_the_address_is_said(run: Run, tmp_path: Path) -> None:
         assert message == f"cannot connect to 127.0.0.1:{port}: Connection refused"
     message = refused(run("check", "--dsn", f"mysql://root@/?socket={tmp_path / 'absent.sock'}"))
     assert message == f"cannot connect to {tmp_path / 'absent.sock'}: No such file or directory"
+    assert list(tmp_path.iterdir()) == []
 
 
 # Real servers
@@ -413,46 +395,53 @@ def account(server: Server, name: str, *grants: str) -> Iterator[str]:
 ALL = ("PROCESS ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.innodb_index_stats")
 
 
+def marks(text: str) -> dict[str, str]:
+    """What `check` says of each source."""
+    lines = [line.split() for line in text.splitlines()[2:] if not line.startswith(" ")]
+    return {words[0]: words[1] for words in lines}
+
+
 def test_check_says_what_can_be_read_on_every_server(server: Server, run: Run) -> None:
-    mysql = server.name.startswith("mysql")
     done = run("check", "--dsn", server.dsn)
-    assert done.returncode == (0 if mysql else 1), done.stderr
-    assert done.stderr == ""
-    first, header, *lines = done.stdout.splitlines()
-    assert first.startswith(f"{'mysql' if mysql else 'mariadb'} {server.version}, as root@")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, header, *_ = done.stdout.splitlines()
+    assert first.startswith(f"{'mysql' if server.name.startswith('mysql') else 'mariadb'} {server.version}, as root@")
     assert header.split() == ["source", "why", "cure", "rules", "that", "need", "it"]
-    marks = {line.split()[0]: line.split()[1] for line in lines if not line.startswith(" ")}
-    assert list(marks) == [each.name for each in (*COLLECTORS, LIGHT)]
-    assert (marks["pools"], marks["status"]) == ("ok", "ok")
-    assert marks["table_scans"] == ("ok" if mysql else "no")
-    assert marks["cached_indexes"] == ("ok" if server.name == "mysql-9.7" else "–")
+    sources = marks(done.stdout)
+    assert list(sources) == [source.name for source in (*COLLECTORS, LIGHT)]
+    assert {sources["pools"], sources["status"], sources["table_scans"]} == {"ok"}
+    assert sources["cached_indexes"] == ("ok" if server.name == "mysql-9.7" else "–")
 
-
-def test_check_says_the_same_to_programs(server: Server, run: Run) -> None:
-    mysql = server.name.startswith("mysql")
-    done = run("check", "--dsn", server.dsn, "--format", "json")
-    assert done.returncode == (0 if mysql else 1)
-    found = json.loads(done.stdout)
-    assert found["server"].endswith(server.version)
-    assert found["account"].startswith("root@")
-    sources = {each["source"]: each for each in found["sources"]}
-    assert list(sources) == [each.name for each in (*COLLECTORS, LIGHT)]
-    identified = identify({"version": found["server"].partition(" ")[2]})
-    assert sources["pools"] == {
+    same = json.loads(run("check", "--dsn", server.dsn, "--format", "json").stdout)
+    assert same["server"].endswith(server.version)
+    assert same["account"].startswith("root@")
+    assert [source["source"] for source in same["sources"]] == list(sources)
+    identified = identify({"version": same["server"].partition(" ")[2]})
+    [pools] = [source for source in same["sources"] if source["source"] == "pools"]
+    assert pools == {
         "source": "pools",
         "ok": True,
         "reason": "",
         "cure": None,
-        "needed_by": [each.id for each in RULES if "pools" in each.file.needs and identified in each.file.applies],
+        "needed_by": [rule.id for rule in RULES if "pools" in rule.file.needs and identified in rule.file.applies],
     }
-    assert sources["table_scans"]["ok"] is mysql
-    if not mysql:
-        assert sources["table_scans"]["reason"] == "performance_schema is OFF"
-        assert "performance_schema = ON" in sources["table_scans"]["cure"]
-    assert {each["reason"] != "" for each in sources.values() if not each["ok"]} <= {True}
 
 
-few_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11", "mysql-5.6"], indirect=True)
+def test_check_says_why_a_source_cannot_be_read_and_ends_in_1(run: Run) -> None:
+    recording = capture("mariadb-11.8/idle")
+    done = run("check", "--recording", recording)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert marks(done.stdout)["table_scans"] == "no"
+    same = run("check", "--recording", recording, "--format", "json")
+    assert same.returncode == 1
+    sources = {source["source"]: source for source in json.loads(same.stdout)["sources"]}
+    assert sources["table_scans"]["ok"] is False
+    assert sources["table_scans"]["reason"] == "performance_schema is OFF"
+    assert "performance_schema = ON" in sources["table_scans"]["cure"]
+    assert all(source["reason"] for source in sources.values() if not source["ok"])
+
+
+few_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8", "mysql-5.6"], indirect=True)
 
 
 @few_servers
@@ -469,14 +458,12 @@ def test_a_wrong_password_is_said_without_the_password(server: Server, run: Run)
 @few_servers
 def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: Server, run: Run) -> None:
     password = {"INNODB_ADVISOR_PASSWORD": PASSWORD}
-    mysql = server.name.startswith("mysql")
     with account(server, "limited") as dsn:
         done = run("check", "--dsn", dsn, env=password)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         grants = re.findall(r"^  (GRANT .*);$", done.stderr, re.MULTILINE)
-        wanted = ALL if mysql else (ALL[0], ALL[2])  # without performance_schema there is nothing to read there
-        assert sorted(grants) == sorted(f"GRANT {each} TO 'limited'@'%'" for each in wanted)
+        assert sorted(grants) == sorted(f"GRANT {grant} TO 'limited'@'%'" for grant in ALL)
         assert done.stderr.startswith("Error: limited@% may not read everything; as an administrator run\n")
 
         advising = run("advise", "--dsn", dsn, "--watch", "1s", env=password)
@@ -486,7 +473,7 @@ def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: Server, 
 
         execute(server, *grants)
         cured = run("check", "--dsn", dsn, env=password)
-        assert (cured.returncode, cured.stderr) == (0 if mysql else 1, "")
+        assert (cured.returncode, cured.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
@@ -504,28 +491,23 @@ def test_a_quote_in_an_accounts_name_does_not_break_the_grant(server: Server, ru
 
 @few_servers
 def test_a_password_comes_from_a_file_the_environment_or_the_defaults_file_and_is_never_shown(
-    server: Server, spawn: Spawn, tmp_path: Path
+    server: Server, run: Run, tmp_path: Path
 ) -> None:
     secret, defaults = tmp_path / "password", tmp_path / "my.cnf"
     secret.write_text(PASSWORD + "\n")
     defaults.write_text(f"[client]\nuser = reader\npassword = {PASSWORD}\nhost = {server.host}\nport = {server.port}\n")
+    kind = "mysql" if server.name.startswith("mysql") else "mariadb"
     with account(server, "reader", *ALL) as dsn:
-        processes = [
-            spawn("advise", *where, "--watch", "1s", env=env)
-            for where, env in (
-                (("--dsn", dsn, "--password-file", secret), {}),
-                (("--dsn", dsn), {"INNODB_ADVISOR_PASSWORD": PASSWORD}),
-                (("--defaults-file", defaults), {}),
-                (("--defaults-file", defaults, "--dsn", dsn), {}),
-            )
-        ]
-        wait_for(lambda: _logged_in(server, "reader"))
-        for process in processes:
-            assert PASSWORD not in Path(f"/proc/{process.pid}/cmdline").read_text()
-            out, err = process.communicate(timeout=DEADLINE)
-            assert (process.returncode, err) == (0, "")
-            assert out.startswith(f"{'mysql' if server.name.startswith('mysql') else 'mariadb'} {server.version}")
-            assert PASSWORD not in out
+        for where, env in (
+            (("--dsn", dsn, "--password-file", secret), {}),
+            (("--dsn", dsn), {"INNODB_ADVISOR_PASSWORD": PASSWORD}),
+            (("--defaults-file", defaults), {}),
+            (("--defaults-file", defaults, "--dsn", dsn), {}),
+        ):
+            done = run("check", *where, env=env)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert done.stdout.startswith(f"{kind} {server.version}, as reader@")
+            assert PASSWORD not in done.stdout
 
 
 def _logged_in(server: Server, user: str) -> bool:
@@ -534,21 +516,19 @@ def _logged_in(server: Server, user: str) -> bool:
         return bool(cursor.fetchall()[0][0])
 
 
-@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
-def test_what_was_recorded_gives_the_same_advice_and_checks(server: Server, run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
+def test_what_was_recorded_gives_the_same_checks_as_the_server(server: Server, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl.gz"
-    began = time.monotonic()
-    done = run("record", "--dsn", server.dsn, "--for", "2s", "--interval", "500ms", "-o", path)
-    lasted = time.monotonic() - began
+    done = run("record", "--dsn", server.dsn, "--for", "1s", "--interval", "200ms", "-o", path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"{path}: {path.stat().st_size:,} bytes\n"
     assert list(tmp_path.iterdir()) == [path]
     snapshots = list(replay(path))
-    assert len(snapshots) >= 2  # a busy machine collects less often
-    assert {each.server.version_text for each in snapshots} == {server.version}
+    assert len(snapshots) >= 2
+    assert {snapshot.server.version_text for snapshot in snapshots} == {server.version}
 
     advice = Advice.model_validate_json(here("advise", "--recording", path, "--format", "json").stdout)
-    assert 1.0 < advice.watched_seconds < lasted
+    assert advice.watched_seconds == pytest.approx(snapshots[-1].at - snapshots[0].at, abs=1e-3)
     assert advice.server.endswith(server.version)
     live, replayed = (
         run("check", *where, "--format", "json") for where in (("--dsn", server.dsn), ("--recording", path))
@@ -558,17 +538,14 @@ def test_what_was_recorded_gives_the_same_advice_and_checks(server: Server, run:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_recording_that_is_interrupted_is_whole(
-    server: Server, spawn: Spawn, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_recording_that_is_terminated_is_whole(server: Server, spawn: Spawn, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_text("an older one")
     process = spawn("record", "--dsn", server.dsn, "--for", "1h", "--interval", "200ms", "-o", path)
     part = tmp_path / ".part-recording.jsonl"
     wait_for(lambda: part.is_file() and part.read_text().count('{"collection"') > 2)
     assert path.read_text() == "an older one"
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out) == (0, "")
     assert err.splitlines()[0] == f"interrupted; {path} holds what was recorded until now"
@@ -577,19 +554,17 @@ def test_a_recording_that_is_interrupted_is_whole(
 
 
 def test_a_recording_of_a_server_that_goes_away_is_kept(
-    start_server: StartServer, spawn: Spawn, tmp_path: Path
+    start_server: StartServer, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = start_server("mariadb-10.11")
+    server = start_server("mariadb-11.8")
     path = tmp_path / "recording.jsonl"
-    process = spawn("record", "--dsn", server.dsn, "--for", "3s", "--interval", "200ms", "-o", path)
-    part = tmp_path / ".part-recording.jsonl"
-    wait_for(lambda: part.is_file() and part.read_text().count('{"collection"') > 2)
-    server.kill()
-    _, err = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 2
-    assert "Traceback" not in err
-    assert f"ended early; {path} holds what was recorded until now\n" in err
-    assert len(list(replay(path))) > 2
+    monkeypatch.setattr(record, "progress_bar", lambda *_: nullcontext(lambda _: server.kill()))
+    clock = iter((0.0, 0.0, 3.0)).__next__  # it begins, it goes on, it is over
+    monkeypatch.setattr(observation, "observe", functools.partial(observation.observe, clock=clock))
+    done = run("record", "--dsn", server.dsn, "--for", "3s", "-o", path)
+    assert done.returncode == 2
+    assert f"ended early; {path} holds what was recorded until now\n" in done.stderr
+    assert list(replay(path))
 
 
 def test_a_recording_that_never_began_leaves_what_was_there(run: Run, tmp_path: Path) -> None:
@@ -600,34 +575,25 @@ def test_a_recording_that_never_began_leaves_what_was_there(run: Run, tmp_path: 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_interruption_before_the_server_answered_ends_in_130(spawn: Spawn, tmp_path: Path) -> None:
-    asked = threading.Event()
-
+def test_an_interruption_before_the_server_answered_ends_in_130(run: Run, tmp_path: Path) -> None:
     def talk(connection: socket.socket) -> None:
-        asked.set()
+        os.kill(os.getpid(), signal.SIGINT)
         with connection:
-            connection.settimeout(20)
-            connection.recv(1)
+            connection.recv(1)  # until the command hangs up
 
     for command in (["advise"], ["check"], ["record", "-o", tmp_path / "x.gz"]):
         with listening(talk) as port:
-            asked.clear()
-            process = spawn(*command, "--dsn", f"mysql://root@127.0.0.1:{port}")
-            assert asked.wait(DEADLINE)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=DEADLINE)
-        assert (process.returncode, out, err) == (130, "", "interrupted\n")
+            done = run(*command, "--dsn", f"mysql://root@127.0.0.1:{port}")
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_watching_that_is_interrupted_gives_no_advice(server: Server, spawn: Spawn, number: signal.Signals) -> None:
+def test_watching_that_is_interrupted_gives_no_advice(server: Server, spawn: Spawn) -> None:
     with account(server, "watcher", *ALL) as dsn:
-        process = spawn("advise", "--dsn", dsn, env={"INNODB_ADVISOR_PASSWORD": PASSWORD})
+        process = spawn("advise", "--dsn", dsn, "--watch", "1h", env={"INNODB_ADVISOR_PASSWORD": PASSWORD})
         wait_for(lambda: _logged_in(server, "watcher"))
-        time.sleep(0.3)
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=DEADLINE) == ("", "interrupted\n")
         assert process.returncode == 130
         wait_for(lambda: not _logged_in(server, "watcher"))
@@ -647,40 +613,36 @@ def test_a_file_that_cannot_be_written_is_said(server: Server, run: Run, tmp_pat
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_watching_lasts_as_long_as_asked_for(server: Server, run: Run) -> None:
-    began = time.monotonic()
-    done = run("advise", "--dsn", server.dsn, "--watch", "2s", "--format", "json")
+def test_a_server_that_was_watched_gives_advice(server: Server, run: Run) -> None:
+    done = run("advise", "--dsn", server.dsn, "--watch", "1s", "--format", "json")
+    assert done.stderr == ""
     advice = Advice.model_validate_json(done.stdout)
-    assert 1.5 < advice.watched_seconds < time.monotonic() - began
-    assert not {each.lacks for each in advice.blind} & {"window", *(each.name for each in (*COLLECTORS, LIGHT))}
-    assert done.stderr == ""
+    assert advice.watched_seconds > 0
+    assert not {blind.lacks for blind in advice.blind} & {source.name for source in (*COLLECTORS, LIGHT)}
 
 
-@pytest.mark.parametrize("command", [["advise"], ["advise", "--format", "json"], ["check", "--format", "json"]])
-def test_output_that_cannot_be_written_is_said_and_is_no_finding(command: list[str]) -> None:
+def test_output_that_cannot_be_written_is_said_and_is_no_finding(
+    spawn: Spawn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "Error: cannot write the output: No space left on device\n"
+    for arguments in (["advise"], ["advise", "--format", "json"], ["check", "--format", "json"]):
+        with suppress(OSError), Path("/dev/full").open("w") as full, redirect_stdout(full):
+            with pytest.raises(SystemExit) as ended:
+                main([*arguments, "--recording", str(SCAN)])
+            assert ended.value.code == 2
+        assert capsys.readouterr().err == said
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(  # noqa: S603
-            command_line(*command, "--recording", SCAN),
-            cwd=REPOSITORY,
-            env=environment(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert done.stderr == "Error: cannot write the output: No space left on device\n"
+        process = spawn("advise", "--recording", SCAN, stdout=full)
+        assert process.communicate(timeout=DEADLINE)[1] == said
+    assert process.returncode == 2
 
 
-def test_a_terminal_of_another_character_set_gets_what_it_can_show(run: Run) -> None:
-    done = run("check", "--recording", capture("mariadb-11.8/idle"), env={"PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 1
-    assert done.stderr == ""
+def test_a_terminal_of_another_character_set_gets_what_it_can_show() -> None:
+    done = CliRunner(charset="ascii").invoke(main, ["check", "--recording", str(capture("mariadb-11.8/idle"))])
+    assert (done.exit_code, done.stderr) == (1, "")
     assert re.search(r"^cached_indexes +\? +INNODB_CACHED_INDEXES came", done.stdout, re.MULTILINE)
 
 
-def test_nothing_is_written_into_the_repository_or_the_home(run: Run, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    assert run("advise", "--recording", SCAN, env={"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}).returncode == 0
-    assert list(os.scandir(home)) == []
+def test_nothing_is_written_into_the_home(run: Run, tmp_path: Path) -> None:
+    assert run("advise", "--recording", SCAN, env={"HOME": str(tmp_path)}).returncode == 0
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,16 +11,16 @@ from lab.servers import Server
 from lab.servers.sql import query_number
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
-from tests.advisor.sidecar import Sidecar, values
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import values
 from tests.waiting import wait_for
 
-Serve = Callable[..., Sidecar]
 COMPAT = ("--compat", "mysqld-exporter")
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
 KINDS = "mysql_info_schema_innodb_metrics_"
 
 
-def names(sidecar: Sidecar, **options: Any) -> set[str]:
+def names(sidecar: InProcess, **options: Any) -> set[str]:
     return {name for name, _ in values(sidecar.get("/metrics").text, **options)}
 
 
@@ -35,22 +34,22 @@ def kinds_asked(server: Server) -> float:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_they_cost_the_server_one_statement_in_five_minutes(serve: Serve, server: Server) -> None:
+def test_they_cost_the_server_one_statement_in_five_minutes(server: Server) -> None:
     before = kinds_asked(server)
-    sidecar = serve("--dsn", server.dsn, "--interval", "1s", *COMPAT)
-    wait_for(lambda: f"{KINDS}change_buffer_ibuf_merges_total" in names(sidecar))
-    collected = sidecar.get("/snapshot").json()["at"]
-    wait_for(lambda: sidecar.get("/snapshot").json()["at"] > collected + 2)
-    assert kinds_asked(server) == before + 1
-    exposed = sidecar.get("/metrics", headers=OPENMETRICS)
+    with InProcess("--dsn", server.dsn, "--interval", "1s", *COMPAT) as sidecar:
+        wait_for(lambda: f"{KINDS}change_buffer_ibuf_merges_total" in names(sidecar))
+        collected = sidecar.get("/snapshot").json()["at"]
+        wait_for(lambda: sidecar.get("/snapshot").json()["at"] > collected)
+        assert kinds_asked(server) == before + 1
+        exposed = sidecar.get("/metrics", headers=OPENMETRICS)
     assert exposed.headers["content-type"].startswith("application/openmetrics-text")
     assert {name for name, _ in values(exposed.text, parse_openmetrics)} >= {"mysql_up", "mysql_version_info"}
 
 
-def test_they_stand_beside_the_sidecars_own_and_only_where_they_are_asked_for(serve: Serve, replaying: Sidecar) -> None:
-    beside = serve("--recording", capture(RECORDING), *COMPAT)
-    wait_for(lambda: "innodb_advisor_recommendation" in names(beside))  # the rules were asked
-    both, own = names(beside), names(replaying)
+def test_they_stand_beside_the_sidecars_own_and_only_where_they_are_asked_for(replaying: InProcess) -> None:
+    with InProcess("--recording", capture(RECORDING), *COMPAT) as beside:
+        wait_for(lambda: "innodb_advisor_recommendation" in names(beside))  # the rules were asked
+        both, own = names(beside), names(replaying)
     assert not [name for name in own if name.startswith("mysql_")]
     assert {name for name in both if not name.startswith("mysql_")} == own
     assert both >= {"mysql_up", "mysql_global_status_buffer_pool_pages", "mysql_global_variables_innodb_old_blocks_pct"}

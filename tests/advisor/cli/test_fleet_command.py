@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,16 +132,12 @@ def test_an_interrupt_ends_it_with_130_and_leaves_the_file(prometheus: Answering
     file = tmp_path / "report.json"
     file.write_text("yesterday's")
 
-    def slow(form: Form) -> tuple[int, dict[str, str], bytes]:
-        time.sleep(1.0)
+    def interrupting(form: Form) -> tuple[int, dict[str, str], bytes]:
+        if form["query"] == "vector(time())":  # the first
+            os.kill(os.getpid(), signal.SIGINT)
         return answers(form)
 
-    prometheus.answers = slow
-    command = [sys.executable, "-m", "advisor.cli", "fleet", "--prometheus", prometheus.url, "--to", str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
-        while not prometheus.asked:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        said, told = process.communicate(timeout=20)
-    assert (process.returncode, said, told) == (130, "", "interrupted\n")
+    prometheus.answers = interrupting
+    result = fleet("--prometheus", prometheus.url, "--to", file)
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "interrupted\n")
     assert file.read_text() == "yesterday's"

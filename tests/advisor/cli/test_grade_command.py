@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
 
+from advisor.advice import replay
 from advisor.cli.actions import grade as action
 from advisor.cli.main import main
 from advisor.ledger.entry import Outcome
@@ -21,7 +18,6 @@ from advisor.ledger.grades import Grades, Stretch
 from advisor.ledger.grades import grades as made
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import outcome, worse
-from tests.waiting import DEADLINE, wait_for
 
 FOLLOWED = capture("mysql-9.7/scan-followed-midway")
 SCAN = capture("mysql-9.7/repeated-scan")
@@ -121,17 +117,8 @@ def test_fail_on_ends_in_1() -> None:
         assert run(FOLLOWED, "--window", "8s", "--fail-on", "harm").exit_code == 1
 
 
-def test_ctrl_c_ends_it_at_once(spawn: Callable[..., subprocess.Popen[str]]) -> None:
-    process = spawn("grade", *[FOLLOWED] * 40)  # a minute's work
-
-    def reads() -> bool:
-        descriptors = Path(f"/proc/{process.pid}/fd").iterdir()
-        with contextlib.suppress(FileNotFoundError):  # closed since
-            return any(each.readlink() == FOLLOWED.resolve() for each in descriptors)
-        return False
-
-    wait_for(reads)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=DEADLINE) == ("", "interrupted\n")
-    assert process.returncode == 130
+def test_ctrl_c_ends_it() -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(replay, "assess", lambda *_: signal.raise_signal(signal.SIGINT))
+        done = run(FOLLOWED)
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "interrupted\n")

@@ -6,24 +6,21 @@ import gzip
 import json
 import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from advisor.advice import interpreter
+from advisor.cli.actions import rules_test, setup
 from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
 from advisor.rules.rulebook import builtin_directory
 from exporter.collectors.pools import POOLS
 from tests.advisor.building import REPOSITORY, capture, captured
-from tests.advisor.sidecar import Sidecar, environment, write_rule
-from tests.waiting import DEADLINE, wait_for
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Serve = Callable[..., Sidecar]
+from tests.advisor.conftest import Run, Serve
+from tests.advisor.sidecar import write_rule
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -240,34 +237,25 @@ def test_cases_that_cannot_be_used_are_refused_and_the_others_run(tmp_path: Path
     assert here("rules", "test", empty).stderr == f"Error: {empty}: there is no rule file here (<id>.yaml)\n"
 
 
-def test_testing_ends_when_it_is_interrupted(spawn: Callable[..., subprocess.Popen[str]]) -> None:
-    process = spawn("rules", "test", env={"PYTHONUNBUFFERED": "1"})
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=DEADLINE)
-    assert (process.returncode, said) == (130, "interrupted\n")
+def test_testing_ends_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "values_of", lambda *_: signal.raise_signal(signal.SIGINT))
+    done = here("rules", "test", EXAMPLES)
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "reads-keep-missing\n", "interrupted\n")
 
 
-def test_an_installation_without_the_sources_says_that_it_has_no_captures(tmp_path: Path) -> None:
-    for package in ("advisor", "exporter"):
-        shutil.copytree(REPOSITORY / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(REPOSITORY / "rules", tmp_path / "advisor" / "builtin_rules")
-
-    def installed(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "advisor.cli", "rules", *map(str, arguments)]
-        return subprocess.run(  # noqa: S603
-            command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False, timeout=60
-        )
-
-    assert str(tmp_path) in installed("list", "--json").stdout
-    done = installed("test")
-    assert (done.returncode, done.stdout) == (2, "")
+def test_an_installation_without_the_sources_says_that_it_has_no_captures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed = shutil.copytree(REPOSITORY / "rules", tmp_path / "builtin_rules")
+    for module in (setup, rules_test):
+        monkeypatch.setattr(module, "builtin_directory", lambda: installed)
+    done = here("rules", "test")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(
         "Error: the cases of the built-in rules replay captures that only the source tree has"
     )
-    done = installed("test", "--rules", EXAMPLES)
-    assert done.returncode == 0
+    done = here("rules", "test", "--rules", EXAMPLES)
+    assert done.exit_code == 0
     assert done.stdout.startswith("reads-keep-missing\n  PASS")
     assert done.stderr.startswith("not tested: ")
 
@@ -303,4 +291,4 @@ def test_sighup_loads_rules_and_suppressions_anew_and_keeps_the_old_ones_while_a
     config.write_text("suppress: []\n")
     path.unlink()
     assert fired(reloaded(f"loaded {count} rules and 0 suppressions")) == {OLD_SUBLIST}
-    assert sidecar.process.poll() is None
+    assert sidecar.stop() == 0

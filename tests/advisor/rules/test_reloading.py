@@ -13,10 +13,9 @@ from advisor.files.yaml_file import FileError
 from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar, values, write_rule
+from tests.advisor.in_process import InProcess
+from tests.advisor.sidecar import values, write_rule
 from tests.waiting import wait_for
-
-Serve = Callable[..., Sidecar]
 
 
 class Mounted:
@@ -72,21 +71,23 @@ def book(builtin: Path, mounted: Mounted, config: Path) -> Rulebook:
     return Rulebook(builtin, mounted.path, tuple, config)
 
 
-def own(sidecar: Sidecar) -> dict[str, str]:
+def own(sidecar: InProcess) -> dict[str, str]:
     """The severities of the user's rules in force, by id."""
     found = sidecar.get("/rules").json()["rules"]
     return {each["id"]: each["severity"] for each in found if each["origin"] != "built-in"}
 
 
-def loaded(sidecar: Sidecar) -> float:
+def loaded(sidecar: InProcess) -> float:
     return values(sidecar.get("/metrics").text)["innodb_advisor_rules_last_reload_successful", frozenset()]
 
 
-def test_a_running_sidecar_follows_its_config_map_and_its_configuration(
-    serve: Serve, mounted: Mounted, config: Path
-) -> None:
+def test_a_running_sidecar_follows_its_config_map_and_its_configuration(mounted: Mounted, config: Path) -> None:
     mounted.update("mine", "former", severity="info")
-    sidecar = serve("--recording", capture(RECORDING), "--rules", mounted.path, "--config", config)
+    with InProcess("--recording", capture(RECORDING), "--rules", mounted.path, "--config", config) as sidecar:
+        follow(sidecar, mounted, config)
+
+
+def follow(sidecar: InProcess, mounted: Mounted, config: Path) -> None:
     assert own(sidecar) == {"mine": "info", "former": "info"}
 
     broken = mounted.path / "broken.yaml"
