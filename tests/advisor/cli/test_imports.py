@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -16,16 +19,16 @@ from advisor.cli.lazy import load
 from advisor.cli.main import main
 from advisor.contract.recommendation import Severity
 from tests.advisor.building import RECORDING, REPOSITORY, capture
-from tests.advisor.conftest import Run
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.conftest import Serve
+from tests.advisor.sidecar import environment
 
-Serve = Callable[..., Sidecar]
 TOLD = {"PYTHONPROFILEIMPORTTIME": "1"}
 """Python then says on standard error what it imports."""
 HTTP = {"fastapi", "starlette", "uvicorn"}
 SERVER = {"aiomysql", "pymysql", "cryptography"}
 HEAVY = {*HTTP, *SERVER, "prometheus_client", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
 """What takes a tenth of a second or a megabyte, and is not needed by all."""
+SCAN = capture(RECORDING)
 CURVED = capture("mysql-9.7/change-buffer-off-resident")
 SCENARIO = REPOSITORY / "lab/scenarios/seed-002-steps.yaml"
 
@@ -35,54 +38,59 @@ def imported(log: str) -> set[str]:
     return set(re.findall(r"^import time:.*\| +(\w+)", log, re.MULTILINE)) & HEAVY
 
 
-@pytest.mark.parametrize(
-    ("arguments", "needed"),
-    [
-        (["--version"], set()),
-        (["--help"], set()),
-        (["serve", "--help"], set()),
-        (["fleet", "--help"], set()),
-        (["rules", "list", "--json"], {"pydantic", "ruamel", "cel_expr_python"}),
-        (["rules", "list"], {"pydantic", "ruamel", "cel_expr_python", "rich"}),
-        (["lru", SCENARIO, "--json"], {"pydantic", "ruamel"}),
-        (["lru", SCENARIO], {"pydantic", "ruamel", "rich"}),
-        (["curve", "--help"], set()),
-        (["curve", "--recording", CURVED, "--format", "json"], {*SERVER, "pydantic", "ruamel"}),
-        (["curve", "--recording", CURVED, "--format", "svg"], {*SERVER, "pydantic", "ruamel"}),
-        (["grade", "--help"], set()),
-        (["grade", "", "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python", "rich"}),
-        (["advise", "--recording", "", "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python"}),
-    ],
-    ids=lambda each: " ".join(Path(str(part)).name for part in each) if isinstance(each, list) else "",
-)
-def test_a_command_imports_no_more_than_it_needs(run: Run, arguments: list[object], needed: set[str]) -> None:
-    given = [capture(RECORDING) if each == "" else each for each in arguments]
-    ended = run(*given, env=TOLD)
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    assert imported(ended.stderr) <= needed
+NEEDED: Sequence[tuple[list[object], set[str]]] = [
+    (["--version"], set()),
+    (["--help"], set()),
+    (["serve", "--help"], set()),
+    (["fleet", "--help"], set()),
+    (["rules", "list", "--json"], {"pydantic", "ruamel", "cel_expr_python"}),
+    (["rules", "list"], {"pydantic", "ruamel", "cel_expr_python", "rich"}),
+    (["lru", SCENARIO, "--json"], {"pydantic", "ruamel"}),
+    (["lru", SCENARIO], {"pydantic", "ruamel", "rich"}),
+    (["curve", "--help"], set()),
+    (["curve", "--recording", CURVED, "--format", "json"], {*SERVER, "pydantic", "ruamel"}),
+    (["curve", "--recording", CURVED, "--format", "svg"], {*SERVER, "pydantic", "ruamel"}),
+    (["grade", "--help"], set()),
+    (["grade", SCAN, "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python", "rich"}),
+    (["advise", "--recording", SCAN, "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python"}),
+]
+"""What each command may import of HEAVY."""
 
 
-def test_serve_imports_nothing_that_is_for_terminals_pictures_or_fleets(serve: Serve) -> None:
-    sidecar = serve("--recording", capture(RECORDING), env=TOLD)
+def test_a_command_imports_no_more_than_it_needs() -> None:
+    commands = [[str(argument) for argument in arguments] for arguments, _ in NEEDED]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.advisor.cli.imports"],
+        input=json.dumps(commands),
+        cwd=REPOSITORY,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {
+        " ".join(command): heavy - needed
+        for command, (_, needed), modules in zip(commands, NEEDED, json.loads(done.stdout), strict=True)
+        if not (heavy := HEAVY & set(modules)) <= needed
+    } == {}
+
+
+def test_serve_imports_nothing_for_terminals_pictures_or_fleets_and_models_once_when_they_are_asked(
+    serve: Serve,
+) -> None:
+    sidecar = serve("--recording", capture("mysql-9.7/warm-pool"), env=TOLD)
     for path in ("/", "/metrics", "/advise", "/rules", "/openapi.json"):
         assert sidecar.get(path).status_code == 200
-    found = imported(sidecar.log())
-    assert found >= HTTP
-    assert not found & {"rich", "matplotlib"}
+    heavy = imported(sidecar.log())
+    assert heavy >= HTTP
+    assert not heavy & {"rich", "matplotlib"}
     assert re.findall(r"^import time:.*\| +(advisor\S*fleet\S*)", sidecar.log(), re.MULTILINE) == []
-
-
-def test_the_code_of_the_models_is_imported_once_and_by_whoever_asks_a_model(serve: Serve) -> None:
-    quiet = serve("--recording", capture("mysql-9.7/warm-pool"), env=TOLD)
-    assert quiet.get("/advise").status_code == 200
-    assert "advisor.models.lru.simulation" not in quiet.log()
-    sidecar = serve("--recording", capture(RECORDING), env=TOLD)
-    assert sidecar.get("/advise").json()["recommendations"]  # of a rule that asks
-    for path in ("/curve", "/curve?window=5m"):
+    assert "advisor.models.lru.simulation" not in sidecar.log()
+    for path in ("/whatif?set=innodb_old_blocks_pct%3D50", "/curve", "/curve?window=5m"):
         sidecar.get(path)
-    log = sidecar.log()
     for module in ("advisor.models.lru.simulation", "advisor.whatif.calibration", "advisor.curve.explain"):
-        assert len(re.findall(rf"^import time:.*\| +{module}$", log, re.MULTILINE)) == 1, module
+        assert len(re.findall(rf"^import time:.*\| +{module}$", sidecar.log(), re.MULTILINE)) == 1, module
 
 
 def test_the_severities_of_fail_on_are_those_of_advice() -> None:
