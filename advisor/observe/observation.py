@@ -66,10 +66,10 @@ async def observe(
     Raises:
         ServerError: No server answers at the start or at the end. In between it may come and go.
     """
-    start = clock()
     collection: asyncio.Task[None] | None = None
     try:
         await sampler.collect()
+        start = clock()  # a slow first collection shortens nothing
         collection = asyncio.create_task(sampler.run())
         while (elapsed := clock() - start) < seconds:
             progress(elapsed)

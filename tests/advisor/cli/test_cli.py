@@ -613,11 +613,11 @@ def test_a_file_that_cannot_be_written_is_said(server: Server, run: Run, tmp_pat
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_server_that_was_watched_gives_advice(server: Server, run: Run) -> None:
+def test_watching_lasts_as_long_as_asked_for(server: Server, run: Run) -> None:
     done = run("advise", "--dsn", server.dsn, "--watch", "1s", "--format", "json")
     assert done.stderr == ""
     advice = Advice.model_validate_json(done.stdout)
-    assert advice.watched_seconds > 0
+    assert advice.watched_seconds >= 1
     assert not {blind.lacks for blind in advice.blind} & {source.name for source in (*COLLECTORS, LIGHT)}
 
 

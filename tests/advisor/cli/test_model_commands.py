@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,10 +123,9 @@ def test_whatif_says_what_it_lacks_and_the_cure() -> None:
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_whatif_watches_a_server(server: Server) -> None:
     options = ("--dsn", server.dsn, "--watch", "1s", "--set", "innodb_old_blocks_pct=80", "--format", "json")
-    began = time.monotonic()
     done = run("whatif", *options)
     assert done.exit_code == 0, done.stderr
-    assert 0.5 < json.loads(done.stdout)["watched_seconds"] < time.monotonic() - began
+    assert json.loads(done.stdout)["watched_seconds"] >= 1
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import FileError
+from tests.waiting import DEADLINE, wait_for
 
 ASKING = 20
 
@@ -27,7 +27,7 @@ class Files:
         watch.add(tuple)
         self.loads += 1
         self.begun.set()
-        assert self.go_on.wait(30)
+        assert self.go_on.wait(DEADLINE)
         if self.broken:
             raise FileError("broken")
         return self.loads
@@ -50,10 +50,10 @@ def test_a_storm_of_reloads_is_two_loads(*, broken: bool) -> None:
 
     with ThreadPoolExecutor(ASKING + 1) as pool:
         pool.submit(ask)
-        assert files.begun.wait(30)
-        waiting = [pool.submit(ask) for _ in range(ASKING)]
-        while reloader._asked <= ASKING and not all(each.done() for each in waiting):  # noqa: SLF001 - nobody else knows
-            time.sleep(0.01)
+        assert files.begun.wait(DEADLINE)
+        for _ in range(ASKING):
+            pool.submit(ask)
+        wait_for(lambda: reloader._asked > ASKING)  # noqa: SLF001 - nobody else knows
         files.go_on.set()
     assert files.loads == 1 + 2  # the first, the one under way, and one for all who asked meanwhile
     assert sorted(map(str, answered)) == (["broken"] * 21 if broken else ["False"] * 19 + ["True"] * 2)

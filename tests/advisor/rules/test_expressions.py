@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import statistics
-import time
 
 import pytest
 
@@ -106,16 +104,6 @@ def test_a_failure_is_not_a_missing_fact() -> None:
         VOCABULARY.expression("double(scan.schema) > 1.0")(VALUES)
 
 
-def test_evaluation_takes_far_less_than_a_millisecond() -> None:
-    expression = VOCABULARY.expression("full && math.greatest(11400.0, pool.pages) * 1.05 > x / 2.0")
-    seconds = []
-    for _ in range(500):
-        began = time.perf_counter()
-        expression(VALUES)
-        seconds.append(time.perf_counter() - began)
-    assert statistics.median(seconds) < 0.001 / 4
-
-
 @pytest.mark.parametrize(
     ("expression", "names"),
     [
@@ -153,11 +141,8 @@ def test_what_could_multiply_or_loop_is_refused_before_it_runs(text: str, why: s
 def test_a_regular_expression_does_not_backtrack(pattern: str) -> None:
     """RE2: linear in the text, and bounded in memory."""
     expression = VOCABULARY.expression(f"scan.schema.matches('{pattern}')")
-    began = time.thread_time()
     with contextlib.suppress(EvaluationError):
-        expression({"scan.schema": "a" * LONGEST_TEXT})
-    backtracking = 10.0  # seconds that 2^4096 steps would exceed
-    assert time.thread_time() - began < backtracking
+        expression({"scan.schema": "a" * LONGEST_TEXT})  # 2^4096 steps would not end
 
 
 def test_a_text_that_is_too_long_fails_the_expression_that_takes_it() -> None:
