@@ -224,7 +224,7 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
     if before is None or now is None or known:
         return
     changes = tuple(_changes(before, now))
-    if not changes:
+    if not changes or any(_is_of(each, changes, before.at) for each in ledger.outcomes.values()):
         return
     joined, names = ledger.open, ", ".join(each.setting for each in changes)
     changes = tuple(_net([*(change for each in joined[:1] for change in each.changes), *changes], now))
@@ -240,6 +240,12 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
         yield outcome
         if reading_before is not None:
             yield Baseline(of=outcome.id, reading=reading_before)
+
+
+def _is_of(outcome: Outcome, changes: Iterable[Changed], since: float) -> bool:
+    """Whether it is already of these changes: a sidecar that was killed saw them, and kept no snapshot of it."""
+    known = {(each.setting, each.after) for each in outcome.changes}
+    return outcome.at > since and all((each.setting, each.after) in known for each in changes)
 
 
 def _ended(outcome: Outcome, why: str, at: float) -> Outcome:

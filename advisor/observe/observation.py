@@ -68,13 +68,15 @@ async def observe(
     """
     collection: asyncio.Task[None] | None = None
     try:
-        await sampler.collect()
+        first = await sampler.collect()
         start = clock()  # a slow first collection shortens nothing
         collection = asyncio.create_task(sampler.run())
         while (elapsed := clock() - start) < seconds:
             progress(elapsed)
             await asyncio.sleep(min(0.25, seconds - elapsed))
-        await sampler.collect()  # includes what happened since the last collection
+        last = await sampler.collect()  # includes what happened since the last collection
+        if last.at < first.at + seconds:  # it was under way
+            await sampler.collect()
     finally:
         if collection is not None:
             collection.cancel()
