@@ -1,45 +1,61 @@
-"""Each capture gives the /metrics text of its golden file, byte for byte."""
+"""A capture that adds a series or a finding gives the /metrics text of its golden file, byte for byte."""
 
 import difflib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse
+from prometheus_client.registry import Collector
 
-from exporter.recording.file import replay
-from lab.captures import Capture, golden, kept
+from lab.captures import GOLDEN, Capture, golden, history
 from tests.unavailable import promtool_says
 
 AGAIN = "python -m lab.captures --golden"
 
-each_capture = pytest.mark.parametrize("capture", kept(), ids=str)
+
+def files() -> list[Capture]:
+    return sorted(Capture(path.parent.name, path.stem) for path in GOLDEN.glob("*/*"))
 
 
-@each_capture
-def test_metrics_equal_the_golden_file(capture: Capture) -> None:
-    assert capture.golden.is_file(), f"make it with {AGAIN}"
-    expected, found = capture.golden.read_text().splitlines(), golden.of(capture).splitlines()
-    changed = list(difflib.unified_diff(expected, found, str(capture.golden), "now", n=1, lineterm=""))
+@pytest.mark.parametrize("capture", files(), ids=str)
+def test_metrics_equal_the_golden_file_and_openmetrics_holds_the_same_samples(capture: Capture) -> None:
+    registry = golden.registry(history(capture))
+    text = golden.classic(registry)
+    changed = list(difflib.unified_diff(lines(capture.golden), text.splitlines(), "golden", "now", n=1, lineterm=""))
     if changed:
         pytest.fail("\n".join([*changed, "", f"If this is meant: {AGAIN}"]), pytrace=False)
+    families = parse_openmetrics(golden.openmetrics(registry))  # type: ignore[no-untyped-call]
+    in_openmetrics = [(sample.name, str(sample.labels)) for family in families for sample in family.samples]
+    in_classic = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(in_openmetrics) == len(in_classic) == len(set(in_openmetrics))
 
 
-@each_capture
-def test_openmetrics_parse_and_hold_the_same_samples(capture: Capture) -> None:
-    *_, last = replay(capture.recording)
-    parsed = list(text_string_to_metric_families(golden.openmetrics(last)))  # type: ignore[no-untyped-call]
-    in_openmetrics = sorted((sample.name, str(sample.labels)) for family in parsed for sample in family.samples)
-    classic = [line for line in golden.classic(last).splitlines() if not line.startswith("#")]
-    assert len(in_openmetrics) == len(classic) == len(set(in_openmetrics))
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
 
 
-@each_capture
-def test_promtool_finds_no_problem(capture: Capture) -> None:
-    assert promtool_says(capture.golden.read_text()) == ""
+def test_the_captures_with_a_golden_file_are_those_that_add_a_series_or_a_finding() -> None:
+    assert files() == golden.chosen(), f"make them with {AGAIN}"
 
 
-def test_there_are_captures() -> None:
-    assert kept()
+class Together(Collector):
+    """The families of all golden files, each sample with its capture."""
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        for capture in files():
+            for family in parse(capture.golden.read_text()):
+                one = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                for sample in family.samples:
+                    one.samples.append(sample._replace(labels={**sample.labels, "capture": str(capture)}))
+        yield from families.values()
 
 
-def test_no_golden_file_is_left_over() -> None:
-    assert golden.stale() == []
+def test_promtool_finds_no_problem_in_any_of_them() -> None:
+    registry = CollectorRegistry()
+    registry.register(Together())
+    assert promtool_says(generate_latest(registry).decode()) == ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.recording.file import replay
+from exporter.snapshot import Snapshot
 from lab.packages.cache import REPOSITORY
 
 CAPTURES = REPOSITORY / "tests" / "captures"
@@ -33,7 +36,7 @@ class Capture:
 
     @property
     def golden(self) -> Path:
-        """The whole /metrics text of its last snapshot."""
+        """The whole /metrics text of its last snapshot and of the advice on it, if lab.captures.golden chose it."""
         return GOLDEN / self.server / f"{self.scenario}.prom"
 
 
@@ -42,3 +45,13 @@ def kept() -> list[Capture]:
     return sorted(
         Capture(path.parent.parent.name, path.parent.name) for path in CAPTURES.glob("*/*/recording.jsonl.gz")
     )
+
+
+@functools.cache
+def history(capture: Capture) -> tuple[Snapshot, ...]:
+    """Its snapshots, replayed once a process.
+
+    Raises:
+        exporter.recording.file.RecordingError: It cannot be read.
+    """
+    return tuple(replay(capture.recording))

@@ -5,7 +5,7 @@ import time
 
 import click
 
-from lab.captures import Capture, golden, kept
+from lab.captures import Capture, golden
 from lab.captures.checks.base import CaptureRejected
 from lab.captures.record import record
 from lab.captures.redaction import Leak
@@ -16,29 +16,27 @@ from lab.servers import StartError, Unavailable, interrupt_on_signals
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, metavar="[SERVER/SCENARIO]...")
 @click.option("--list", "listing", is_flag=True, help="List the captures, and record none.")
-@click.option("--golden", "golden_only", is_flag=True, help="Rewrite the golden files from the existing captures.")
+@click.option("--golden", "golden_only", is_flag=True, help="Rewrite all golden files from the existing captures.")
 def main(names: tuple[str, ...], listing: bool, golden_only: bool) -> None:  # noqa: FBT001 - click's flags
     """Record the captures SERVER/SCENARIO, or all of them, from real servers.
 
-    Each gets a note on its origin, and its golden file. Exit status: 2 when a server is unavailable here, 1 when a
-    capture does not show its scenario. The other captures are recorded all the same.
+    Each gets a note on its origin. Then the golden files are written. Exit status: 2 when a server is unavailable
+    here, 1 when a capture does not show its scenario. The other captures are recorded all the same.
     """
-    chosen = _chosen(names, list(CATALOG if not golden_only else kept()))
+    chosen = _chosen(names, list(CATALOG))
     if listing:
         for capture in chosen:
             size = f"{capture.recording.stat().st_size:7,} bytes" if capture.recording.is_file() else "not recorded"
             click.echo(f"{capture!s:44} {size}")
         return
     if golden_only:
-        for capture in chosen:
-            golden.write(capture)
-        for path in golden.stale():
-            path.unlink()
-        click.echo(f"{len(chosen)} golden files written")
+        click.echo(f"{len(golden.write())} golden files written")
         return
     interrupt_on_signals()
     try:
-        sys.exit(max([_make(capture) for capture in chosen], default=0))
+        status = max([_make(capture) for capture in chosen], default=0)
+        golden.write()
+        sys.exit(status)
     except KeyboardInterrupt:
         sys.exit(130)
 

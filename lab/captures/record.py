@@ -15,14 +15,14 @@ from exporter.connection.target import Target
 from exporter.recording.file import replay
 from exporter.sampling.sampler import Sampler
 from lab import servers
-from lab.captures import Capture, golden, redaction
+from lab.captures import Capture, redaction
 from lab.captures.checks.base import CaptureRejected, Numbers
 from lab.captures.scenarios import SCENARIOS, CaptureScenario, Step
 from lab.servers import Server
 
 
 def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
-    """Record a capture, its note and its golden file; return the key numbers.
+    """Record a capture and its note; return the key numbers.
 
     The old files stay unless the new capture shows its scenario and names nothing of this machine.
 
@@ -76,7 +76,6 @@ def _attempt(capture: Capture, attempt: int) -> Numbers:
     }
     with capture.note.open("w", encoding="utf-8") as file:
         YAML().dump(note, file)
-    golden.write(capture)
     return shown
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,13 +76,26 @@ def capture(name: str) -> Path:
     return REPOSITORY / "tests" / "captures" / name / "recording.jsonl.gz"
 
 
+@functools.cache
 def captured(name: str) -> Window:
-    """The whole of it, which is read once in a process."""
-    return Window.of(recordings.snapshots(capture(name)), float("inf"))
+    """Its window, replayed once a process: a window is not changed."""
+    return Window.of(recordings.snapshots(capture(name)), math.inf)
+
+
+@functools.cache
+def patient_rules() -> tuple[check.Rule, ...]:
+    """The built-in rules with all the time that their models take."""
+    return tuple(rule.with_budget(math.inf) for rule in check.load(RULES_FOLDER))
+
+
+def patient_rule(name: str) -> check.Rule:
+    """One of them, by its id."""
+    return next(rule for rule in patient_rules() if rule.id == name)
 
 
 def advised(window: Window, *rules: check.Rule) -> Advice:
-    return evaluation.advise(rules or check.load(RULES_FOLDER), window)
+    """The advice of these rules, or of all that are built in."""
+    return evaluation.advise(rules or patient_rules(), window)
 
 
 def plain_rule(**keys: Any) -> Mapping[str, Any]:

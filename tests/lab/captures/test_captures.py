@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from ruamel.yaml import YAML
 
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
-from exporter.recording.file import replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
-from lab.captures import Capture, kept, redaction
+from exporter.snapshot import Snapshot
+from lab.captures import Capture, history, kept, redaction
 from lab.captures.__main__ import main
 from lab.captures.checks.base import CaptureRejected
 from lab.captures.checks.change_buffer import merges
@@ -27,14 +28,6 @@ from lab.servers import Server
 
 LARGEST = 60_000  # bytes; both sides of a change take ninety collections
 
-one_server = pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
-each_capture = pytest.mark.parametrize("capture", kept(), ids=str)
-
-
-def note(capture: Capture) -> dict[str, Any]:
-    loaded: dict[str, Any] = YAML(typ="safe").load(capture.note)
-    return loaded
-
 
 def text(recording: Path) -> str:
     return gzip.decompress(recording.read_bytes()).decode()
@@ -44,9 +37,24 @@ def test_the_captures_equal_the_catalog() -> None:
     assert kept() == sorted((*CATALOG, *ELSEWHERE))
 
 
-@each_capture
-def test_its_note_names_its_origin(capture: Capture) -> None:
-    said, first = note(capture), next(replay(capture.recording))
+@pytest.mark.parametrize("capture", kept(), ids=str)
+def test_a_capture_is_small_shows_its_scenario_and_names_its_origin_and_nothing_of_the_machine(
+    capture: Capture,
+) -> None:
+    said: dict[str, Any] = YAML(typ="safe").load(capture.note)
+    snapshots = history(capture)
+    assert capture.recording.stat().st_size < LARGEST
+    assert SCENARIOS[capture.scenario].checked_by(capture.server)(list(snapshots)) == said["shows"]
+    names_its_origin(capture, said, snapshots[0])
+    is_complete(said, snapshots)
+    assert redaction.leaks(capture.recording) == []
+    content = text(capture.recording)
+    assert [name for name in ("/work/", "innodb-advisor-", ".cache/") if name in content] == []
+    for snapshot in snapshots:
+        assert (snapshot.setting("hostname"), snapshot.setting("datadir")) == ("db1", "/var/lib/mysql/")
+
+
+def names_its_origin(capture: Capture, said: dict[str, Any], first: Snapshot) -> None:
     assert said["server"] == capture.server
     assert said["version"] == first.server.version_text
     assert said["account"] == first.account.partition("@")[0]
@@ -68,15 +76,8 @@ def bytes_of(value: str) -> str:
     return str(int(value[:-1]) << 20) if value.endswith("M") else value.replace("ON", "1").replace("OFF", "0")
 
 
-@each_capture
-def test_it_still_shows_its_scenario(capture: Capture) -> None:
-    shown = SCENARIOS[capture.scenario].checked_by(capture.server)(list(replay(capture.recording)))
-    assert shown == note(capture)["shows"]
-
-
-@each_capture
-def test_its_times_only_grow_and_it_is_complete(capture: Capture) -> None:
-    snapshots, said = list(replay(capture.recording)), note(capture)
+def is_complete(said: dict[str, Any], snapshots: Sequence[Snapshot]) -> None:
+    """All collections are there, and their times only grow."""
     assert len(snapshots) == said["collections"]
     for before, after in pairwise(snapshots):
         assert 0.5 < after.at - before.at < 10
@@ -86,22 +87,8 @@ def test_its_times_only_grow_and_it_is_complete(capture: Capture) -> None:
         assert (after[STATUS] or {})["uptime"] >= (before[STATUS] or {})["uptime"]
 
 
-@each_capture
-def test_it_names_nothing_of_the_machine(capture: Capture) -> None:
-    assert redaction.leaks(capture.recording) == []
-    for told in ("/work/", "innodb-advisor-", ".cache/"):
-        assert told not in text(capture.recording)
-    for snapshot in replay(capture.recording):
-        assert (snapshot.setting("hostname"), snapshot.setting("datadir")) == ("db1", "/var/lib/mysql/")
-
-
-@each_capture
-def test_it_is_small(capture: Capture) -> None:
-    assert capture.recording.stat().st_size < LARGEST
-
-
-@one_server
-def test_names_of_the_machine_are_replaced_and_the_rest_is_kept(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_names_of_the_machine_are_replaced_and_one_that_remains_is_found(server: Server, tmp_path: Path) -> None:
     host = socket.gethostname()
     values = (f"{server.datadir}/shop/t.ibd", f"{server.socket.parent}/x", f"on\n{host} and {host}x", 7, None, "")
     with redaction.RedactedRecorder(tmp_path / "r.jsonl.gz", server) as recorder:
@@ -110,21 +97,17 @@ def test_names_of_the_machine_are_replaced_and_the_rest_is_kept(server: Server, 
     assert answer["results"][0]["rows"] == [
         ["/var/lib/mysql/shop/t.ibd", "/tmp/x", f"on\ndb1 and {host}x", 7, None, ""]  # noqa: S108 - a text
     ]
-
-
-@one_server
-def test_a_remaining_name_is_found(server: Server, tmp_path: Path) -> None:
-    recording = tmp_path / "r.jsonl.gz"
+    recording = tmp_path / "leak.jsonl.gz"
     recording.write_bytes(gzip.compress(f'"{server.datadir}"'.encode()))
     with pytest.raises(redaction.Leak, match="a folder of temporary files"):
         redaction.check(recording)
 
 
 def test_a_capture_that_does_not_show_its_scenario_is_rejected() -> None:
-    followed = list(replay(Capture("mysql-9.7", "repeated-scan-followed").recording))
+    followed = list(history(Capture("mysql-9.7", "repeated-scan-followed")))
     with pytest.raises(CaptureRejected, match="pages in a pool of"):
         read_each_pass(followed, SCANNED_TABLE)
-    single = list(replay(Capture("mysql-9.7", "change-buffer-single-merges").recording))
+    single = list(history(Capture("mysql-9.7", "change-buffer-single-merges")))
     with pytest.raises(CaptureRejected, match=r"1\.\d\d operations a merge"):
         merges(single, least=2.0)
 
