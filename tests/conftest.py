@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 
+import hypothesis
 import pytest
 
 from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, programs, start
@@ -35,6 +36,12 @@ one. So the same rule has the same time everywhere; what it costs is for lab/ben
 setattr(time, "thread_time", itertools.count(0.0, LOOK_SECONDS).__next__)  # noqa: B010 - before its first use
 SHARED = {"performance-schema": "ON"}
 """Options of the shared servers: MariaDB's default is OFF."""
+
+# Each run draws the same examples, and none is judged by its time.
+hypothesis.settings.register_profile(
+    "same", derandomize=True, database=None, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("same")
 
 
 def pytest_configure() -> None:

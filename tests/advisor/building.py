@@ -105,6 +105,7 @@ def plain_rule(**keys: Any) -> Mapping[str, Any]:
         "title": "A rule",
         "severity": "warning",
         "confidence": 0.5,
+        "budget_seconds": 60.0,
         "applies": {"mysql": {"from": "5.6"}, "mariadb": {"from": "10.5"}},
         "needs": ["variables"],
         "when": ["1.0 > 0.0"],

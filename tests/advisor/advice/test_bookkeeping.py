@@ -20,7 +20,7 @@ from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from exporter.snapshot import Snapshot
 from tests.advisor.building import ORDERS, RECORDING, RULES_FOLDER, capture, snapshot, variables
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, until
 
 ADDRESS = "db:3306"
 BOOK = Rulebook(RULES_FOLDER)
@@ -104,9 +104,7 @@ async def test_the_service_writes_its_books_and_hands_them_to_the_rules(tmp_path
     )
     running = asyncio.create_task(service.run())
     try:
-        async with asyncio.timeout(DEADLINE):
-            while not service.books.ledger.found:  # noqa: ASYNC110 - as its readers do
-                await asyncio.sleep(0.05)
+        await until(lambda: service.books.ledger.found)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

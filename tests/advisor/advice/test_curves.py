@@ -261,7 +261,8 @@ async def test_a_request_waits_for_a_curve_under_way_and_both_yield_to_a_questio
         watched.curves.keep(watched.window, watched.history)
         assert await asyncio.to_thread(begun.wait, DEADLINE)
         asked = asyncio.create_task(watched.ask())
-        await asyncio.sleep(0.05)
+        for _ in range(10):
+            await asyncio.sleep(0)
         assert not asked.done()
         assert watched.kept() is None
     assert await asked is watched.kept()
@@ -272,7 +273,8 @@ async def test_one_model_at_a_time_answers_those_who_wait(watched: Watch) -> Non
     watched.watch(600)
     async with watched.questions:
         asked = asyncio.create_task(watched.ask())
-        await asyncio.sleep(0.05)
+        for _ in range(10):
+            await asyncio.sleep(0)
         assert watched.model.asked == []
     assert await asked is watched.kept()
 

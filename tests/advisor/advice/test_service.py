@@ -164,7 +164,7 @@ async def test_what_a_change_of_settings_outdates_is_called_off(bench: Bench) ->
     changed = [replace(each, sections={**each.sections, "variables": followed}) for each in history[4:]]
     source.history = [*history[:4], *changed]
     waiting = asyncio.create_task(service.assessment())
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)
     bench.fitted.set()
     found = await waiting
     assert found is not None

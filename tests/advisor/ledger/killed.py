@@ -1,17 +1,18 @@
 """Journals that are killed: ``python killed.py FOLDER KILLS`` prints what was told and what was lost, as JSON.
 
 Each child opens the journal, closes the outcomes that it finds open, and goes on to open and close new ones. It tells
-each once it was kept. The parent kills it at a random moment and looks for everything that was told.
+each once it was kept, and is killed one step towards the disk later than the child before it. The parent looks for
+everything that was told.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import random
 import signal
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 from advisor.ledger import journal as journals
@@ -23,8 +24,25 @@ from tests.advisor.ledger.entries import baseline, closed, opened
 ADDRESS = "db:3306"
 LEAST_BYTES = 20_000
 """The file is written anew after some twenty entries, and later whenever it has doubled."""
-LONGEST = 0.02
-"""Seconds after its first word until a child is killed."""
+
+
+def kill_at(last: int) -> None:
+    """Kill this process at its step of this number: before or after a file is synced or renamed."""
+    steps = itertools.count(1)
+
+    def step() -> None:
+        if next(steps) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def counted(function: Callable[..., None]) -> Callable[..., None]:
+        def call(*arguments: object, **options: object) -> None:
+            step()
+            function(*arguments, **options)
+            step()
+
+        return call
+
+    os.fsync, os.replace = counted(os.fsync), counted(os.replace)
 
 
 def write(folder: Path, told: int) -> None:
@@ -53,40 +71,41 @@ def write(folder: Path, told: int) -> None:
 
 def main(folder: Path, kills: int) -> None:
     """Kill so many children."""
-    chance = random.Random(7)  # noqa: S311 - no secret
     path = journals.path_of(folder, ADDRESS)
     results: dict[str, str] = {}
     lost: list[str] = []
     counts = {"told": 0, "went_on": 0}
     files: set[int] = set()
-    for _ in range(kills):
+    for last in range(1, kills + 1):
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reading)
+            kill_at(last)
             try:
                 write(folder, writing)
             finally:
                 os._exit(1)
         os.close(writing)
-        heard = os.read(reading, 65_536)
-        time.sleep(chance.uniform(0, LONGEST))
-        os.kill(child, signal.SIGKILL)
+        with os.fdopen(reading, "rb") as words:
+            heard = words.read()
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), "a child ended by itself"
-        while more := os.read(reading, 65_536):
-            heard += more
-        os.close(reading)
         for line in heard.decode().splitlines(keepends=True):
             if line.endswith("\n"):
                 kind, name, result = line.split()
                 results[name] = result
                 counts["told"] += 1
                 counts["went_on"] += kind == "went-on"
+        if not path.exists():
+            assert not results, "a journal is gone"
+            continue
         content = journals.read(path)
         assert content.damage is None, content.damage
         outcomes = content.ledger.outcomes
-        oldest = max(int(name, 16) for name in outcomes) - MOST_OUTCOMES + 1  # closed ones before it may be forgotten
+        oldest = (
+            max((int(name, 16) for name in outcomes), default=0) - MOST_OUTCOMES + 1
+        )  # closed ones before it may be forgotten
         kept = {name: result for name, result in results.items() if int(name, 16) >= oldest}
         lost += [name for name, result in kept.items() if not _holds(outcomes.get(name), result)]
         files.add(path.stat().st_ino)

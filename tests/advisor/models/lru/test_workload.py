@@ -106,7 +106,7 @@ def test_without_scans_a_round_is_accesses_alone() -> None:
     assert lookups.accesses / lookups.seconds == 5.0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 @given(kept=st.floats(0, 1), warm=st.booleans(), pct=st.integers(5, 95))
 def test_the_pool_is_full_before_the_first_round_and_at_todays_settings(kept: float, *, warm: bool, pct: int) -> None:
     scans = (TableScan("s.a", 1_000, 10.0, 0.1, "normal", kept),)
