@@ -25,7 +25,7 @@ from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
 from advisor.whatif.errors import Refused
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, variables
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, until
 
 SCAN = "scan-exceeds-old-sublist"
 
@@ -103,8 +103,7 @@ async def test_the_last_advice_is_there_at_once_with_its_age_while_a_model_is_fi
 async def test_rules_without_a_model_are_there_while_the_first_model_is_fitted(bench: Bench) -> None:
     bench.fitted.clear()
     service = service_of(Live(6), bench)
-    found = await service.assessment(patience=0.5)
-    assert found is not None
+    found = await until(lambda: service.assessment(patience=0.02))
     waiting = {each.rule for each in found.advice.blind if each.lacks == "time"}
     assert SCAN in waiting
     assert found.states["warmup-disabled"].state == "silent"
@@ -159,7 +158,8 @@ async def test_what_a_change_of_settings_outdates_is_called_off(bench: Bench) ->
     history = list(source.history)
     source.show(4)
     service = service_of(source, bench)
-    await service.assessment(patience=0.5)
+    await service.assessment(patience=0.0)
+    assert await asyncio.to_thread(bench.fitting.wait, DEADLINE)
     followed = variables(innodb_old_blocks_pct="80")
     changed = [replace(each, sections={**each.sections, "variables": followed}) for each in history[4:]]
     source.history = [*history[:4], *changed]

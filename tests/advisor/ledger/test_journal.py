@@ -22,6 +22,7 @@ from exporter.recording import folder as folders
 from exporter.recording.history import State
 from tests.advisor.building import REPOSITORY
 from tests.advisor.ledger.entries import AT, baseline, closed, found, opened, unasked
+from tests.waiting import DEADLINE
 
 ADDRESS = "db:3306"
 
@@ -295,6 +296,7 @@ def test_a_folder_that_does_not_answer_holds_nobody_up_and_lacks_nothing_later(
     writing = made._writing  # noqa: SLF001 - the hung write ends by itself
     assert writing is not None
     writing.join()
+    monkeypatch.setattr(made, "_patience", DEADLINE)
     made.keep((unasked(),), ledger.with_entry(unasked()))
     assert made.problem is None
     assert Journal(tmp_path, ADDRESS).ledger == ledger.with_entry(unasked())
