@@ -19,7 +19,7 @@ def twelve_tables() -> Scenario:
         TableScan(f"shop.t{n}", pages=500 + 400 * n, period=2.0 + 17.0 * n, seconds=0.1, fetch="normal", kept=0.3)
         for n in range(12)
     )
-    return scenario(Workload(scans, 20_000, (Background(5_000, 0.5, 500.0, True),)), Pool(pages=16_382, instances=8))
+    return scenario(Workload(scans, 20_000, (Background(5_000, 0.5, 500.0, True),)), Pool(pages=16_382, instances=2))
 
 
 def crowded() -> Scenario:
