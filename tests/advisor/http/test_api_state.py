@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from advisor.advice.state import State
 from advisor.timeline.series import QUANTITIES, SeriesAnswer
-from tests.advisor.building import REPOSITORY
+from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
 
@@ -50,8 +52,8 @@ def test_what_there_is_not_is_refused(replaying: InProcess, query: str, said: st
     assert (status, detail[: len(said)]) == (422, said)
 
 
-def test_a_recording_without_events_has_none(replaying: InProcess) -> None:
-    assert replaying.get("/events?window=60").json() == {"events": []}
+def test_a_recording_without_events_has_none(compose: Callable[..., InProcess]) -> None:
+    assert compose("--recording", capture(RECORDING)).get("/events?window=60").json() == {"events": []}
 
 
 def test_the_page_of_the_api_has_every_series_with_its_unit_and_source() -> None:
