@@ -57,6 +57,7 @@ class Watch:
         retry: float = RETRY_SECONDS,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Nothing is read before ``run``.
 
@@ -66,9 +67,10 @@ class Watch:
             retry: Seconds after a reading that failed, if that is less than ``every``.
             clock: Unix seconds.
             ticks: Seconds, monotonic.
+            pause: Waits for so many seconds.
         """
         self._read, self.every, self._retry = read, every, min(retry, every)
-        self.now, self._ticks = clock, ticks
+        self.now, self._ticks, self._pause = clock, ticks, pause
         self.report: FleetReport | None = None
         self.read_at: float | None = None
         self.problem: Problem | None = None
@@ -94,8 +96,8 @@ class Watch:
         while True:
             began = self._ticks()
             went_well = await self.look()
-            pause = self.every if went_well else self._retry
-            await asyncio.sleep(max(0.0, pause - (self._ticks() - began)))
+            seconds = self.every if went_well else self._retry
+            await self._pause(max(0.0, seconds - (self._ticks() - began)))
 
     async def look(self) -> bool:
         """Read once, and return whether there is a new report."""

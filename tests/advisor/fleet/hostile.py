@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from advisor.contract.fleet import (
     Capacity,
     CapacityEstimate,
@@ -19,6 +21,7 @@ from lab.attacks.names import NAMES
 from tests.advisor.fleet import reports
 
 
+@functools.cache
 def report() -> FleetReport:
     """A report with every section, whose every text from series is one of the names."""
     [recommendation, *_] = reports.advice("mysql-9.7/repeated-scan").recommendations

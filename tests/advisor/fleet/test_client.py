@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -13,6 +13,7 @@ from advisor.fleet.progress import Outcome, Progress
 from advisor.fleet.series import Answer, Grid, Series
 from advisor.outgoing.client_settings import client_settings
 from tests.advisor.fleet.answering import Answering, error, plain, vector, zipped
+from tests.waiting import DEADLINE
 
 ONE = ({"instance": "db-1", "job": 'a "b" {c]'}, 1.5)
 MATRIX = {
@@ -130,21 +131,21 @@ async def test_an_answer_that_is_none_is_said(
 async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
     answering: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = replace(client_settings(None, encrypted=False), timeout=0.2)
+    settings = client_settings(None, encrypted=False).lasting(0.2)
+    given_up = threading.Event()
     async with Prometheus("http://127.0.0.1:1") as client:
         with pytest.raises(Unreachable, match="cannot connect: Connection refused"):
             await client.instant("up", 1_000)
 
     def late(_: object) -> tuple[int, dict[str, str], bytes]:
-        import time  # noqa: PLC0415 - of the server's thread
-
-        time.sleep(0.5)
+        given_up.wait(DEADLINE)
         return 200, {}, vector()
 
     answering.answers = late
     async with Prometheus(answering.url, settings) as client:
         with pytest.raises(TooSlow, match=r"no answer within 0\.2 s"):
             await client.instant("up", 1_000)
+    given_up.set()
     monkeypatch.setattr(clients, "_MOST_CHARACTERS", 1_000)
     answering.answers = lambda _: zipped(vector(*[ONE] * 50))
     async with Prometheus(answering.url) as client:

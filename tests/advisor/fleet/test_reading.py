@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import threading
@@ -14,10 +15,9 @@ from advisor.cli.main import main
 from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Severity
 from advisor.fleet import assembly
-from tests.advisor.conftest import Spawn
 from tests.advisor.fleet.answering import Answering, Form, error, plain, vector, zipped
 from tests.advisor.fleet.exposed import AT
-from tests.waiting import DEADLINE, wait_for
+from tests.waiting import DEADLINE
 
 INFO = {"flavour": "mysql", "version_text": "9.7.4", "version_comment": "MySQL"}
 RULE = "warmup-disabled"
@@ -199,20 +199,18 @@ def test_two_servers_under_one_identity_get_no_advice() -> None:
     assert nameless == "1 series of servers have none of the labels cluster, namespace, pod, instance: name others"
 
 
-def test_an_interrupted_reading_says_so_and_prints_nothing(spawn: Spawn) -> None:
+def test_an_interrupted_reading_says_so_and_prints_nothing() -> None:
     held = threading.Event()
 
     def answers(_: Form) -> tuple[int, Mapping[str, str], bytes]:
+        os.kill(os.getpid(), signal.SIGINT)
         held.wait(DEADLINE)
         return zipped(vector())
 
     with Answering(answers) as slow:
-        process = spawn("fleet", "--prometheus", slow.url)
-        wait_for(lambda: slow.asked)
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=DEADLINE) == ("", "interrupted\n")
-        assert process.returncode == 130
+        done = run("--prometheus", slow.url)
         held.set()
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def finding(server: str, rule: str, saved: float | None, *, severity: str = "warning", table: str = "") -> FleetFinding:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
 import pytest
 
-from advisor.advice.evaluation import advise
-from advisor.contract.fleet import Source
+from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Recommendation
 from advisor.fleet.judging import Budget, Judged, judge
 from advisor.observe.window import Window
 from advisor.rules import check
 from tests.advisor.building import REPOSITORY, RULES_FOLDER, captured
-from tests.advisor.fleet import sources
+from tests.advisor.fleet import reports, sources
 
 CAPTURES = REPOSITORY / "tests" / "captures"
 SAMPLE = (
@@ -114,10 +113,11 @@ def recordings() -> Iterator[str]:
 
 @cache
 def with_everything(capture: str) -> Mapping[Finding, tuple[float | str, ...]]:
-    return by_subject(advise(rules(), captured(capture)).recommendations)
+    found = reports.advice(capture).recommendations
+    return by_subject(each for each in found if each.rule not in OF_SIDECARS)
 
 
-def by_subject(found: tuple[Recommendation, ...]) -> Mapping[Finding, tuple[float | str, ...]]:
+def by_subject(found: Iterable[Recommendation | FleetFinding]) -> Mapping[Finding, tuple[float | str, ...]]:
     return {(each.rule, tuple(sorted(each.subject.items()))): tuple(to.to for to in each.changes) for each in found}
 
 
@@ -127,7 +127,7 @@ def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
         window = cut(captured(capture))
         judged = judge(rules(), window, source)
         if judged.waiting:
-            budget = Budget(600.0)
+            budget = Budget(float("inf"))
             budget.keep(capture, window, source, judged)
             [(_, judged)] = budget.spend(rules())
         trial.take(capture, judged)

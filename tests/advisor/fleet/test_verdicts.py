@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -19,7 +18,8 @@ from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.sampling import metrics
 from exporter.server import identify
-from tests.advisor.building import advised, captured
+from tests.advisor.building import captured
+from tests.advisor.fleet import reports
 from tests.advisor.fleet.exposed import AT, Exposed
 from tests.advisor.fleet.reports import FEW
 
@@ -28,10 +28,8 @@ RULES = {rule.id: rule for rule in BOOK.rule_set.rules}
 IDENTITY = Identity()
 
 
-@functools.cache
 def seen(name: str) -> tuple[Window, Advice]:
-    window = captured(name)
-    return window, advised(window, *BOOK.rule_set.rules).model_copy(update={"computed_at": AT - 30})
+    return captured(name), reports.advice(name).model_copy(update={"computed_at": AT - 30})
 
 
 def exposition(window: Window, advice: Advice) -> Iterable[Metric]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -84,36 +82,36 @@ async def test_a_trouble_that_lasts_is_logged_once(caplog: pytest.LogCaptureFixt
     assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1
 
 
-@pytest.mark.parametrize(("every", "takes", "starts"), [(0.2, 0.01, [0.0, 0.2, 0.4]), (0.05, 0.2, [0.0, 0.2, 0.4])])
-async def test_readings_begin_at_the_interval_and_a_long_one_delays_the_next(
-    every: float, takes: float, starts: list[float]
-) -> None:
-    at_once, began = 0, []
-
-    async def read(_: Progress) -> FleetReport:
-        nonlocal at_once
-        at_once += 1
-        assert at_once == 1
-        began.append(asyncio.get_running_loop().time())
-        await asyncio.sleep(takes)
-        at_once -= 1
-        return REPORT
-
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(0.55):
-            await Watch(read, every).run()
-    assert [each - began[0] for each in began][:3] == pytest.approx(starts, abs=0.09)
+class Stopped(Exception):
+    """The test has seen enough."""
 
 
-async def test_what_failed_is_tried_again_sooner_than_the_interval() -> None:
-    tried = 0
+async def pauses(read: Callable[[Progress], Awaitable[FleetReport]], takes: float, *, every: float) -> list[float]:
+    """Seconds between three readings, of which each takes so many."""
+    now, waited = 0.0, list[float]()
 
-    async def read(progress: Progress) -> FleetReport:
-        nonlocal tried
-        tried += 1
-        return await away(progress)
+    async def timed(progress: Progress) -> FleetReport:
+        nonlocal now
+        now += takes
+        return await read(progress)
 
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(0.5):
-            await Watch(read, 60, retry=0.05).run()
-    assert tried > 2
+    async def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        waited.append(seconds)
+        if len(waited) == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        await Watch(timed, every, retry=30, ticks=lambda: now, pause=pause).run()
+    return waited
+
+
+@pytest.mark.parametrize(("takes", "waits"), [(10, 290), (300, 0), (400, 0)])
+async def test_readings_begin_at_the_interval_and_a_long_one_delays_the_next(takes: float, waits: float) -> None:
+    assert await pauses(reading, takes, every=300) == [waits] * 3
+
+
+@pytest.mark.parametrize(("every", "waits"), [(300, 28), (20, 18)])
+async def test_what_failed_is_tried_again_sooner_than_the_interval(every: float, waits: float) -> None:
+    assert await pauses(away, 2, every=every) == [waits] * 3
