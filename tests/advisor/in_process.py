@@ -30,7 +30,8 @@ def options_of(*arguments: object) -> dict[str, Any]:
     options: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(action, "serve", lambda **parsed: options.update(parsed))
-        serve.main([str(argument) for argument in arguments], standalone_mode=False)
+        words = [str(argument) for argument in arguments]
+        serve.main(words, standalone_mode=False, help_option_names=["-h", "--help"])
     return options
 
 
@@ -38,21 +39,24 @@ class InProcess:
     """`innodb-advisor serve` with these arguments, behind its guard, on an event loop in a thread of its own.
 
     Attributes:
+        url: Its address.
         app: The application.
         guarded: The application behind its guard.
         portal: To its event loop.
     """
 
-    url = f"http://{ADDRESS}:{PORT}"
-
-    def __init__(self, *arguments: object, local: bool = True, costs: Costs = UNLIMITED) -> None:
+    def __init__(
+        self, *arguments: object, local: bool = True, costs: Costs = UNLIMITED, port: int = PORT
+    ) -> None:
         """Start it.
 
         Args:
             arguments: Of the command line, without --listen.
             local: Whether it listens on the loopback address alone.
             costs: How often costly requests may be made.
+            port: Of its URLs.
         """
+        self.url = f"http://{ADDRESS}:{port}"
         options = options_of(*arguments)
         web_config, addresses = options.pop("web_config"), options["addresses"]
         for name in ("listen", "verbose"):
@@ -63,7 +67,7 @@ class InProcess:
             self._stack.enter_context(_logged(self._records))
             compose = self._stack.enter_context(action.composed(**options))
             web = WebSettings(web_config) if web_config else None
-            self.app = compose("http", PORT)
+            self.app = compose("http", port)
             self.guarded = guarded(self.app, web, addresses, costs, local=local)
             self.portal = self._stack.enter_context(start_blocking_portal())
             lifespan = self.app.router.lifespan_context(self.app)

@@ -1,122 +1,104 @@
-"""A browser, and a real server under load whose page it opens; both are shared by the tests of this folder."""
+"""A browser for all tests of this folder, and the sidecars whose page it opens: in this process, with a socket."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
-from lab import demo
-from lab.processes.ports import HOST, free_port
+from lab.attacks import other_site
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.sidecar import Sidecar
-from tests.conftest import start_or_skip
+from tests.advisor.listening import Listening
 from tests.page import chromium
 from tests.page.visitor import Visitor
 from tests.waiting import wait_for
 
-PICTURES = Path(os.environ["SCREENSHOTS"]).resolve() if os.environ.get("SCREENSHOTS") else None
-"""Where pictures of the page are kept. They show the load of `make run`; other tests have one of half the size."""
-POOL = demo.POOL if PICTURES else "128M"
-SHARE = 1 if PICTURES else 2
-
-FOUND_SECONDS = 180.0  # a window without a gap takes long on a busy machine
-
-Serve = Callable[..., Sidecar]
+Serve = Callable[..., Listening]
 Folders = pytest.TempPathFactory
+FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Watched:
-    """A server under load, and the sidecar that watches it."""
+class Running:
+    """The browser of this process, from its first use to the last test of this folder.
 
-    server: Server
-    sidecar: Sidecar
+    Playwright keeps an event loop running in this thread, where tests of other folders run their own.
+    """
 
-    @property
-    def url(self) -> str:
-        return str(self.sidecar.url)
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._browser: Browser | None = None
 
-    def watched_seconds(self) -> float:
-        """Length of the window that was judged last."""
-        return float(self.sidecar.get("/state").json()["judged"]["seconds"])
+    def browser(self, folders: Folders) -> Browser:
+        if self._browser is None:
+            home = folders.mktemp("home")
+            self._browser = self._stack.enter_context(chromium.running(home, *other_site.ARGUMENTS))
+        return self._browser
 
-    def found(self) -> dict[str, Any]:
-        """The finding about the table that is scanned, once it is there."""
-        found: dict[str, Any] = wait_for(self.finding)
-        return found
-
-    def finding(self) -> dict[str, Any] | None:
-        """The finding about the table that is scanned; None while there is none."""
-        answer = self.sidecar.get("/advise", params={"rule": "scan-exceeds-old-sublist"})
-        found = answer.json()["recommendations"] if answer.is_success else []
-        return next((each for each in found if each["subject"]["table"] == demo.SCANNED), None)
+    def close(self) -> None:
+        self._browser = None
+        self._stack.close()
 
 
-@pytest.fixture(scope="package")
-def browser(tmp_path_factory: Folders) -> Iterator[Browser]:
-    with chromium.running(tmp_path_factory.mktemp("home")) as started:
-        yield started
+running = Running()
 
 
-@contextmanager
-def watching(folder: Path) -> Iterator[Watched]:
-    """MySQL 9.7 under the load of `make run`, watched; the finding is there."""
-    with ExitStack() as stack:
-        server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": POOL}))
-        stack.enter_context(demo.load(server, scanned=demo.SCANNED_PAGES // SHARE, hot=demo.HOT_PAGES // SHARE))
-        sidecar = Sidecar(folder, "--dsn", server.dsn, "--interval", "2s")
-        stack.callback(sidecar.kill)
-        watched = Watched(server, sidecar)
-        watched.found()
-        wait_for(sidecar.judged)
-        yield watched
-
-
-@pytest.fixture(scope="package")
-def live(tmp_path_factory: Folders) -> Iterator[Watched]:
-    """A watched server that all tests share."""
-    with watching(tmp_path_factory.mktemp("sidecar")) as watched:
-        yield watched
-
-
-@pytest.fixture(scope="package")
-def replaying(tmp_path_factory: Folders) -> Iterator[Sidecar]:
-    """A sidecar that replays a recording with one finding, judged by every rule."""
-    sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--recording", capture(RECORDING))
-    wait_for(sidecar.judged)
-    yield sidecar
-    sidecar.kill()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or not nextitem.path.is_relative_to(FOLDER):
+            running.close()
 
 
 @pytest.fixture
-def serve(tmp_path_factory: Folders) -> Iterator[Serve]:
-    """Start a sidecar on a port that stays its own when it is started anew; killed with the test."""
+def browser(tmp_path_factory: Folders) -> Browser:
+    """One for all, also for the pages of other sites."""
+    return running.browser(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def replaying() -> Iterator[Listening]:
+    """A sidecar that replays a recording with one finding, judged by every rule."""
+    with Listening("--recording", capture(RECORDING)) as sidecar:
+        wait_for(sidecar.judged)
+        yield sidecar
+
+
+@pytest.fixture(scope="session")
+def found(replaying: Listening) -> dict[str, Any]:
+    """The finding of the recording."""
+    [finding] = replaying.get("/advise").json()["recommendations"]
+    return dict(finding)
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start a sidecar of the test's own."""
     with ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(Listening(*arguments))
 
-        def serve_it(*arguments: object, port: int = 0) -> Sidecar:
-            address = f"{HOST}:{port or free_port()}"
-            sidecar = Sidecar(tmp_path_factory.mktemp("sidecar"), "--listen", address, *arguments)
-            stack.callback(sidecar.kill)
-            return sidecar
 
-        yield serve_it
+@pytest.fixture
+def live(server: Server, serve: Serve) -> Listening:
+    """A sidecar on the shared server, which has no load."""
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s")
+    wait_for(sidecar.judged)
+    return sidecar
 
 
 @pytest.fixture
 def visitor(browser: Browser, serve: Serve) -> Iterator[Visitor]:
     """Opens pages; the test fails if one complains in its console."""
     del serve  # its sidecars outlive the pages, which would complain
-    made = Visitor(browser)
-    yield made
-    made.leave()
+    visitor = Visitor(browser)
+    yield visitor
+    visitor.leave()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.listening import Listening
 from tests.page.visitor import ready
 
 BEFORE = "/db1"
@@ -47,7 +47,7 @@ def page(browser: Browser, proxy: Proxy) -> Iterator[Page]:
 
 
 def test_the_page_and_all_it_asks_for_and_links_to_stay_below_the_path(
-    page: Page, proxy: Proxy, replaying: Sidecar
+    page: Page, proxy: Proxy, replaying: Listening
 ) -> None:
     page.goto(f"{replaying.url}{BEFORE}/")
     ready(page)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from advisor.contract.recommendation import Recommendation
 from tests.advisor.building import RECORDING, advised, captured
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.listening import Listening
 from tests.page.visitor import Visitor, ready
 
 SCAN = "scan-exceeds-old-sublist"
 UNKNOWN = "0123456789abcdef"
-
-Serve = Callable[..., Sidecar]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +29,7 @@ def article(page: Page, finding: Recommendation) -> str:
 
 
 def test_a_finding_says_what_to_run_what_it_does_and_how_to_undo_it(
-    visitor: Visitor, replaying: Sidecar, found: Recommendation
+    visitor: Visitor, replaying: Listening, found: Recommendation
 ) -> None:
     [change] = found.changes
     page = visitor.open(replaying.url)
@@ -53,7 +50,7 @@ def test_a_finding_says_what_to_run_what_it_does_and_how_to_undo_it(
 
 
 def test_evidence_has_sources_and_alternatives_have_statements(
-    visitor: Visitor, replaying: Sidecar, found: Recommendation
+    visitor: Visitor, replaying: Listening, found: Recommendation
 ) -> None:
     page = visitor.open(replaying.url)
     ready(page)
@@ -68,7 +65,7 @@ def test_evidence_has_sources_and_alternatives_have_statements(
 
 
 def test_what_a_reader_needs_elsewhere_can_be_copied(
-    visitor: Visitor, replaying: Sidecar, found: Recommendation
+    visitor: Visitor, replaying: Listening, found: Recommendation
 ) -> None:
     page = visitor.open(replaying.url)
     ready(page)
@@ -93,7 +90,7 @@ def test_what_a_reader_needs_elsewhere_can_be_copied(
 
 
 def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(
-    visitor: Visitor, replaying: Sidecar, found: Recommendation
+    visitor: Visitor, replaying: Listening, found: Recommendation
 ) -> None:
     page = visitor.open(f"{replaying.url}/#{found.fingerprint}")
     ready(page)
@@ -105,7 +102,7 @@ def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(
 
 @pytest.mark.parametrize("path", ["whatif/settings", "whatif/sweep"])
 def test_a_model_that_a_busy_machine_keeps_waiting_is_told_from_a_sidecar_that_is_gone(
-    visitor: Visitor, replaying: Sidecar, path: str
+    visitor: Visitor, replaying: Listening, path: str
 ) -> None:
     page = visitor.open(replaying.url)
     ready(page)

@@ -8,7 +8,7 @@ from advisor.contract.sql import identifier
 from advisor.contract.visible import visible, visible_lines
 from advisor.render import phrases
 from lab.attacks.names import NAMES
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.listening import Listening
 from tests.page.visitor import Visitor
 
 _ALL = """async ([module, name, texts]) => {
@@ -25,7 +25,7 @@ _DRAWN = """async (texts) => {
 }"""
 
 
-def test_the_page_makes_the_same_visible_as_the_sidecar(replaying: Sidecar, visitor: Visitor) -> None:
+def test_the_page_makes_the_same_visible_as_the_sidecar(replaying: Listening, visitor: Visitor) -> None:
     page = visitor.open(replaying.url)
     texts = json.dumps(NAMES)
     assert page.evaluate(_ALL, ["visible.js", "visible", texts]) == list(map(visible, NAMES))
@@ -34,6 +34,6 @@ def test_the_page_makes_the_same_visible_as_the_sidecar(replaying: Sidecar, visi
     assert page.evaluate(_ALL, ["visible.js", "statement", json.dumps(sql)]) == list(map(phrases.statement, sql))
 
 
-def test_every_text_of_the_page_shows(replaying: Sidecar, visitor: Visitor) -> None:
+def test_every_text_of_the_page_shows(replaying: Listening, visitor: Visitor) -> None:
     drawn = visitor.open(replaying.url).evaluate(_DRAWN, json.dumps(NAMES))
     assert drawn == [[2, visible_lines(each), 2 * visible_lines(each)] for each in NAMES]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.conftest import Watched
+from tests.advisor.listening import Listening
 from tests.page.visitor import Visitor, accessible, narrow, ready
 
 RULE = "scan-exceeds-old-sublist"
@@ -21,34 +22,33 @@ RULE = "scan-exceeds-old-sublist"
         ("/snapshot", "innodb_old_blocks_pct"),
     ],
 )
-def test_a_browser_gets_a_page(live: Watched, visitor: Visitor, path: str, said: str) -> None:
-    page = visitor.open(live.url + path)
+def test_a_browser_gets_a_page(replaying: Listening, visitor: Visitor, path: str, said: str) -> None:
+    page = visitor.open(replaying.url + path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator("body")).to_contain_text(said)
     narrow(page)
     accessible(page)
-    assert live.sidecar.get(path).headers["content-type"] == "application/json"
+    assert replaying.get(path).headers["content-type"] == "application/json"
 
 
-def test_the_addresses_of_advice_open_the_page(live: Watched, visitor: Visitor) -> None:
-    found = live.found()
+def test_the_addresses_of_advice_open_the_page(replaying: Listening, visitor: Visitor, found: dict[str, Any]) -> None:
     for path in ("/advise", f"/advise/{found['fingerprint']}"):
-        page = visitor.open(live.url + path)
+        page = visitor.open(replaying.url + path)
         ready(page)
         expect(page.locator(f"[id='{found['fingerprint']}']")).to_be_visible()
 
 
-def test_a_finding_leads_to_its_rule_with_its_proof(live: Watched, visitor: Visitor) -> None:
-    page = visitor.open(live.url)
+def test_a_finding_leads_to_its_rule_with_its_proof(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
     ready(page)
     page.locator(".finding .why").get_by_role("link").and_(page.locator(f'a[href="rules/{RULE}"]')).first.click()
     expect(page).to_have_url(re.compile(rf"/rules/{RULE}$"))
     expect(page.locator("body")).to_contain_text(re.compile("proof", re.IGNORECASE))
 
 
-def test_the_docs_show_every_endpoint_and_load_nothing_from_elsewhere(live: Watched, visitor: Visitor) -> None:
-    page = visitor.open(f"{live.url}/docs")
-    schema = live.sidecar.get("/openapi.json").json()
+def test_the_docs_show_every_endpoint_and_load_nothing_from_elsewhere(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(f"{replaying.url}/docs")
+    schema = replaying.get("/openapi.json").json()
     for path, operations in schema["paths"].items():
         for operation in operations.values():
             expect(page.locator(f"[data-path='{path}']").first).to_be_visible()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.page.conftest import Watched
+from tests.advisor.listening import Listening
 from tests.page.visitor import Visitor, ready, unfold
 
 MOST_STOPS = 600
@@ -48,8 +48,8 @@ def walk(page: Page) -> tuple[list[int], list[str]]:
     return stops, unseen
 
 
-def test_tab_reaches_every_control_in_order_and_shows_where_it_is(live: Watched, visitor: Visitor) -> None:
-    page = visitor.open(live.url)
+def test_tab_reaches_every_control_in_order_and_shows_where_it_is(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
     ready(page)
     expect(page.locator(".tables tbody tr").first).to_be_visible()
     page.route("**/live", lambda route: route.abort())  # what comes meanwhile would change the list
@@ -63,8 +63,8 @@ def test_tab_reaches_every_control_in_order_and_shows_where_it_is(live: Watched,
     assert stops == sorted(stops)
 
 
-def test_keys_unfold_choose_and_slide(live: Watched, visitor: Visitor) -> None:
-    page = visitor.open(live.url)
+def test_keys_unfold_choose_and_slide(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
     ready(page)
     whatif = page.locator(".finding .whatif").first
     whatif.locator("summary").first.focus()

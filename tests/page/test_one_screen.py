@@ -6,22 +6,51 @@ With SCREENSHOTS=<folder> the screens are kept there: `make screenshots` makes t
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, expect
 
-from tests.page.conftest import PICTURES, Watched
+from lab import demo
+from tests.advisor.listening import Listening
+from tests.conftest import start_or_skip
 from tests.page.sections import effect
 from tests.page.visitor import DESKTOP, PHONE, Visitor, drawn, ready
 from tests.waiting import wait_for
 
 SCREENS = {"page-desktop": (DESKTOP, 1.0), "page-phone": (PHONE, 1.5)}
+RULE = "scan-exceeds-old-sublist"
 COLOURS = 128
 MOST_BYTES = 150_000
 LONG = 60.0
 """Seconds that the server of a kept picture is watched first, so that it shows settled numbers."""
+PICTURES = Path(os.environ["SCREENSHOTS"]).resolve() if os.environ.get("SCREENSHOTS") else None
+"""Where pictures of the page are kept: of the load of `make run`, not of a recording."""
+
+
+@pytest.fixture(scope="module")
+def sidecar(request: pytest.FixtureRequest) -> Iterator[Listening]:
+    """What the page shows."""
+    if not PICTURES:
+        yield request.getfixturevalue("replaying")
+        return
+    with ExitStack() as stack:
+        server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": demo.POOL}))
+        stack.enter_context(demo.load(server))
+        sidecar = stack.enter_context(Listening("--dsn", server.dsn, "--interval", "2s"))
+        wait_for(lambda: sidecar.judged() and sidecar.get("/state").json()["judged"]["seconds"] >= LONG)
+        yield sidecar
+
+
+def finding(sidecar: Listening) -> dict[str, Any] | None:
+    """The one about the table that is scanned; None while there is none."""
+    some = sidecar.get("/advise", params={"rule": RULE}).json()["recommendations"]
+    return next((each for each in some if each["subject"]["table"] == demo.SCANNED), None)
 
 
 def within(part: Locator, size: tuple[int, int]) -> bool:
@@ -34,13 +63,11 @@ def within(part: Locator, size: tuple[int, int]) -> bool:
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_one_screen_says_what_is_wrong_since_when_what_to_run_its_effect_its_cost_and_the_way_back(
-    live: Watched, visitor: Visitor, tmp_path: Path, name: str
+    sidecar: Listening, visitor: Visitor, tmp_path: Path, name: str
 ) -> None:
-    if PICTURES:
-        wait_for(lambda: live.watched_seconds() >= LONG)
-    found = live.found()
+    found = wait_for(lambda: finding(sidecar))
     size, sharpness = SCREENS[name]
-    page = visitor.open(f"{live.url}/#{found['fingerprint']}", size=size, sharpness=sharpness)
+    page = visitor.open(f"{sidecar.url}/#{found['fingerprint']}", size=size, sharpness=sharpness)
     ready(page)
     shown = page.locator(f"[id='{found['fingerprint']}']")
     expect(page.locator(".glance-picture")).to_have_count(3)

@@ -9,19 +9,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from lab.attacks import other_site
-from lab.programs.chromium import launched
 from tests.advisor.building import RECORDING, capture
+from tests.advisor.listening import Listening
 from tests.advisor.sidecar import Sidecar
 from tests.page.visitor import ready
 from tests.waiting import wait_for
 
 Folders = pytest.TempPathFactory
-
-
-@pytest.fixture(scope="module")
-def attacker(browser: Browser, tmp_path_factory: Folders) -> Iterator[Browser]:
-    with launched(browser.browser_type, tmp_path_factory.mktemp("home"), *other_site.ARGUMENTS) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -33,18 +27,18 @@ def everywhere(tmp_path_factory: Folders) -> Iterator[Sidecar]:
     sidecar.kill()
 
 
-def named(sidecar: Sidecar, name: str) -> str:
+def named(sidecar: Sidecar | Listening, name: str) -> str:
     """Its address by a name."""
     return f"http://{name}:{urlsplit(sidecar.url).port}"
 
 
-def loaded(sidecar: Sidecar) -> object:
+def loaded(sidecar: Sidecar | Listening) -> object:
     return sidecar.get("/state").json()["rules"]
 
 
-def test_another_site_asks_a_sidecar_of_this_machine_in_vain(attacker: Browser, replaying: Sidecar) -> None:
+def test_another_site_asks_a_sidecar_of_this_machine_in_vain(browser: Browser, replaying: Listening) -> None:
     before = loaded(replaying)
-    outcome = other_site.attack(attacker, "http://evil.example", replaying.url)
+    outcome = other_site.attack(browser, "http://evil.example", replaying.url)
     assert outcome.read == ()
     assert len(outcome.statuses) > 10
     assert set(outcome.answered) <= {"GET /"}, outcome.statuses  # the frame, which is not shown
@@ -53,30 +47,30 @@ def test_another_site_asks_a_sidecar_of_this_machine_in_vain(attacker: Browser, 
 
 @pytest.mark.parametrize("listens", ["replaying", "everywhere"])
 def test_a_name_that_leads_here_by_now_gets_nothing(
-    attacker: Browser, listens: str, request: pytest.FixtureRequest
+    browser: Browser, listens: str, request: pytest.FixtureRequest
 ) -> None:
     sidecar = request.getfixturevalue(listens)
     before = loaded(sidecar)
     rebound = named(sidecar, "evil.example")
-    outcome = other_site.attack(attacker, rebound, rebound)
+    outcome = other_site.attack(browser, rebound, rebound)
     assert len(outcome.statuses) > 10
     assert {status for *_, status in outcome.statuses} == {421}
     assert loaded(sidecar) == before
 
 
 def test_over_plain_http_on_a_network_nothing_is_read_and_nothing_changes(
-    attacker: Browser, everywhere: Sidecar
+    browser: Browser, everywhere: Sidecar
 ) -> None:
     # Chromium says nothing of the site in a GET to such a name: it is answered, and the page does not get it.
     before = loaded(everywhere)
-    outcome = other_site.attack(attacker, "http://evil.example", named(everywhere, "db1.internal"))
+    outcome = other_site.attack(browser, "http://evil.example", named(everywhere, "db1.internal"))
     assert outcome.read == ()
     assert not [each for each in outcome.answered if not each.startswith("GET ")]
     assert loaded(everywhere) == before
 
 
-def test_the_page_works_by_the_names_of_a_network(attacker: Browser, everywhere: Sidecar) -> None:
-    context = attacker.new_context()
+def test_the_page_works_by_the_names_of_a_network(browser: Browser, everywhere: Sidecar) -> None:
+    context = browser.new_context()
     page = context.new_page()
     page.goto(named(everywhere, "db1.internal"))
     ready(page)
@@ -88,8 +82,8 @@ def test_the_page_works_by_the_names_of_a_network(attacker: Browser, everywhere:
     context.close()
 
 
-def test_a_window_that_another_site_opened_is_out_of_its_reach(attacker: Browser, replaying: Sidecar) -> None:
-    context = attacker.new_context()
+def test_a_window_that_another_site_opened_is_out_of_its_reach(browser: Browser, replaying: Listening) -> None:
+    context = browser.new_context()
     page = context.new_page()
     page.route("http://evil.example/", lambda route: route.fulfill(content_type="text/html", body="<body>"))
     page.goto("http://evil.example/")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.listening import Listening
 from tests.page.visitor import PHONE, Visitor, drawn, ready
 
 SETTING = "innodb_old_blocks_pct"
@@ -35,7 +35,7 @@ END = """async () => {
 
 
 @pytest.fixture
-def page(replaying: Sidecar, visitor: Visitor) -> Page:
+def page(replaying: Listening, visitor: Visitor) -> Page:
     opened = visitor.open(replaying.url)
     ready(opened)
     expect(opened.locator(CHART)).to_be_visible()
@@ -48,7 +48,7 @@ def whatif(page: Page) -> Any:
     return found
 
 
-def test_the_strip_is_in_proportion(replaying: Sidecar, page: Page) -> None:
+def test_the_strip_is_in_proportion(replaying: Listening, page: Page) -> None:
     [pool] = replaying.get("/overview").json()["pools"]
     strip = page.get_by_role("img", name="The LRU list")
     whole = strip.bounding_box()
@@ -111,7 +111,7 @@ def test_tables_are_sorted_by_keyboard(page: Page) -> None:
         expect(names.first).to_have_text(first)
 
 
-def test_what_if_says_what_the_model_answers(replaying: Sidecar, page: Page) -> None:
+def test_what_if_says_what_the_model_answers(replaying: Listening, page: Page) -> None:
     sliders = whatif(page)
     slider = sliders.get_by_role("slider")
     advised = page.locator(".finding .code code").first.inner_text()
@@ -130,7 +130,7 @@ def test_what_if_says_what_the_model_answers(replaying: Sidecar, page: Page) -> 
     )
 
 
-def test_a_refusal_of_the_model_is_told_in_words(replaying: Sidecar, visitor: Visitor) -> None:
+def test_a_refusal_of_the_model_is_told_in_words(replaying: Listening, visitor: Visitor) -> None:
     page = visitor.open(replaying.url, harmless="/whatif/sweep")
     ready(page)
     why = "the model has no answer: the window is too short"
@@ -142,7 +142,7 @@ def test_a_refusal_of_the_model_is_told_in_words(replaying: Sidecar, visitor: Vi
     expect(whatif(page).locator(".pic-lack")).to_have_text(why)
 
 
-def test_the_miss_curve_has_its_bounds_and_marks_today_and_the_advised_size(replaying: Sidecar, page: Page) -> None:
+def test_the_miss_curve_has_its_bounds_and_marks_today_and_the_advised_size(replaying: Listening, page: Page) -> None:
     page.locator("#curve").scroll_into_view_if_needed()
     curve = page.locator(".curve")
     expect(curve.get_by_role("img")).to_have_accessible_name(re.compile(r"Today 256 MiB.*Advised 384 MiB.*Expected"))

@@ -11,14 +11,14 @@ from playwright.sync_api import Page, expect
 
 from advisor.rules import check
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.sidecar import Sidecar, write_rule, write_unlike
+from tests.advisor.sidecar import write_rule, write_unlike
+from tests.page.conftest import Serve
 from tests.page.recordings import altered, instances, renamed, tables
+from tests.page.sections import section
 from tests.page.visitor import Visitor, accessible, narrow, ready
 from tests.waiting import wait_for
 
-Serve = Callable[..., Sidecar]
-
-MANY = 24
+MANY = 9
 UNSEEN = "/advise|/overview|/curve|/whatif"
 """What the sidecar refuses before it has seen the server."""
 
@@ -68,18 +68,19 @@ def test_many_findings_come_worst_first(shown: Shown, tmp_path: Path) -> None:
     accessible(page)
 
 
-def test_mariadb_without_parallel_readers(shown: Shown) -> None:
-    page = shown("--recording", capture("mariadb-10.11/repeated-scan"))
-    expect(page.locator(".top")).to_contain_text("MariaDB 10.11")
-    readers = page.locator("section", has=page.get_by_role("heading", name="Parallel readers", exact=True)).last
-    expect(readers).to_contain_text("not known")
+def test_mariadb_shows_its_pool_and_tables_and_what_it_lacks(shown: Shown) -> None:
+    page = shown("--recording", capture("mariadb-11.8/repeated-scan"))
+    expect(page.locator(".top")).to_contain_text("MariaDB 11.8")
     expect(page.get_by_role("img", name="The LRU list")).to_be_visible()
+    expect(page.locator(".tables tbody tr", has_text="shop.orders")).to_contain_text(re.compile(r"[1-9][\d,]{2,}"))
+    expect(section(page, "Change buffer")).to_contain_text("no change buffer")
+    expect(section(page, "Parallel readers")).to_contain_text("not known")
     narrow(page)
     accessible(page)
 
 
-def test_two_thousand_tables_show_the_fifty_that_read_most(shown: Shown, recording: Path) -> None:
-    page = shown("--recording", altered(recording, RECORDING, tables(2_000)))
+def test_of_hundreds_of_tables_the_fifty_that_read_most_are_shown(shown: Shown, recording: Path) -> None:
+    page = shown("--recording", altered(recording, RECORDING, tables(400)))
     rows = page.locator(".tables tbody tr")
     expect(rows).to_have_count(50)
     expect(rows.first).to_contain_text("shop.orders")

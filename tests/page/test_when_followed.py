@@ -1,50 +1,55 @@
-"""A finding whose advice is followed: the page tells the change, and the finding's link says why it is gone.
-
-It has a server of its own: the table then stays in the pool, and the finding away.
-"""
+"""A finding whose advice is followed: the page tells the change, and the finding's link says why it is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.conftest import Watched, watching
+from lab.servers import Server
+from lab.servers.sql import execute
+from tests.advisor.listening import Listening
+from tests.advisor.sidecar import write_rule
+from tests.page.conftest import Serve
 from tests.page.visitor import Visitor, accessible, narrow, ready
+from tests.waiting import wait_for
+
+SETTING = "innodb_old_blocks_pct"
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Watched]:
-    """A watched server for this test."""
-    with watching(tmp_path) as watched:
-        yield watched
+def watching(server: Server, serve: Serve, tmp_path: Path) -> Iterator[Listening]:
+    """A sidecar with a rule that one statement satisfies; the server gets its setting back."""
+    write_rule(tmp_path, id="too-low", when=[f"setting.{SETTING} < 80.0"])
+    sidecar = serve("--dsn", server.dsn, "--interval", "1s", "--rules", tmp_path)
+    wait_for(sidecar.judged)
+    yield sidecar
+    execute(server, f"SET GLOBAL {SETTING} = 37")
 
 
-@pytest.fixture
-def followed(alone: Watched) -> dict[str, str]:
-    """The finding, after its statement was run."""
-    found = alone.found()
-    [change] = found["changes"]
-    with alone.server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(change["apply"][0])
-    return found
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+def test_a_followed_finding_is_resolved_at_its_link(server: Server, watching: Listening, visitor: Visitor) -> None:
+    def standing() -> list[dict[str, Any]]:
+        advice = watching.get("/advise", params={"rule": "too-low"}).json()
+        return list(advice["recommendations"])
 
-
-def test_a_followed_finding_is_resolved_at_its_link(alone: Watched, followed: dict[str, str], visitor: Visitor) -> None:
-    address = f"{alone.url}/#{followed['fingerprint']}"
+    [found] = wait_for(standing)
+    address = f"{watching.url}/#{found['fingerprint']}"
     page = visitor.open(address)
     ready(page)
-    shown = page.locator(f"[id='{followed['fingerprint']}']")
+    execute(server, found["changes"][0]["apply"][0])
+    shown = page.locator(f"[id='{found['fingerprint']}']")
     expect(shown.locator(".resolved")).to_contain_text("Resolved at ")
     expect(shown).to_contain_text("Because: ")
-    expect(shown).to_contain_text(followed["summary"].split(" (")[0])
+    expect(shown).to_contain_text(found["summary"])
     expect(page.locator(".chart-marks").first).to_contain_text("◆")
-    expect(page.locator(".recently")).to_contain_text("innodb_old_blocks_pct 37 → ")
+    expect(page.locator(".recently")).to_contain_text(f"{SETTING} 37 → 80")
     narrow(page)
     accessible(page)
 
     again = visitor.open(address)
-    expect(again.locator(f"[id='{followed['fingerprint']}']")).to_be_focused()
+    expect(again.locator(f"[id='{found['fingerprint']}']")).to_be_focused()
     expect(again.locator(".resolved")).to_be_visible()
