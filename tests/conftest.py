@@ -28,7 +28,7 @@ from tests.unavailable import give_up
 EVERYDAY = ("mysql-9.7", "mariadb-11.8")
 """The servers of every change's tests."""
 THOROUGH_FOLDERS = ("tests/faults",)
-SYSTEM_FOLDERS = ("tests/page", "tests/image", "tests/systemd", "tests/whole")
+SYSTEM_FOLDERS = ("tests/page", "tests/fleet", "tests/image", "tests/systemd", "tests/whole")
 _FIXTURES = {"server", "shared_server", "start_server"}
 LOOK_SECONDS = 1e-5
 """Of the clock that limits the work of rules and models: each look at it takes so long, on a slow machine as on a fast

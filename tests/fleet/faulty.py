@@ -20,16 +20,15 @@ from lab.processes.service import PLAIN
 from lab.programs import prometheus, promtool, victoriametrics
 from tests.advisor.fleet.answering import Answering, Form
 from tests.unavailable import or_give_up
+from tests.waiting import DEADLINE
 
-STEP, LENGTH, BEYOND = 15.0, 4_500.0, 1_800.0
-"""Seconds between two scrapes; of scrapes before the reading's end, and after it: tests take their time."""
+STEP, LENGTH = 15.0, 4_500.0
+"""Seconds between two scrapes, and of scrapes before the reading's end."""
 END = time.time() // 60 * 60
 """Of readings."""
-BEGIN, LAST = END - LENGTH, END + BEYOND
+BEGIN = END - LENGTH
 UPTIME = 100_000.0
 """Seconds that servers have been up at the first scrape."""
-LIMIT_SECONDS = 5.0
-"""How long a query may take."""
 GAUGES = {
     'mysql_version_info{version="9.7.4",version_comment="MySQL Community Server - GPL"}': 1.0,
     "mysql_up": 1.0,
@@ -56,7 +55,7 @@ Samples = Iterator[tuple[str, float, float]]
 """Series, value and time."""
 
 
-def healthy(labels: str, *, begin: float = BEGIN, end: float = LAST, step: float = STEP, up: float = UPTIME) -> Samples:
+def healthy(labels: str, *, begin: float = BEGIN, end: float = END, step: float = STEP, up: float = UPTIME) -> Samples:
     """A server that mysqld_exporter watches, with one finding: read-ahead-wasted.
 
     Args:
@@ -158,28 +157,23 @@ def proxy(upstream: str, fault: Fault) -> Iterator[Answering]:
 
         return fault(form, truly)
 
-    with httpx.Client(timeout=60.0, **PLAIN) as client, Answering(answer) as between:
+    with httpx.Client(timeout=DEADLINE, **PLAIN) as client, Answering(answer) as between:
         yield between
 
 
-def reading(
-    url: str, *, at: float | None = END, ahead: float = 0.0, limit: float = LIMIT_SECONDS, selector: str = ""
-) -> FleetReport:
+def reading(url: str, *, at: float | None = END, now: float = END, selector: str = "") -> FleetReport:
     """What the command says.
 
     Args:
         url: Of a Prometheus.
         at: The end; None for the present of Prometheus.
-        ahead: Seconds by which the clock of this machine is.
-        limit: Seconds that a query may take.
+        now: By the clock of this machine.
         selector: Of the user.
 
     Raises:
         PrometheusError: There is no inventory.
     """
-    settings = client_settings(None, encrypted=False).lasting(limit)
+    settings = client_settings(None, encrypted=False).lasting(DEADLINE)
     in_force = RuleSet(rules(), {}, (), END)
-    options = Options(
-        url, in_force, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: time.time() + ahead
-    )
+    options = Options(url, in_force, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: now)
     return asyncio.run(read(options, Progress()))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
+
+import httpx
 
 from advisor.contract.fleet import Source
 from advisor.fleet.client import Prometheus
@@ -19,21 +23,23 @@ from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY
 from exporter.snapshot import Table
 from lab.bench.exporters import PEER, create_accounts
+from lab.processes.service import PLAIN
 from lab.programs import mysqld_exporter, prometheus
 from lab.servers import Server
 from lab.servers.sql import execute
 from tests.advisor.fleet.told import IDENTITY
+from tests.fleet.blocks import Blocks
 from tests.unavailable import or_give_up
-from tests.waiting import wait_for
+from tests.waiting import DEADLINE
 
+BEGIN = time.time() // 60 * 60 - 600
 DIGESTS = "mysql_perf_schema_events_statements_total"
 
 
-def seen(url: str) -> Window:
-    """The last eight seconds of the server, with its tables."""
+def seen(url: str, grid: Grid) -> Window:
+    """The server with its tables."""
 
     async def read() -> Window:
-        grid = Grid(float(int(time.time())), 1.0)
         async with Prometheus(url) as client:
             key = IDENTITY.server({"instance": "db-1"})
             assert key is not None
@@ -61,19 +67,29 @@ def test_a_flag_that_is_on_is_no_cure_and_names_the_only_secondary_index(
         *(f"INSERT INTO shop.{table} (id, k) VALUES (1, 1)" for table in ("orders", "items")),
         "SELECT COUNT(*) FROM shop.orders",
     )
+    flags = {*FLAGS.values()}
+
+    @contextmanager
+    def asked(*scrapes: str) -> Iterator[tuple[prometheus.Prometheus, Window]]:
+        """A Prometheus with these scrapes, a quarter of a minute apart, and what the fleet sees of them."""
+        blocks, folder = Blocks(), Path(mkdtemp(dir=tmp_path))
+        for number, text in enumerate(scrapes):
+            blocks.add(text, [BEGIN + 15 * number], since=BEGIN - 1000, instance="db-1")
+        grid = Grid.until(BEGIN + 15 * (len(scrapes) - 1), 15 * (len(scrapes) - 1))
+        with or_give_up(prometheus.running(folder, [], data=blocks.write(folder))) as running:
+            yield running, seen(running.url, grid)
+
     with ExitStack() as stack:
-        flags = {*FLAGS.values()}
         more = flags - {*mysqld_exporter.FLAGS}
         exporter = stack.enter_context(or_give_up(mysqld_exporter.running(server, tmp_path, PEER, *more)))
-        named = [{"target_label": "instance", "replacement": "db-1"}]
-        job = prometheus.job("peer", f"127.0.0.1:{exporter.port}", relabel_configs=named)
-        asked = stack.enter_context(or_give_up(prometheus.running(tmp_path, [job])))
-        wait_for(lambda: len(asked.query("mysql_up == 1 and mysql_up offset 4s == 1")) == 1)
-        told = {each.labels["collector"] for each in asked.query("mysql_exporter_collector_success == 1")}
+        url = f"http://127.0.0.1:{exporter.port}/metrics"
+        text = httpx.get(url, timeout=DEADLINE, **PLAIN).text
+        told = set(re.findall(r'^mysql_exporter_collector_success\{collector="([^"]+)"\} 1$', text, re.MULTILINE))
         assert {flag.removeprefix("--") for flag in flags} <= told
-
-        window = seen(asked.url)
-        assert asked.query(DIGESTS) == []  # all were executed without a default schema
+        with asked(text, text, text) as (running, window):
+            at = window.latest.at
+            assert running.query("mysql_up", at)
+            assert running.query(DIGESTS, at) == []  # all were executed without a default schema
         lack = window.latest.outcomes[COUNT_STATEMENTS.name]
         assert COUNT_STATEMENTS.name not in window.latest.sections
         assert "without a default schema" in (lack.reason or "")
@@ -89,5 +105,6 @@ def test_a_flag_that_is_on_is_no_cure_and_names_the_only_secondary_index(
 
         with server.connect(database="shop") as connection, connection.cursor() as cursor:
             cursor.execute("SELECT COUNT(*) FROM orders")
-        counted = wait_for(lambda: seen(asked.url).latest[COUNT_STATEMENTS])
-        assert {*(counted or ())} == {Table("shop", "orders")}
+        counted = httpx.get(url, timeout=DEADLINE, **PLAIN).text
+        with asked(text, text, counted) as (_, window):
+            assert {*(window.latest[COUNT_STATEMENTS] or ())} == {Table("shop", "orders")}

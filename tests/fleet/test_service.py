@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
 from advisor.alerting.configuration import alert_settings
 from advisor.alerting.deliveries import Deliveries
@@ -24,17 +23,21 @@ from advisor.fleet.progress import Progress
 from advisor.fleet.watch import Watch
 from advisor.rules.rulebook import Rulebook
 from lab.processes.ports import free_port
-from lab.programs import alertmanager, prometheus, promtool
+from lab.processes.service import PLAIN
+from lab.programs import alertmanager, prometheus
 from lab.programs.webhook import Webhook
 from tests.advisor.building import RULES_FOLDER, capture
 from tests.advisor.fleet import reports
 from tests.advisor.http.secured import hashed, write
+from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import Sidecar
+from tests.fleet.blocks import Blocks
 from tests.unavailable import or_give_up
-from tests.waiting import wait_for
+from tests.waiting import DEADLINE, wait_for
 
 RECORDINGS = {"db-1": "mysql-9.7/repeated-scan", "db-2": "mariadb-11.8/idle"}
-RESEND = 1.0
+RESEND = 5.0
+"""Seconds; Alertmanager ends what is not sent again for four times as long."""
 
 
 class FleetService(Sidecar):
@@ -48,19 +51,18 @@ class Watched:
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._running, self._starts = folder, ExitStack(), 0
-        self.port, self.data = free_port(), folder / "data"
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.sidecars: dict[str, Sidecar] = {}
+        self.sidecars: dict[str, InProcess] = {}
         for name, recording in RECORDINGS.items():
-            (folder / name).mkdir()
-            self.sidecars[name] = Sidecar(folder / name, "--recording", capture(recording))
-            stack.callback(self.sidecars[name].kill)
-        for each in self.sidecars.values():
-            wait_for(each.judged)
+            self.sidecars[name] = stack.enter_context(InProcess("--recording", capture(recording)))
+        blocks, now = Blocks(), time.time()
+        for name, sidecar in self.sidecars.items():
+            wait_for(sidecar.judged)
+            times = (now - ago for ago in range(900, -1, -15))
+            blocks.add(sidecar.get("/metrics").text, times, instance=f"{name}:9747")
+        self.data = blocks.write(folder)
         stack.callback(self._running.close)
-        text = folder / "past.txt"
-        text.write_text(self._past(), encoding="utf-8")
-        promtool.create_blocks(text, self.data)
         self.start()
 
     def start(self) -> None:
@@ -72,31 +74,9 @@ class Watched:
     def stop(self) -> None:
         self._running.close()
 
-    def _past(self) -> str:
-        """What the sidecars expose, as a Prometheus would have scraped it since a quarter of an hour."""
-        now, lines = time.time(), []
-        exposed = {name: each.get("/metrics").text for name, each in self.sidecars.items()}
-        families: dict[str, list[str]] = {}
-        for name, text in exposed.items():
-            for family in parse_classic(text):
-                for sample in family.samples:
-                    labels = {"instance": f"{name}:9747", **sample.labels}
-                    told = ",".join(f"{key}={_quoted(value)}" for key, value in labels.items())
-                    series = f"{sample.name}{{{told}}} {sample.value}"
-                    families.setdefault(sample.name, []).append(series)
-        for family_name, some in families.items():
-            lines.append(f"# TYPE {family_name} gauge")
-            lines += [f"{series} {now - ago:.3f}" for series in some for ago in range(900, -1, -15)]
-        return "\n".join([*lines, "# EOF\n"])
-
     def advice(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self.sidecars[name].get("/advise").json()
         return found
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return f'"{escaped}"'
 
 
 @pytest.fixture(scope="module")
@@ -193,12 +173,21 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
         assert sorted(each["labels"]["rule"] for each in firing) == expected
         assert all(peer.identity.items() <= each["labels"].items() for each in firing)
 
+        def active() -> list[dict[str, Any]]:
+            return list(httpx.get(f"{url}/api/v2/alerts", timeout=DEADLINE, **PLAIN).json())
+
+        ends = max(alert["endsAt"] for alert in await asyncio.to_thread(active))
         answer = Unreachable("cannot connect to prometheus:9090: Connection refused")
-        await asyncio.sleep(6 * RESEND)  # an alert that is not sent again ends after four times RESEND
+
+        def prolonged() -> bool:
+            alerts = active()
+            return len(alerts) == len(expected) and all(
+                alert["endsAt"] > ends and "Connection refused" in alert["annotations"].get("unseen", "")
+                for alert in alerts
+            )
+
+        await asyncio.to_thread(wait_for, prolonged)
         assert webhook.alerts("resolved") == []
-        active = (await asyncio.to_thread(httpx.get, f"{url}/api/v2/alerts", timeout=30)).json()
-        assert len(active) == len(expected)
-        assert all("Connection refused" in each["annotations"]["unseen"] for each in active)
 
         answer = without
         resolved = await told("resolved", len(expected))

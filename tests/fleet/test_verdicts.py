@@ -1,4 +1,4 @@
-"""Verdicts of real sidecars, scraped by a real Prometheus, beside what each sidecar says of itself."""
+"""Verdicts of sidecars in a real Prometheus, beside what each sidecar says of itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from advisor.rules.rulebook import Rulebook, builtin_directory
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
 from tests.advisor.building import REPOSITORY, capture
-from tests.advisor.sidecar import Sidecar
+from tests.advisor.in_process import InProcess
+from tests.fleet.blocks import Blocks
 from tests.unavailable import or_give_up
 from tests.waiting import wait_for
 
@@ -29,7 +30,11 @@ CAPTURES = sorted(
     for path in (REPOSITORY / "tests/captures").glob("*/*/recording.jsonl.gz")
 )
 AT_ONCE = 6
-"""Sidecars beside each other: each takes 100 MiB."""
+"""Sidecars beside each other."""
+END = time.time() // 60 * 60
+"""Of readings, and of the last scrape."""
+GONE = END - 1_200
+"""The last scrape of a target that has gone."""
 FEW = ("mysql-9.7/change-buffer-off", "mysql-5.6/write-pressure", "mariadb-11.8/idle")
 """Recordings that are judged in a second or two: a cure, two changes at once, and nothing."""
 
@@ -38,49 +43,33 @@ def name_of(recording: str) -> str:
     return recording.replace("/", "-")
 
 
-def jobs(sidecars: Mapping[str, Sidecar]) -> list[Mapping[str, Any]]:
-    """Every target twice, as a pair of Prometheus would have it."""
-    return [
-        {
-            "job_name": f"replica-{replica}",
-            "static_configs": [
-                {
-                    "targets": [sidecar.url.removeprefix("http://")],
-                    "labels": {"instance": f"{name}:9747", "cluster": "eu", "prometheus_replica": replica},
-                }
-                for name, sidecar in sidecars.items()
-            ],
-        }
-        for replica in ("a", "b")
-    ]
+@contextmanager
+def watching(recordings: Sequence[str]) -> Iterator[Mapping[str, InProcess]]:
+    """A sidecar for each recording, all judged."""
+    with ExitStack() as stack:
+        sidecars = {name_of(name): stack.enter_context(InProcess("--recording", capture(name))) for name in recordings}
+        for sidecar in sidecars.values():
+            wait_for(sidecar.judged)
+        yield sidecars
 
 
 @contextmanager
-def scraped(folder: Path, recordings: Sequence[str]) -> Iterator[tuple[Mapping[str, Sidecar], Prometheus]]:
-    """A sidecar for each recording, all judged, and a Prometheus that has scraped them since."""
-    with ExitStack() as stack:
-        sidecars = {}
-        for each in recordings:
-            own = folder / name_of(each)
-            own.mkdir()
-            sidecars[name_of(each)] = Sidecar(own, "--recording", capture(each))
-            stack.callback(sidecars[name_of(each)].kill)
-        asked = stack.enter_context(or_give_up(prometheus.running(folder, jobs(sidecars))))
-        wait_for(lambda: all(each.judged() for each in sidecars.values()))
-        judged = time.time()
-
-        def seen() -> bool:
-            series = asked.query("timestamp(innodb_up)")
-            return len(series) == 2 * len(sidecars) and all(each.value > judged for each in series)
-
-        wait_for(seen)
-        yield sidecars, asked
+def scraped(folder: Path, sidecars: Mapping[str, InProcess], gone: str = "") -> Iterator[Prometheus]:
+    """A Prometheus that has every target twice, as a pair of them would; one target may have gone."""
+    blocks = Blocks()
+    for name, sidecar in sidecars.items():
+        end = GONE if name == gone else END
+        for replica in ("a", "b"):
+            target = {"instance": f"{name}:9747", "cluster": "eu", "prometheus_replica": replica}
+            blocks.add(sidecar.get("/metrics").text, [end - 30, end - 15, end], None, **target)
+    folder.mkdir()
+    with or_give_up(prometheus.running(folder, [], data=blocks.write(folder))) as running:
+        yield running
 
 
 def reading(url: str, progress: Progress | None = None, **options: Any) -> FleetReport:
     rules = Rulebook(builtin_directory()).rule_set
-    soon = time.time() // 60 * 60 + 60
-    return asyncio.run(read(Options(url, rules, at=soon, **options), progress or Progress()))
+    return asyncio.run(read(Options(url, rules, at=END, **options), progress or Progress()))
 
 
 def essence(found: Recommendation | FleetFinding) -> tuple[Any, ...]:
@@ -93,7 +82,7 @@ def essence(found: Recommendation | FleetFinding) -> tuple[Any, ...]:
     return found.rule, found.severity, dict(found.subject), found.confidence, saved, found.changes
 
 
-def compare(report: FleetReport, sidecars: Mapping[str, Sidecar]) -> int:
+def compare(report: FleetReport, sidecars: Mapping[str, InProcess]) -> int:
     """Hold a report to what each sidecar says, and return how many findings were compared."""
     servers = {each.name: each for each in report.servers}
     assert set(servers) == {f"eu/{name}" for name in sidecars}
@@ -115,7 +104,7 @@ def compare(report: FleetReport, sidecars: Mapping[str, Sidecar]) -> int:
 
 
 def test_a_fleet_says_what_each_sidecar_says(tmp_path: Path) -> None:
-    with scraped(tmp_path, FEW) as (sidecars, asked):
+    with watching(FEW) as sidecars, scraped(tmp_path / "all", sidecars) as asked:
         progress = Progress()
         assert compare(reading(asked.url, progress), sidecars) >= 2
         assert progress.queries == {Outcome.ANSWERED: 11}
@@ -130,25 +119,16 @@ def test_a_fleet_says_what_each_sidecar_says(tmp_path: Path) -> None:
         merged = reading(asked.url, identity=Identity(("cluster",)))
         assert ([each.name for each in merged.servers], merged.findings) == (["eu"], ())
         assert ["identity is not unique" in each.reason for each in merged.not_asked] == [True]
-        sidecars[name_of(FEW[0])].stop()
-        wait_for(lambda: len(asked.query("innodb_up")) == 2 * (len(FEW) - 1))
-        left = reading(asked.url)
-        assert f"eu/{name_of(FEW[0])}" not in {each.name for each in left.servers}
-        assert not any(each.server == f"eu/{name_of(FEW[0])}" for each in left.findings)
+        gone = name_of(FEW[0])
+        with scraped(tmp_path / "gone", sidecars, gone) as later:
+            left = reading(later.url)
+        assert [(each.server, each.at) for each in left.vanished] == [(f"eu/{gone}", GONE)]
+        assert f"eu/{gone}" not in {each.name for each in left.servers}
+        assert not any(each.server == f"eu/{gone}" for each in left.findings)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(0, len(CAPTURES), AT_ONCE), ids=lambda first: name_of(CAPTURES[first]))
 def test_a_fleet_says_what_every_recorded_server_says(tmp_path: Path, first: int) -> None:
-    with scraped(tmp_path, CAPTURES[first : first + AT_ONCE]) as (sidecars, asked):
+    with watching(CAPTURES[first : first + AT_ONCE]) as sidecars, scraped(tmp_path / "all", sidecars) as asked:
         compare(reading(asked.url), sidecars)
-        gone = next(iter(sidecars))
-        began = time.time()
-        wait_for(lambda: time.time() // 60 > began // 60)  # the hour is looked at in steps of a minute
-        time.sleep(2)
-        sidecars[gone].stop()
-        wait_for(lambda: len(asked.query("innodb_up")) == 2 * (len(sidecars) - 1))
-        stopped = time.time()
-        [vanished] = reading(asked.url).vanished
-        assert vanished.server == f"eu/{gone}"
-        assert stopped - 70 < vanished.at < stopped + 1
