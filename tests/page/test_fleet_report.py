@@ -65,7 +65,6 @@ def test_names_are_text_and_run_nothing(show: Shown) -> None:
         "https",
     }
     narrow(page)
-    accessible(page)
 
 
 def test_the_keyboard_reaches_links_and_evidence(show: Shown) -> None:
