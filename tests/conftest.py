@@ -83,8 +83,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("system")
         if file.startswith(THOROUGH_FOLDERS) or not names <= set(EVERYDAY):
             item.add_marker("thorough")
-        # One worker has the shared server of a kind, and one the fixtures of a file.
-        item.add_marker(pytest.mark.xdist_group(next(iter(names), file) if "server" in fixtures else file))
+        if not item.get_closest_marker("xdist_group"):
+            # One worker has the shared server of a kind, and one the fixtures of a file.
+            item.add_marker(pytest.mark.xdist_group(next(iter(names), file) if "server" in fixtures else file))
 
 
 def _servers_of(item: pytest.Item) -> set[str]:

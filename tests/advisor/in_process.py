@@ -45,9 +45,7 @@ class InProcess:
         portal: To its event loop.
     """
 
-    def __init__(
-        self, *arguments: object, local: bool = True, costs: Costs = UNLIMITED, port: int = PORT
-    ) -> None:
+    def __init__(self, *arguments: object, local: bool = True, costs: Costs = UNLIMITED, port: int = PORT) -> None:
         """Start it.
 
         Args:

@@ -19,6 +19,8 @@ from lab.servers import Server
 from tests.advisor.models.lru import reference
 from tests.conftest import start_or_skip
 
+pytestmark = pytest.mark.server
+
 SERIAL = [
     ("mysql-9.7", "settings-on-the-way"),
     ("mysql-5.6", "pct-5"),
