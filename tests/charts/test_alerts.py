@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
 from advisor.advice import metrics as advisor_metrics
 from advisor.contract.recommendation import Severity
 from advisor.rules.rulebook import Rulebook
-from lab.captures import GOLDEN
+from exporter.sampling import metrics as exporter_metrics
 from lab.packages.cache import REPOSITORY, Unavailable
 from lab.programs import promtool
 from lab.programs.prometheus import NEWEST, OLDEST, Prometheus, running
@@ -85,9 +84,9 @@ def of_captures() -> list[dict[str, str]]:
     book = Rulebook(RULES_FOLDER)
     series = []
     for name in OF_CAPTURES:
-        text = (GOLDEN / f"{name}.prom").read_text(encoding="utf-8")
-        advice = advisor_metrics.families(advised(captured(name)), book)
-        for sample in [each for family in (*text_string_to_metric_families(text), *advice) for each in family.samples]:
+        window = captured(name)
+        families = *exporter_metrics.families(window.latest), *advisor_metrics.families(advised(window), book)
+        for sample in [sample for family in families for sample in family.samples]:
             of_it = {**sample.labels, "job": "innodb", "instance": name}
             written = ",".join(f"{label}={json.dumps(value)}" for label, value in of_it.items())
             series.append({"series": f"{sample.name}{{{written}}}", "values": f"{sample.value:.17g}x20"})
