@@ -21,9 +21,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 run: $(STAMP)   ## run a private MySQL under load and the sidecar on it (DSN=… or DEFAULTS_FILE=… for your own server)
 	@exec $(BIN)/python -m lab.demo
 
-# Three rings. Hundreds of tests start a process: none is to compile all modules anew where the environment forbids it.
+# Three rings. Three workers for two cores: live tests wait. No started process compiles all modules anew.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
-WORKERS ?= 2
+WORKERS ?= 3
 
 PREPARE = $(BIN)/python -m tools.prepare
 
