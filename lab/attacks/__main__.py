@@ -25,14 +25,14 @@ _EXAMPLES = """\b
 Examples:
   make attack                               all of them
   make attack ONLY=idle                     one attack
-  .venv/bin/python -m lab.attacks --short   what CI runs
+  .venv/bin/python -m lab.attacks --short   shorter, without a record
 """
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLES)
 @click.option("--only", "names", multiple=True, type=click.Choice(list(ATTACKS)), help="This attack; may be repeated.")
 @click.option(
-    "--short", is_flag=True, help="Shorter rounds, without attacks that mostly wait; no record. What CI runs."
+    "--short", is_flag=True, help="Shorter rounds, without attacks that mostly wait; no record."
 )
 @click.option("--list", "listing", is_flag=True, help="List the attacks, and make none.")
 def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: FBT001 - click's flags

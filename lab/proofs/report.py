@@ -32,8 +32,8 @@ time after is compared with the median before, because other work on the machine
 
 On loads that no rule was made for, everything that is advised is followed as well: [the gauntlet](#the-gauntlet).
 
-`make lab` runs all proofs. CI runs each rule's proof on one server, MySQL 9.7 or MariaDB 10.11, at every change. This
-page is generated from the records of `make lab`.
+`make lab` runs all proofs; `make proofs`, which CI runs, a few that count pages. This page is generated from the
+records of `make lab`.
 
 """
 _NOT_PROVOKED = "what-no-server-here-can-provoke"
