@@ -101,7 +101,7 @@ def spawn() -> Iterator[Spawn]:
 def replaying() -> Iterator[InProcess]:
     """A sidecar that replays RECORDING, and has judged it by every rule."""
     with InProcess("--recording", capture(RECORDING)) as sidecar:
-        wait_for(sidecar.judged)
+        sidecar.settle()
         yield sidecar
 
 

@@ -17,7 +17,7 @@ from advisor.cli.actions.listening import guarded
 from advisor.cli.serve import serve
 from advisor.http.costs import SIDECAR, Costs
 from advisor.http.web_settings import WebSettings
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, wait_for
 
 PORT = 9747
 ADDRESS = "127.0.0.1"
@@ -112,6 +112,12 @@ class InProcess:
         return response.status_code == httpx.codes.OK and "time" not in {
             blind["lacks"] for blind in response.json()["blind"]
         }
+
+    def settle(self) -> None:
+        """Wait until it has judged by every rule, and has a miss curve: after that a recording gives the same."""
+        wait_for(self.judged)
+        self.get("/curve")
+        wait_for(lambda: "innodb_advisor_curve_timestamp_seconds" in self.get("/metrics").text)
 
 
 class _logged(logging.Handler):  # noqa: N801 - used as a context manager

@@ -48,7 +48,7 @@ def test_they_cost_the_server_one_statement_in_five_minutes(server: Server) -> N
 
 def test_they_stand_beside_the_sidecars_own_and_only_where_they_are_asked_for(replaying: InProcess) -> None:
     with InProcess("--recording", capture(RECORDING), *COMPAT) as beside:
-        wait_for(lambda: "innodb_advisor_recommendation" in names(beside))  # the rules were asked
+        beside.settle()
         both, own = names(beside), names(replaying)
     assert not [name for name in own if name.startswith("mysql_")]
     assert {name for name in both if not name.startswith("mysql_")} == own
