@@ -31,9 +31,7 @@ Examples:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLES)
 @click.option("--only", "names", multiple=True, type=click.Choice(list(ATTACKS)), help="This attack; may be repeated.")
-@click.option(
-    "--short", is_flag=True, help="Shorter rounds, without attacks that mostly wait; no record."
-)
+@click.option("--short", is_flag=True, help="Shorter rounds, without attacks that mostly wait; no record.")
 @click.option("--list", "listing", is_flag=True, help="List the attacks, and make none.")
 def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: FBT001 - click's flags
     """Attack a running sidecar as an outsider would, and compare what happens with what is promised.

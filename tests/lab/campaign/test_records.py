@@ -33,9 +33,8 @@ def test_every_rule_has_a_proof_or_a_reason_why_not() -> None:
 
 def test_every_proved_rule_has_a_counter_proof_and_the_short_form_some_of_both() -> None:
     assert [rule for rule in PROVED if rule not in {each.rule for each in COUNTER_PROOFS}] == []
-    proved = [(part.subject, part.server) for part in short_form() if part.name == part.server]
-    assert proved == list(SHORT)
-    assert len(short_form()) > len(proved)
+    assert sorted(map(str, short_form())) == sorted(SHORT)
+    assert {"folklore" in part.name for part in short_form()} == {True, False}
 
 
 def test_part_names_are_unique() -> None:
