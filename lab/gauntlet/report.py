@@ -23,7 +23,7 @@ alternative is followed alone under the load, measured, and taken back. Figures 
 - Advice harms if all reads, or reads and writes together, rise by more than chance and {MOST_WORSE:.0%}, or those of a
   table that it is not about by more than that and {PRICE:.0%} of what it saves in all.
 
-`make gauntlet` runs all of it. CI runs two workloads at every change.
+`make gauntlet` runs all of it. CI runs three workloads at every change.
 
 """
 _TITLES = (

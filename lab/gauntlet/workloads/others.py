@@ -52,7 +52,6 @@ WORKLOADS = (
         {"lookups": clients.look_up("items", 2_600, 1_000)},
         tables={"items": 2_600},
         period=0.4,
-        short="mariadb-11.8",
     ),
     Workload(
         "skewed-lookups",
@@ -96,6 +95,7 @@ WORKLOADS = (
         {"queue": clients.queue("jobs", 100), "lookups": clients.look_up("items", 300, 300)},
         tables={"jobs": 400, "items": 300},
         period=0.5,
+        short="mysql-9.7",
     ),
     Workload(
         "time-series",

@@ -129,6 +129,7 @@ WORKLOADS = (
         tables={OTHER: LARGE_PAGES, HOT: HOT_PAGES},
         period=0.5,
         reported=True,
+        short="mariadb-11.8",
     ),
     Workload(
         "table-that-just-fits",
