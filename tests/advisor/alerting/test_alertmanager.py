@@ -168,7 +168,6 @@ def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
 
 def test_what_ends_while_alertmanager_is_away_ends_there_when_it_is_back(scene: Scene) -> None:
     scene.comes()
-    firing = scene.told("firing")
     for manager in scene.managers.values():
         manager.stop()
     wait_for(lambda: all(scene.metric("errors_total", url) > 0 for url in scene.urls))
@@ -179,8 +178,8 @@ def test_what_ends_while_alertmanager_is_away_ends_there_when_it_is_back(scene: 
         manager.start()
     scene.wait("resolved", [count + 1 for count in before])
     resent(scene)
+    # Not so the firing ones: an Alertmanager that stops before it has noted a notification sends it once more.
     assert scene.told("resolved") == [count + 1 for count in before]
-    assert scene.told("firing") == firing
     log = scene.sidecar.log()
     for url in scene.urls:
         assert len(re.findall(rf"Alertmanager {url}: .*tried again", log)) == 1
