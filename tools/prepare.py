@@ -17,7 +17,7 @@ import click
 
 from lab.packages import cache, debian
 from lab.packages.cache import Unavailable
-from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, promtool, sysbench, victoriametrics
+from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, promtool, victoriametrics
 from lab.servers import NAMES, datadirs, programs
 from tools import helm
 from tools.dist import commands
@@ -62,10 +62,7 @@ _PROGRAMS: Mapping[str, Callable[[], object]] = {
         f"Prometheus of {suite}": functools.partial(debian.unpacked, suite, promtool.PACKAGE)
         for suite in promtool.SUITES
     },
-    **{f"Alertmanager of {suite}": functools.partial(alertmanager.command, suite) for suite in alertmanager.SUITES},
     "mysqld_exporter": functools.partial(debian.unpacked, mysqld_exporter.SUITE, mysqld_exporter.PACKAGE),
-    "sysbench": functools.partial(debian.unpacked, sysbench.SUITE, sysbench.PACKAGE),
-    "VictoriaMetrics": functools.partial(debian.unpacked, victoriametrics.SUITE, victoriametrics.PACKAGE),
 }
 _SYSTEM: Mapping[str, Callable[[], object]] = {
     "helm": helm.program,
@@ -73,6 +70,8 @@ _SYSTEM: Mapping[str, Callable[[], object]] = {
     "actionlint": actionlint.program,
     "Chromium": chromium.program,
     "tools of a release": commands.tools,
+    **{f"Alertmanager of {suite}": functools.partial(alertmanager.command, suite) for suite in alertmanager.SUITES},
+    "VictoriaMetrics": functools.partial(debian.unpacked, victoriametrics.SUITE, victoriametrics.PACKAGE),
 }
 THINGS = {**_SYSTEM, **_SERVERS, **_PROGRAMS}
 """By name, what fetches it; what takes longest comes first."""
