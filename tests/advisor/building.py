@@ -83,19 +83,19 @@ def captured(name: str) -> Window:
 
 
 @functools.cache
-def patient_rules() -> tuple[check.Rule, ...]:
-    """The built-in rules with all the time that their models take."""
-    return tuple(rule.with_budget(math.inf) for rule in check.load(RULES_FOLDER))
+def built_in_rules() -> tuple[check.Rule, ...]:
+    """Loaded once a process."""
+    return tuple(check.load(RULES_FOLDER))
 
 
-def patient_rule(name: str) -> check.Rule:
+def built_in_rule(name: str) -> check.Rule:
     """One of them, by its id."""
-    return next(rule for rule in patient_rules() if rule.id == name)
+    return next(rule for rule in built_in_rules() if rule.id == name)
 
 
 def advised(window: Window, *rules: check.Rule) -> Advice:
     """The advice of these rules, or of all that are built in."""
-    return evaluation.advise(rules or patient_rules(), window)
+    return evaluation.advise(rules or built_in_rules(), window)
 
 
 def plain_rule(**keys: Any) -> Mapping[str, Any]:

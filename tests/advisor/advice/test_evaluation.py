@@ -14,7 +14,7 @@ from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Table
 from tests.advisor.advice.windows import scanning, verdicts
-from tests.advisor.building import advised, captured, patient_rule, pool, scanned, snapshot, variables
+from tests.advisor.building import advised, built_in_rule, captured, pool, scanned, snapshot, variables
 
 SCAN_RULE = "scan-exceeds-old-sublist"
 MakeRule = Callable[..., Rule]
@@ -97,7 +97,7 @@ def test_of_a_hundred_scanned_tables_the_model_takes_twelve() -> None:
             for k in range(61)
         )
     )
-    advice = advised(window, patient_rule(SCAN_RULE))
+    advice = advised(window, built_in_rule(SCAN_RULE))
     assert advice.recommendations == ()  # they are sixty times the pool
     [blind] = advice.blind  # once, not for each of the others
     assert blind.reason == "the model takes only the 12 tables with the most scanned pages"

@@ -10,7 +10,7 @@ from advisor.advice import evaluation
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from exporter.collectors.indexes import INDEXES, MOST
-from tests.advisor.building import advised, capture, captured, patient_rule, patient_rules
+from tests.advisor.building import advised, built_in_rule, built_in_rules, capture, captured
 
 RULE = "change-buffer-too-small"
 SOURCE = "mysql-9.7/change-buffer-small"
@@ -25,13 +25,13 @@ def test_the_rules_that_need_them_are_blind_with_a_cure(tmp_path: Path) -> None:
                 [result] = line["results"]
                 result["rows"] += [["shop/other", f"k{number}", 0] for number in range(MOST)]
             many.write(json.dumps(line) + "\n")
-    rule, blind_spot = patient_rule(RULE), patient_rule("blind-spot")
+    rule, blind_spot = built_in_rule(RULE), built_in_rule("blind-spot")
     assert [each.rule for each in advised(captured(SOURCE), rule).recommendations] == [RULE]
     window = Window.of(Replay(path).history, float("inf"))
     outcome = window.latest.outcomes[INDEXES.name]
     assert window.latest[INDEXES] is None
     assert outcome.reason == "there are more than 30,000 secondary indexes, the most that the sidecar reads"
-    found = evaluation.advise([blind_spot, rule], window, beside=patient_rules())
+    found = evaluation.advise([blind_spot, rule], window, beside=built_in_rules())
     assert {each.rule for each in found.recommendations} == {blind_spot.id}
     [blind] = [each for each in found.blind if each.rule == RULE]
     assert (blind.lacks, blind.reason, blind.cure) == (INDEXES.name, outcome.reason, outcome.cure)

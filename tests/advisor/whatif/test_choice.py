@@ -27,7 +27,7 @@ from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.table_io import IndexIo
 from exporter.snapshot import Index, Table
-from tests.advisor.building import ORDERS, ROWS, advised, captured, patient_rule, pool, scanned, variables
+from tests.advisor.building import ORDERS, ROWS, advised, built_in_rule, captured, pool, scanned, variables
 
 PCT, TIME, POOL_SIZE = "innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"
 
@@ -43,7 +43,7 @@ def chosen(window: Window, setting: str = PCT) -> Choice:
 
 
 def scan_advice(window: Window) -> list[Recommendation]:
-    return list(advised(window, patient_rule("scan-exceeds-old-sublist")).recommendations)
+    return list(advised(window, built_in_rule("scan-exceeds-old-sublist")).recommendations)
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mysql-9.7/parallel-count"])
