@@ -22,8 +22,10 @@ from contextlib import ExitStack
 import hypothesis
 import pytest
 
+from advisor.advice import service
 from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, programs, start
 from tests.unavailable import give_up
+from tests.waiting import DEADLINE
 
 EVERYDAY = ("mysql-9.7", "mariadb-11.8")
 """The servers of every change's tests."""
@@ -34,6 +36,8 @@ LOOK_SECONDS = 1e-5
 """Of the clock that limits the work of rules and models: each look at it takes so long, on a slow machine as on a fast
 one. So the same rule has the same time everywhere; what it costs is for lab/bench."""
 setattr(time, "thread_time", itertools.count(0.0, LOOK_SECONDS).__next__)  # noqa: B010 - before its first use
+# An answer waits for what it is about, and not for what a busy machine has done by then.
+service.FIRST_SECONDS = service.ANSWER_SECONDS = DEADLINE
 SHARED = {"performance-schema": "ON"}
 """Options of the shared servers: MariaDB's default is OFF."""
 

@@ -82,7 +82,9 @@ def service_of(source: Replay, bench: Bench) -> Service:
 async def test_the_last_advice_is_there_at_once_with_its_age_while_a_model_is_fitted(bench: Bench) -> None:
     source = Live(4)
     service = service_of(source, bench)
-    first = await service.fresh_advice()
+    complete = await service.assessment()
+    assert complete is not None
+    first = complete.advice
     [found] = [each for each in first.recommendations if each.rule == SCAN]
     assert found.judged_at == first.at == source.history[3].at
     bench.fitted.clear()

@@ -14,7 +14,7 @@ from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.listening import listening
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import environment
-from tests.waiting import wait_for
+from tests.waiting import DEADLINE, wait_for
 
 # The document has 503 for a server that is down, and no other 5xx.
 CHECKS = """\
@@ -30,6 +30,7 @@ ENDLESS = "/live"
 def ask_all(sidecar: InProcess, folder: Path, phases: str) -> None:
     """Fail with schemathesis' report, which has a curl command to repeat each failure."""
     (folder / "schemathesis.toml").write_text(CHECKS)
+    (folder / "openapi.json").write_text(sidecar.get("/openapi.json").text)
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml", "run"]
     options = {
         "--phases": phases,
@@ -38,11 +39,12 @@ def ask_all(sidecar: InProcess, folder: Path, phases: str) -> None:
         "--exclude-checks": LEFT_OUT,
         "--exclude-path": ENDLESS,
         "--generation-database": "none",
+        "--request-timeout": str(DEADLINE),
     }
     with sidecar.portal.wrap_async_context_manager(listening(sidecar.guarded)) as listener:
-        url = f"http://127.0.0.1:{listener.port}/openapi.json"
+        options["--url"] = f"http://127.0.0.1:{listener.port}"
         done = subprocess.run(  # noqa: S603
-            [*command, url, *(word for option in options.items() for word in option)],
+            [*command, "openapi.json", *(word for option in options.items() for word in option)],
             cwd=folder,
             env=environment(),
             capture_output=True,
