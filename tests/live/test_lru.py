@@ -27,7 +27,6 @@ SERIAL = [
     ("mysql-5.6", "small-table"),
     ("mysql-5.6", "two-in-turn"),
     ("mysql-5.6", "larger-than-the-pool"),
-    ("mysql-5.6", "time-longer-than-the-period"),
     ("mariadb-10.5", "filled-pool"),
 ]
 BESIDE_LOOKUPS = [("mysql-9.7", "hot-set-in-turn")]
