@@ -17,7 +17,7 @@ from advisor.advice.replay import Replaying
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.contract.fleet import FleetReport
-from advisor.curve import metrics as curve_metrics
+from advisor.pool import metrics as curve_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet import peer, queries
 from advisor.ledger import grades as ledger_grades

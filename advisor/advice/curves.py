@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from advisor import memory
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.turns import Turn, Turns
-from advisor.curve.curve import TIMES, Curve
 from advisor.observe.window import Window
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.curve import TIMES, Curve
+from advisor.pool.errors import Unanswerable
 from exporter.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ Estimate = Callable[[Sequence[Snapshot], float, Sequence[float], Callable[[], No
 def estimated(
     history: Sequence[Snapshot], longest: float, times: Sequence[float], check_time: Callable[[], None]
 ) -> Curve:
-    """``advisor.curve.estimate.curve``, whose code is imported where a curve is worked out."""
-    from advisor.curve.estimate import curve  # noqa: PLC0415 - in a process of its own (apart.py)
+    """``advisor.pool.estimate.curve``, whose code is imported where a curve is worked out."""
+    from advisor.pool.estimate import curve  # noqa: PLC0415 - in a process of its own (apart.py)
 
     return curve(history, longest, times, check_time)
 

@@ -88,7 +88,7 @@ def recommendation(
 
 def _sure(chosen: float, effect: Effect | None) -> float:
     """The confidence in a choice, 0 to 1: less where the rule gives its effect a larger error."""
-    from advisor.whatif.fit import ACCEPTED_ERROR  # noqa: PLC0415 - the model was asked
+    from advisor.pool.errors import ACCEPTED_ERROR  # noqa: PLC0415 - the model was asked
 
     return chosen if effect is None or not effect.error else min(chosen, ACCEPTED_ERROR / effect.error)
 

@@ -11,7 +11,6 @@ import pickle
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from advisor.curve.choice import SizeChoices
     from advisor.whatif.calibrations import Calibrations
 
 
@@ -48,26 +47,16 @@ class Fits:
         self._asked = False
 
     @functools.cached_property
-    def _both(self) -> tuple[Calibrations, SizeChoices]:
-        from advisor.curve.choice import SizeChoices  # noqa: PLC0415 - with it comes the code of the models
-        from advisor.whatif.calibrations import Calibrations  # noqa: PLC0415
+    def calibrations(self) -> Calibrations:
+        """The calibrations of the model of the LRU list, and the loads of the miss curve."""
+        from advisor.whatif.calibrations import Calibrations  # noqa: PLC0415 - with it comes the code of the models
 
         self._asked = True
         if self._before.fits:
-            found: tuple[Calibrations, SizeChoices] = pickle.loads(self._before.fits)  # noqa: S301 - our own
+            found: Calibrations = pickle.loads(self._before.fits)  # noqa: S301 - our own
             return found
-        return Calibrations(), SizeChoices()
-
-    @property
-    def calibrations(self) -> Calibrations:
-        """The calibrations of the model of the LRU list."""
-        return self._both[0]
-
-    @property
-    def sizes(self) -> SizeChoices:
-        """The choices of the miss curve."""
-        return self._both[1]
+        return Calibrations()
 
     def kept(self) -> bytes | None:
         """Those of earlier questions and of this one; None where no model was asked."""
-        return pickle.dumps(self._both) if self._asked else None
+        return pickle.dumps(self.calibrations) if self._asked else None

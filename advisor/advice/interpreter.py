@@ -18,17 +18,17 @@ from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
-from advisor.curve.memory import spare
 from advisor.facts import choice
 from advisor.facts.choice import Choice
 from advisor.ledger.calibration import track_records
 from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
+from advisor.pool.errors import Unanswerable
+from advisor.pool.memory import spare
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.rules.file import Choose
-from advisor.whatif.errors import Unanswerable
 
 
 def evaluate(
@@ -274,7 +274,10 @@ class Evaluator:
             self.asking.add(rule_id)
             raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
-            return self._model.fits.sizes.choose(self._window, self._facts, at_most, self._model.lru.check_time)
+            from advisor.pool.choice import choose_size  # noqa: PLC0415 - see lazy_model.py
+
+            model = self._model
+            return choose_size(self._window, self._facts, at_most, model.fits.calibrations.loads, model.lru.check_time)
         from advisor.whatif.choice import choose  # noqa: PLC0415 - see lazy_model.py
 
         return choose(self._model.lru, chosen.setting, item, at_most)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from advisor.advice.service import Service
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation, Trend, about
-from advisor.curve import metrics as curve_metrics
 from advisor.ledger.metrics import OutcomeMetrics
+from advisor.pool import metrics as curve_metrics
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from advisor.curve.memory import Memory
 from advisor.ledger.entry import Outcome
 from advisor.observe.limits import MAY_READ
+from advisor.pool.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,6 @@ from advisor.advice.turns import Turns
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
-from advisor.curve.answer import MissCurve, answer
-from advisor.curve.curve import Curve
 from advisor.ledger.history import History, Wanted, dated, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.limits import RECENT_SECONDS
@@ -33,10 +31,12 @@ from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.overview.overview import Overview
 from advisor.overview.statements import TableStatements
+from advisor.pool.answer import MissCurve, answer
+from advisor.pool.curve import Curve
+from advisor.pool.errors import Refused, Unanswerable
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
 from advisor.whatif.answer import WhatIf, what_if
-from advisor.whatif.errors import Refused, Unanswerable
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot, Table
 

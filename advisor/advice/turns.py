@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.errors import Unanswerable
 
 
 class Turns:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from advisor.advice.remembered import Remembered
 from advisor.contract.settings import SETTINGS
-from advisor.curve.memory import Hour, Memory, Reads, settings_digest, started
 from advisor.files.sizes import size
 from advisor.ledger.entry import Changed, Compared, Outcome, Result, outcome_id
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
+from advisor.pool.memory import Hour, Memory, Reads, settings_digest, started
 from advisor.rules.file import VersionText
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.variables import VARIABLES

@@ -41,11 +41,9 @@ from advisor.cli.parameters import Multiples
 def curve() -> None:
     """Predict the reads with buffer pools of other sizes.
 
-    Watches for a while, and finds the accesses to each table that explain what was measured. The answer has, for each
-    size, the pages read from disk a second: what to expect, the fewest and the most. Where different accesses explain
-    the measurements equally well and disagree about a size, the answer is the whole range between them: a wide range
-    says that this server has not shown enough yet. Longer watching narrows it, and so does a pool that fills while it
-    is watched, such as after a restart. Nothing is changed on the server.
+    Watches for a while: what is read of each table, and what the pool holds of it. The answer has, for each size, the
+    pages read from disk a second: what to expect, the fewest and the most. With a larger pool, no independent accesses
+    read more than the most. Nothing is changed on the server.
 
     The reads are of the load that was watched: watch the hours that matter.
     """

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from advisor.contract.changes import change_on, refuses
 from advisor.contract.fleet import Capacity, CapacityEstimate
-from advisor.curve.memory import with_room
 from advisor.fleet import days, shards
 from advisor.fleet.client import Prometheus
 from advisor.fleet.days import Days
@@ -22,7 +21,8 @@ from advisor.fleet.downsampling import ONLY_DOWNSAMPLED_DAYS
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.series import Grid
 from advisor.fleet.warm_ups import WarmUp, warm_ups
-from advisor.whatif.settings import in_chunks
+from advisor.pool.memory import with_room
+from advisor.pool.settings import in_chunks
 from exporter.server import Server
 
 SETTING = "innodb_buffer_pool_size"

@@ -9,13 +9,13 @@ from http import HTTPStatus
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from advisor.contract.json_text import json_of
-from advisor.curve.answer import MissCurve
 from advisor.http import examples
 from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import TheLookBack, TheService
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.answer import MissCurve
+from advisor.pool.errors import Unanswerable
 
 SVG, PLAIN = "image/svg+xml", "text/plain"
 _FORMS = (JSON, SVG, PLAIN)

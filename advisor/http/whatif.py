@@ -15,11 +15,11 @@ from advisor.http import examples
 from advisor.http.dependencies import TheLookBack, TheService
 from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
+from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.settings import SETTINGS_OF_MODEL
 from advisor.whatif import sweep as sweeps
 from advisor.whatif.answer import WhatIf
-from advisor.whatif.errors import Refused, Unanswerable
 from advisor.whatif.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
-from advisor.whatif.settings import SETTINGS_OF_MODEL
 from advisor.whatif.sweep import LONGEST_SECONDS, SECONDS, Sweep
 
 if TYPE_CHECKING:

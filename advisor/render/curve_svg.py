@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from advisor.contract.recommendation import Number
 from advisor.contract.templates import binary, duration, exact_binary
-from advisor.curve.answer import MissCurve, PoolSize, Reads
+from advisor.pool.answer import MissCurve, PoolSize, Reads
 from advisor.render.phrases import value_text
 from advisor.render.svg import COLOURS, LINE, document, dot, label, picture, put, short, shortened, step, text
 

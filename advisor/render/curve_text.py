@@ -10,7 +10,7 @@ from rich.text import Text
 
 from advisor.contract.recommendation import Number, tidy
 from advisor.contract.templates import binary, duration, exact_binary
-from advisor.curve.answer import MissCurve, PoolSize
+from advisor.pool.answer import MissCurve, PoolSize
 from advisor.render.phrases import value_text
 from advisor.render.terminal import in_file, plain_table, words
 
@@ -134,7 +134,7 @@ def _marks(out: Console) -> tuple[str, str, str]:
 
 def _legend(out: Console, curve: MissCurve) -> Iterator[str]:
     solid, light, stroke = _marks(out)
-    yield f"{solid} at least, {stroke} expected, {light} at most: all in between explains what was measured"
+    yield f"{solid} at least, {stroke} expected, {light} at most"
     if curve.filled:
         first, last = curve.filled[0], curve.filled[-1]
         yield (

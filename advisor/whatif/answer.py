@@ -12,7 +12,7 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.templates import exact_binary
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.whatif.settings import values_as_set
+from advisor.pool.settings import values_as_set
 
 if TYPE_CHECKING:  # the answer's form is known without the model's code
     from advisor.whatif.calibrations import Calibrations
@@ -60,7 +60,10 @@ class WhatIf(Frozen):
     pages_of_others: Amount = Field(description="In the pool, of what is not scanned: what is left to the hot set.")
     young_pages_of_others: Amount = Field(description="Those of them in the young sublist.")
     hot_sets: tuple[HotSet, ...]
-    error: Number = Field(description="Deviation of the model from today's reads, relative to them.")
+    error: Number = Field(
+        description="What the prediction may be off, relative to today's reads: for another size of the pool, how far"
+        " nine tenths of such predictions were off at most; else the deviation of the model from today's reads."
+    )
     confidence: float = Field(ge=0, le=1)
     notes: tuple[str, ...]
 
@@ -96,7 +99,7 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
     today, window = model.calibration, model.window
     server = window.latest.server
     now, then = model.predict({}), model.predict(changes)
-    reads, reads_then = model.reads({}), model.reads(changes)
+    reads, reads_then, size = model.reads({}), model.reads(changes), model.size(changes)
     per_second = today.fit.workload.scans_per_second
     return WhatIf(
         server=str(server),
@@ -130,9 +133,9 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
             )
             for hot in today.fit.workload.backgrounds
         ),
-        error=tidy(today.fit.error),
-        confidence=round(today.fit.confidence, 3),
-        notes=(*notes, *today.notes),
+        error=tidy(today.fit.error if size is None else size.error),
+        confidence=round(today.fit.confidence if size is None else size.confidence, 3),
+        notes=(*notes, *(today.notes if size is None else model.notes_of_sizes)),
     )
 
 

@@ -10,12 +10,11 @@ from advisor.facts.base import over_pools
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import UNSEEN, Workload
 from advisor.observe.window import Window
-from advisor.whatif.errors import Unanswerable
-from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured, fit
-from advisor.whatif.settings import SETTINGS_OF_MODEL
-from advisor.whatif.tables import kept_share, last_pass, read_by_scans, table_name, table_scans, tables_in_model
+from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
+from advisor.pool.settings import SETTINGS_OF_MODEL
+from advisor.pool.tables import grown, kept_share, last_pass, read_by_scans, table_name, table_scans, tables_in_model
+from advisor.whatif.fit import Fit, Measured, fit
 from exporter.collectors.base import KEPT
-from exporter.collectors.file_sizes import FILE_SIZES
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
@@ -32,9 +31,6 @@ _GETS_OF_SCAN = 2.0, 3.0
 """Gets of a scan per page: the usual number and the largest (seen: 1.0 to 2.9)."""
 _GETS_OF_LOOKUP = 3.0
 """Root, branch and leaf."""
-_SPLIT = 2
-"""Factor that random insertions into full indexes grow them by, before a tenth of the rows has changed and statistics
-are made anew: each page is split once. The rest of a larger file is free."""
 _SEARCHED = 100
 """Pages from the tail of each instance that a search for a page to evict looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD,
 buf0lru.cc). Only when all of them are dirty does the page cleaner write some, so that many may stay at the tail."""
@@ -259,37 +255,11 @@ def _other_pages(window: Window, scans: Mapping[str, ScanFacts], other: float) -
         if scan is None or read_by_scans(scan) < _EXPLAINED * (scan.pages_read or 0.0):
             table = Table(index.schema, index.table)
             pages[table] = pages.get(table, 0) + size.pages
-    pages |= _grown(window, pages)
+    pages |= grown(window, pages)
     reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads) or 0.0 for table in pages}
     if sum(reads.values()) >= _EXPLAINED * other * window.seconds:
         return sum(pages[table] for table, count in reads.items() if count)
     return sum(pages.values()) + sizes.other_pages
-
-
-def _grown(window: Window, pages: Mapping[Table, int]) -> dict[Table, int]:
-    """The most pages that each written table may have by now, where its file tells; ``pages`` by the statistics."""
-    files, page_bytes = window.latest[FILE_SIZES], number(window.latest.setting("innodb_page_size"))
-    if files is None or page_bytes is None:
-        return {}
-    written = {
-        Table(index.schema, index.table)
-        for index in window.latest[TABLE_IO] or ()
-        if window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written)
-    }
-    return {
-        table: max(pages[table], min(round(files[table] / page_bytes), _SPLIT * pages[table]))
-        for table in written & pages.keys() & files.keys()
-    }
-
-
-def written_growth(window: Window) -> float:
-    """How many times as many pages the tables may have as by their statistics: those that are written grow."""
-    sizes = window.latest[INDEX_SIZES]
-    pages: dict[Table, int] = {}
-    for index, size in (sizes.sizes if sizes else {}).items():
-        table = Table(index.schema, index.table)
-        pages[table] = pages.get(table, 0) + size.pages
-    return sum((pages | _grown(window, pages)).values()) / max(sum(pages.values()), 1)
 
 
 def _asked_pages(window: Window) -> int | None:

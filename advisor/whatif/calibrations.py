@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import Rates, TableScan, Workload
+from advisor.pool.estimate import Loads
 from advisor.whatif.calibration import Calibration, Evidence, calibration
 from advisor.whatif.fit import Fit, Measured, fit, judged_again, movement
 
@@ -90,6 +91,8 @@ class Calibrations:
         Args:
             fit: Finds the background beside the scans.
         """
+        self.loads = Loads()
+        """Those of the miss curve."""
         self._fit = fit
         self._kept: list[Kept] = []
 

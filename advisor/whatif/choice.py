@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
-from advisor.whatif.errors import Unanswerable
-from advisor.whatif.fit import ACCEPTED_ERROR
-from advisor.whatif.model import GROWTH, LruModel
-from advisor.whatif.reads import Reads
-from advisor.whatif.settings import size_as_set
+from advisor.pool.choice import ENOUGH, EQUAL
+from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
+from advisor.pool.reads import Reads
+from advisor.pool.settings import size_as_set
+from advisor.whatif.model import LruModel
 
 _PCT, _POOL_SIZE = "innodb_old_blocks_pct", "innodb_buffer_pool_size"
 _CANDIDATES: dict[str, tuple[float, ...]] = {
@@ -25,10 +25,6 @@ _CANDIDATES: dict[str, tuple[float, ...]] = {
 _LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 _HALVINGS = 5
 """Of the step between two of these sizes, to approach the smallest size that is enough."""
-ENOUGH = 0.1
-"""Share of the reads that the largest pool saves: memory has its price, so a smaller pool may miss that much."""
-EQUAL = 0.005
-"""Share of today's reads: candidates that differ by less are equal."""
 WORTHWHILE = 0.5
 """Share of a table's reads that an alternative may leave at most."""
 EXACT, ROUGH = 0.01, 0.05
@@ -58,25 +54,20 @@ class Trial:
     best: Reads
 
     @classmethod
-    def of(cls, model: LruModel, setting: str, value: float, *, pessimistic: bool = False) -> Trial:
+    def of(cls, model: LruModel, setting: str, value: float) -> Trial:
         """Try a value.
 
         Args:
             model: Of the window.
             setting: To try.
             value: Of the setting.
-            pessimistic: Whether to promise the most reads, and not those of the fitted accesses.
 
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
         found = list(_futures(model, setting, value))
         worst, least = max(found, key=_all), min(found, key=_all)
-        then = worst if pessimistic else found[0]
-        if pessimistic and value != model.calibration.settings[setting]:
-            # Strain lets only scanned tables grow: where all tables do, the pool is as much smaller.
-            worst = max(worst, *_futures(model, setting, value / GROWTH), key=_all)
-        return cls(model, setting, value, model.reads({}), then, worst, least)
+        return cls(model, setting, value, model.reads({}), found[0], worst, least)
 
     @property
     def left(self) -> tuple[float, float]:
@@ -120,8 +111,7 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
         Unanswerable: The model cannot be calibrated, or does not have this table.
     """
     table = None if scan is None else model.table(scan)
-    pessimistic = scan is None and setting == _POOL_SIZE
-    found = Trial.of(model, setting, best(model, setting, at_most), pessimistic=pessimistic)
+    found = Trial.of(model, setting, best(model, setting, at_most))
     by_model = model.predict({}).rates
     error = found.error if table is None else found.table_error(table)
     left_now, left_then = found.left

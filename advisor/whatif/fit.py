@@ -15,8 +15,8 @@ from advisor.models.lru import simulation
 from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import HOT, OTHER, ROUNDS, UNSEEN, Background, Rates, Workload, rates, scenario
+from advisor.pool.errors import ACCEPTED_ERROR
 
-ACCEPTED_ERROR = 0.15
 NEGLIGIBLE = 0.02
 """Share of the scanned pages: fewer other reads are ignored, for nothing can be learnt from them."""
 _SIZES = 5

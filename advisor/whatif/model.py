@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from advisor.contract import changes
 from advisor.contract.recommendation import Change
@@ -14,16 +15,16 @@ from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Pool, Settings
 from advisor.models.lru.workload import HOT, OTHER, UNSEEN, Workload, passes_of, rates, scenario
 from advisor.observe.window import Window
+from advisor.pool.curve import Size
+from advisor.pool.errors import Unanswerable, answerable
+from advisor.pool.estimate import Explained, explained
+from advisor.pool.reads import Reads, expected
+from advisor.pool.tables import GROWTH, MOST_TABLES, is_measured, table_name
 from advisor.whatif.calibration import Calibration, evidence
 from advisor.whatif.calibrations import Calibrated, Calibrations, Prediction
-from advisor.whatif.errors import Unanswerable, answerable
-from advisor.whatif.reads import Reads, expected
 from advisor.whatif.rivals import rivals
-from advisor.whatif.tables import MOST_TABLES, is_measured, table_name
 
-GROWTH = 1.05
-"""Factor that scanned tables are larger by under strain: statistics lag behind by up to a tenth of the rows."""
-
+POOL_SIZE = "innodb_buffer_pool_size"
 CACHED = 0.01
 """Share of a table: a pass that reads no more finds the table cached."""
 
@@ -132,6 +133,8 @@ class LruModel:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
         today = self.calibration
+        if (size := self.size(changes)) is not None:
+            return Reads({}, 0.0, size.reads.expected)
         now, then = (self.predict(each, strained=strained, rival=rival).rates for each in ({}, changes))
         per_second = today.fit.workload.scans_per_second
         per_pass = {
@@ -143,6 +146,26 @@ class LruModel:
             scans=sum(pages * per_second[name] for name, pages in per_pass.items()),
             other=expected(today.measured.other, now.other, then.other),
         )
+
+    def size(self, changes: Mapping[str, float]) -> Size | None:
+        """The miss curve's answer; None where something else than the pool's size changes, or tables are scanned.
+
+        Raises:
+            Unanswerable: The model cannot be calibrated, or time is over.
+        """
+        today = self.calibration.settings.get(POOL_SIZE)
+        if not changes or changes.keys() != {POOL_SIZE} or self.calibration.scans or not today:
+            return None
+        return self._explained.size(changes[POOL_SIZE] / today)
+
+    @property
+    def notes_of_sizes(self) -> tuple[str, ...]:
+        """What answers for sizes of the pool rest on, and what they cannot see."""
+        return tuple(self._explained.notes())
+
+    @cached_property
+    def _explained(self) -> Explained:
+        return explained(self.window, self._known, self._calibrations.loads, self.check_time)
 
     def change(self, name: str, value: float) -> Change:
         """A change of a setting of the model, with the statements for this server."""

@@ -10,8 +10,8 @@ from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.whatif.errors import Refused, Unanswerable
-from advisor.whatif.settings import SETTINGS_OF_MODEL, refuse_unknown, size_as_set
+from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.settings import SETTINGS_OF_MODEL, refuse_unknown, size_as_set
 from exporter.collectors.pools import POOLS
 
 POINTS, MOST_POINTS = 19, 100

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import HOT, Background, Rates, Workload, rates, scenario
-from advisor.whatif.fit import ACCEPTED_ERROR, Fit, Measured
+from advisor.pool.errors import ACCEPTED_ERROR
+from advisor.whatif.fit import Fit, Measured
 
 _FEWER = 0.75
 """Accesses may be fewer than estimated: an access to a large index takes four gets and not three."""

@@ -13,10 +13,10 @@ from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.whatif.errors import Refused, Unanswerable
+from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.reads import Reads
+from advisor.pool.settings import refuse_unknown, values_as_set
 from advisor.whatif.ranges import POINTS, spread
-from advisor.whatif.reads import Reads
-from advisor.whatif.settings import refuse_unknown, values_as_set
 
 if TYPE_CHECKING:  # the answer's form is known without the model's code
     from advisor.whatif.calibrations import Calibrations
@@ -143,6 +143,8 @@ def _answer(
     today, now = model.calibration, _Point(model.reads({}), model.predict({}).others)
     by_model = model.predict({}).rates
     values = sorted(found)
+    sizes = [size for value in values if (size := model.size({**beside, setting: value})) is not None]
+    error = max((each.error for each in sizes), default=deviation(model, now.reads.all, by_model.read))
     points = [found[value] for value in values]
     per_second = "pages per second"
     return Sweep(
@@ -182,10 +184,10 @@ def _answer(
             unit=per_second,
             now=_number(now.reads.all),
             predicted=tuple(_number(each.reads.all) for each in points),
-            error=tidy(deviation(model, now.reads.all, by_model.read)),
+            error=tidy(error),
         ),
-        confidence=round(today.fit.confidence, 3),
-        notes=today.notes,
+        confidence=round(min((each.confidence for each in sizes), default=today.fit.confidence), 3),
+        notes=model.notes_of_sizes if sizes else today.notes,
     )
 
 

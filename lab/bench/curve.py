@@ -13,9 +13,9 @@ import pymysql
 
 from advisor.advice.curves import Curves
 from advisor.advice.turns import Turns
-from advisor.curve import estimate
-from advisor.curve.evidence import MOST_TABLES
 from advisor.observe.window import Window
+from advisor.pool import estimate
+from advisor.pool.load import MOST_TABLES
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot

@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 from advisor.advice import evaluation
-from advisor.curve.estimate import curve
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.errors import Unanswerable
+from advisor.pool.estimate import curve
 from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder, replay
 from exporter.sampling.sampler import Sampler

@@ -6,9 +6,9 @@ import hashlib
 import time
 from pathlib import Path
 
-from advisor.curve.curve import Curve, Estimate
-from advisor.curve.estimate import curve
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.curve import Curve, Estimate
+from advisor.pool.errors import Unanswerable
+from advisor.pool.estimate import curve
 from exporter.recording.file import replay
 from lab.campaign.part import Data
 from lab.curves.measure import recording

@@ -10,10 +10,10 @@ from functools import partial
 
 from advisor.advice.remembered import Remembered
 from advisor.casetest.alterations import Alteration
-from advisor.curve import estimate
-from advisor.curve.memory import WARM_UP, Hour, Memory, hour
 from advisor.observe.window import Window
-from advisor.whatif.errors import Unanswerable
+from advisor.pool import estimate
+from advisor.pool.errors import Unanswerable
+from advisor.pool.memory import WARM_UP, Hour, Memory, hour
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.base import OBSERVABLE, emptied

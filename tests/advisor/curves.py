@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from advisor.curve.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
+from advisor.pool.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
 
 MIB = 2**20
 POOL = 64 * MIB
@@ -16,7 +16,6 @@ def size(times: float, expected: float, width: float = 0.2, *, scans: float = 0.
     return Size(
         times,
         POOL * times,
-        estimate(expected, width),
         estimate(expected, width),
         scans,
         {f"shop.{name}": estimate(reads, width) for name, reads in tables.items()},

@@ -15,8 +15,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from advisor.advice import metrics as advisor_metrics
 from advisor.alerting import metrics as alerting_metrics
 from advisor.contract.recommendation import Severity
-from advisor.curve import metrics as curve_metrics
 from advisor.ledger import metrics as ledger_metrics
+from advisor.pool import metrics as curve_metrics
 from exporter.recording import history_metrics
 from exporter.sampling import metrics as snapshot_metrics
 from lab.programs import promtool

@@ -16,8 +16,8 @@ from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest.cases import Case
 from advisor.cli.main import main as program
 from advisor.contract.fleet import FleetReport
-from advisor.curve import memory_file
-from advisor.curve import metrics as curve_metrics
+from advisor.pool import memory_file
+from advisor.pool import metrics as curve_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.http.description import undescribed
 from advisor.ledger import metrics as ledger_metrics

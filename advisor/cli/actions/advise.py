@@ -19,10 +19,10 @@ from advisor.cli.actions.setup import load_setup
 from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.contract.recommendation import Severity
-from advisor.curve import memory_file
-from advisor.curve.memory import Memory
 from advisor.ledger.history import GradedAdvice, newest
 from advisor.ledger.ledger import Ledger
+from advisor.pool import memory_file
+from advisor.pool.memory import Memory
 from advisor.render import history_markdown
 
 

@@ -11,9 +11,9 @@ from advisor.cli.actions.output import writable, write
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
 from advisor.contract.json_text import json_of
-from advisor.curve.answer import MissCurve, answer
-from advisor.curve.estimate import curve as estimated
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.answer import MissCurve, answer
+from advisor.pool.errors import Unanswerable
+from advisor.pool.estimate import curve as estimated
 from exporter.connection.errors import ServerError
 
 

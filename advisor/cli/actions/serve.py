@@ -26,13 +26,13 @@ from advisor.cli.actions.setup import load_setup
 from advisor.cli.alerting_options import Alerting
 from advisor.cli.link_options import Addresses
 from advisor.cli.options import SetupOptions, SourceOptions
-from advisor.curve.memory_file import MemoryFile
 from advisor.http import app as application
 from advisor.http.foundation import Application
 from advisor.http.web_settings import WebSettings
 from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import SnapshotSource
+from advisor.pool.memory_file import MemoryFile
 from advisor.rules.configuration import ServerMachine
 from exporter import mysqld_exporter_names
 from exporter.collectors import COLLECTORS

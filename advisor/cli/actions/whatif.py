@@ -6,10 +6,10 @@ from advisor.cli.actions.observation import observed_window, refuse_missing_priv
 from advisor.cli.actions.output import say_json
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
+from advisor.pool.errors import Refused, Unanswerable
 from advisor.render import model_text
 from advisor.render.terminal import console
 from advisor.whatif.answer import what_if
-from advisor.whatif.errors import Refused, Unanswerable
 
 
 def whatif(

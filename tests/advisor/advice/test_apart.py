@@ -14,7 +14,7 @@ import pytest
 
 from advisor.advice import apart
 from advisor.advice.apart import ModelProcesses, in_process, within
-from advisor.whatif.errors import Refused, Unanswerable
+from advisor.pool.errors import Refused, Unanswerable
 from tests.waiting import DEADLINE, until
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from advisor.advice.curves import FRESH_SECONDS, REST_SECONDS, Curves
 from advisor.advice.turns import Turns
-from advisor.curve.curve import TIMES, Curve
 from advisor.observe.window import Window
-from advisor.whatif.errors import Unanswerable
+from advisor.pool.curve import TIMES, Curve
+from advisor.pool.errors import Unanswerable
 from exporter.snapshot import Snapshot
 from tests.advisor.building import snapshot, variables
 from tests.advisor.curves import curve

@@ -12,10 +12,10 @@ from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice
-from advisor.curve.curve import Curve, Estimate, Size
-from advisor.curve.memory_file import MemoryFile
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
+from advisor.pool.curve import Curve, Estimate, Size
+from advisor.pool.memory_file import MemoryFile
 from advisor.rules import check
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RULES_FOLDER, capture
@@ -73,7 +73,7 @@ async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Pat
     source = Replay(capture("mysql-9.7/warm-pool"))
     latest = source.history[-1]
     reads = Estimate(1.0, 1.0, 2.0)
-    sizes = tuple(Size(times, times * 64 * MIB, reads, reads) for times in (0.5, 1.0))
+    sizes = tuple(Size(times, times * 64 * MIB, reads) for times in (0.5, 1.0))
     curve = Curve(latest.at, 9.0, 64 * MIB, 16_384.0, 1.0, sizes)
     kept = MemoryFile(tmp_path, "db:3306")
     service = Service(source, Rulebook(RULES_FOLDER), curve=lambda *_: replace(curve), remember=kept.remember)

@@ -26,11 +26,11 @@ from advisor.contract.recommendation import (
     Severity,
     fingerprint,
 )
-from advisor.curve import metrics as curve_metrics
 from advisor.files.yaml_file import FileError
 from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
+from advisor.pool import metrics as curve_metrics
 from advisor.rules.rulebook import Rulebook
 from exporter.sampling import metrics as exporter_metrics
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured

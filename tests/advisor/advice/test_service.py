@@ -20,10 +20,10 @@ from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
+from advisor.pool.errors import Refused
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
-from advisor.whatif.errors import Refused
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, variables
 from tests.waiting import DEADLINE, until
 

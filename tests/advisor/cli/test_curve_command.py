@@ -15,11 +15,11 @@ from click.testing import CliRunner, Result
 from advisor.cli.actions import curve as action
 from advisor.cli.curve import curve as command
 from advisor.cli.main import main
-from advisor.curve import estimate
-from advisor.curve.answer import MissCurve, answer
-from advisor.curve.curve import TIMES, Curve
+from advisor.pool import estimate
+from advisor.pool.answer import MissCurve, answer
+from advisor.pool.curve import TIMES, Curve
+from advisor.pool.errors import Unanswerable
 from advisor.render import curve_svg, curve_text
-from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot
 from tests.advisor.building import capture, captured
 from tests.advisor.curves import curve, size

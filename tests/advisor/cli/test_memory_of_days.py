@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from advisor.curve import memory_file
+from advisor.pool import memory_file
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run

@@ -261,7 +261,7 @@ def test_the_policy_allows_the_one_style_sheet_and_nothing_else(everything: Flee
 
 
 def test_fifty_real_findings_are_all_in_a_small_file() -> None:
-    report = reports.of(*reports.FEW, copies=9)
+    report = reports.of(*reports.FEW, copies=8)
     assert 50 <= len(report.findings) < 60
     source = fleet_html.html(report)
     assert len(source.encode()) < 300_000

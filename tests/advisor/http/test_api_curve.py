@@ -14,17 +14,18 @@ from prometheus_client.core import Metric
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.curve import estimate, metrics
-from advisor.curve.answer import MissCurve, answer
-from advisor.curve.curve import OTHERS, TIMES, Curve, Estimate, Size
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.exposition import render
 from advisor.http.guard import Guard
 from advisor.observe.source import Replay
+from advisor.pool import estimate, metrics
+from advisor.pool.answer import MissCurve, answer
+from advisor.pool.curve import TIMES, Curve, Estimate, Size
+from advisor.pool.errors import Unanswerable
+from advisor.pool.load import OTHERS
 from advisor.render import curve_svg, curve_text
 from advisor.rules.rulebook import Rulebook
-from advisor.whatif.errors import Unanswerable
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RULES_FOLDER, capture, captured
 from tests.advisor.curves import curve, size
@@ -220,7 +221,7 @@ def test_any_name_is_a_label() -> None:
 
 def test_what_the_model_sums_is_labelled_as_other_sums_are() -> None:
     reads = Estimate(9.0, 8.0, 10.0)
-    summed = Size(1.0, 2.0**26, reads, reads, tables={OTHERS: Estimate(3.0, 2.0, 4.0)})
+    summed = Size(1.0, 2.0**26, reads, tables={OTHERS: Estimate(3.0, 2.0, 4.0)})
     found = series(metrics.families(curve([summed])))
     [(schema, value)] = {
         (dict(labels)["schema"], value)

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
-from advisor.curve.answer import MissCurve, answer
-from advisor.curve.curve import Curve, Estimate, Size
+from advisor.pool.answer import MissCurve, answer
+from advisor.pool.curve import Curve, Estimate, Size
 from advisor.render import curve_svg, curve_text
 from tests.advisor.curves import MIB, POOL, curve, estimate, size
 
@@ -88,7 +88,7 @@ def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read
 
 
 def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
-    named = Size(1.0, POOL, estimate(1.0), estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
+    named = Size(1.0, POOL, estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
     assert [table.subject for table in shown(curve([named])).sizes[0].tables] == [
         {"schema": "shop", "table": "a.b"},
         {"schema": "", "table": "else"},
@@ -183,7 +183,7 @@ def test_a_picture_loads_nothing_and_follows_the_readers_colours() -> None:
 
 
 def test_odd_names_stay_text_in_every_form() -> None:
-    named = Size(1.0, POOL, estimate(9.0), estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
+    named = Size(1.0, POOL, estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
     found = answer(curve([named, size(2.0, 1.0)]), f"mysql {ODD}")
     root = picture(found)
     assert not [*root.iter(f"{SVG}script")]
@@ -210,7 +210,7 @@ def test_no_reads_and_very_many_reads_are_drawn(reads: float) -> None:
 
 def test_a_single_size_and_an_exact_one_are_drawn() -> None:
     reads = Estimate(5.0, 5.0, 5.0)
-    exact = Size(1.0, POOL, reads, reads)
+    exact = Size(1.0, POOL, reads)
     found = shown(curve([exact], reads=5.0))
     [(x, _)] = pixels(picture(found), "polyline", "expected")
     assert 78.0 < x < 700.0

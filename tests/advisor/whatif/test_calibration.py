@@ -9,8 +9,8 @@ import pytest
 from advisor.facts import facts
 from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
+from advisor.pool.errors import Unanswerable
 from advisor.whatif.calibration import Calibration, calibrate, evidence
-from advisor.whatif.errors import Unanswerable
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,17 +9,13 @@ import pytest
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.facts import ScanFacts, facts
 from advisor.facts.choice import Choice
-from advisor.models.lru.scenario import Pool
-from advisor.models.lru.simulation import simulate
-from advisor.models.lru.workload import Background, Workload, rates, scenario
 from advisor.observe.window import Window
+from advisor.pool.choice import EQUAL
+from advisor.pool.errors import Unanswerable
+from advisor.pool.tables import MOST_TABLES
 from advisor.whatif import choice
-from advisor.whatif.calibrations import Calibrations
-from advisor.whatif.choice import ENOUGH, EQUAL, EXACT
-from advisor.whatif.errors import Unanswerable
-from advisor.whatif.fit import Fit, Measured
+from advisor.whatif.choice import EXACT
 from advisor.whatif.model import LruModel
-from advisor.whatif.tables import MOST_TABLES
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.machine import MACHINE, Machine
@@ -178,124 +172,12 @@ HOT_SET = "mysql-9.7/hot-set-exceeds-pool"
 MIB = 2.0**20
 
 
-def test_the_chosen_pool_is_the_smallest_that_saves_nearly_as_much_as_the_largest() -> None:
-    model, _ = model_of(captured(HOT_SET))
-    value = choice.best(model, POOL)
-
-    def reads(size: float) -> float:
-        return model.reads({} if size == 48 * MIB else {POOL: size}, strained=True).all
-
-    enough = ENOUGH * reads(48 * MIB)  # the largest reads nothing
-    assert value == 64 * MIB
-    assert reads(value) <= enough < reads(value - 8 * MIB)  # the server takes steps of 8 MiB
-
-
-def test_no_pool_is_larger_than_the_bound() -> None:
-    model, _ = model_of(captured(HOT_SET))
-    assert choice.best(model, POOL, 63 * MIB) == 56 * MIB
-    assert choice.best(model, POOL, 50 * MIB) == 48 * MIB
-    assert choice.best(model, POOL, 40 * MIB) == 48 * MIB
-
-
 def test_a_choice_for_the_server_counts_all_reads() -> None:
     model, _ = model_of(captured(HOT_SET))
     found = choice.choose(model, POOL, None, 56 * MIB)
     assert (found.now, found.predicted) == (None, None)
     assert found.read_now == pytest.approx(model.calibration.measured.other, rel=0.01)
     assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
-
-
-def zipf(
-    pages: int,
-    pool_pages: int,
-    skew: float,
-    per_second: float = 4_000.0,
-    updated: int = 0,
-    *,
-    gets: int = 3,
-    reserved: int = 0,
-) -> Window:
-    """Lookups of a skew over a table, with the reads and pages made young that the model has of them.
-
-    Args:
-        pages: Of the table.
-        pool_pages: Of the pool.
-        skew: Of the lookups.
-        per_second: Lookups.
-        updated: Rows in ten seconds.
-        gets: Of a lookup.
-        reserved: Pages of the table beside those that are looked up.
-    """
-    background = Background(pages, skew, per_second, warm=True)
-    workload = Workload((), pool_pages, (background,))
-    small = Pool(pages=pool_pages)
-    by_model = rates(workload, simulate(scenario(workload, small)).passes)
-    items = Table("shop", "items")
-
-    def at(n: int) -> Any:
-        read = 1_000_000 + round(10 * n * by_model.other)
-        pools = pool(
-            size_pages=pool_pages,
-            database_pages=pool_pages,
-            pages_read=read,
-            made_young=round(10 * n * by_model.made_young),
-            gets=round(10 * n * per_second * gets),
-        )
-        return scanned(
-            10.0 * n,
-            0,
-            0,
-            pools=(pools,),
-            index_sizes=IndexSizes(
-                {Index("shop", "items", "PRIMARY"): IndexSize(pages + reserved, pages - 40, 8 * pages)}, 0
-            ),
-            table_scans={},
-            table_files={items: FileReads(read, read * 16_384, 0.0)},
-            table_io={Index("shop", "items", "PRIMARY"): IndexIo(0, 0, n * updated, 0, 0.0, 0.0)},
-            variables=variables(innodb_buffer_pool_size=str(pool_pages * 16_384)),
-        )
-
-    return Window(tuple(at(n) for n in range(4)))
-
-
-@pytest.mark.parametrize(("pool_pages", "skew"), [(1_024, 0.7), (4_096, 0.9)])
-def test_a_larger_pool_promises_the_pessimistic_end_of_what_explains_the_reads(pool_pages: int, skew: float) -> None:
-    """The fit has as few pages as explain the reads, all alike: a larger pool would end them. The truth has a tail."""
-
-    def even(workload: Workload, _: Pool, measured: Measured, __: Callable[[], None]) -> Fit:
-        pages = round(pool_pages / (1 - measured.other / 4_000.0))
-        background = Background(pages, 0.0, 4_000.0, warm=True)
-        found = replace(workload, backgrounds=(background,))
-        by_model = rates(found, simulate(scenario(found, Pool(pages=pool_pages))).passes)
-        return Fit(found, by_model, 0.0, 0.0)
-
-    window = zipf(16_000, pool_pages, skew)
-    model = LruModel(window, facts(window), Calibrations(even))
-    truth = Workload((), pool_pages, (Background(16_000, skew, 4_000.0, warm=True),))
-    for times in (2, 4):
-        found = choice.Trial.of(model, POOL, times * pool_pages * 16_384.0, pessimistic=True)
-        larger = Pool(pages=times * pool_pages)
-        really = rates(truth, simulate(scenario(truth, larger)).passes).other
-        assert found.best.all * 0.95 - 1 <= really <= found.then.all * 1.05 + 1
-        assert found.then.all <= found.worst.all
-        assert found.error >= (found.then.all - really) / found.now.all
-
-
-def test_the_error_reaches_to_lookups_of_two_gets_in_pages_that_the_pool_holds() -> None:
-    """On MySQL 9.7, lookups in 24 small tables of 3,120 pages, 3,864 with reserved ones, read 3 a round in 56 MiB."""
-    window = zipf(3_120, 2_048, 0.0, gets=2, reserved=744)
-    found = choice.Trial.of(LruModel(window, facts(window)), POOL, 3_584 * 16_384.0, pessimistic=True)
-    assert found.best.all < 1.0 < found.then.all
-    assert found.error >= found.then.all / found.now.all
-
-
-def test_a_pool_that_holds_the_tables_but_not_their_undo_logs_is_not_enough() -> None:
-    """On MySQL 9.7, updates of 3,000 pages read 92 pages a round in 48 MiB, 58 in 52 MiB, and 193 in 32 MiB."""
-    fits = {}
-    for updated in (0, 5_000):
-        window = zipf(3_014, 2_044, 0.0, 700.0, updated)
-        fits[updated] = choice.best(LruModel(window, facts(window)), POOL) / 16_384
-    assert fits[5_000] - fits[0] >= 400
 
 
 def bursts(hot: int) -> Window:

@@ -10,9 +10,9 @@ from advisor.facts import facts
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pool, Settings
 from advisor.models.lru.workload import HOT, UNSEEN, Background, Rates, TableScan, Workload, rates, scenario
+from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
 from advisor.whatif.calibration import calibrate
-from advisor.whatif.errors import Unanswerable
-from advisor.whatif.fit import ACCEPTED_ERROR, MOST_STEPS, Fit, Measured, fit
+from advisor.whatif.fit import MOST_STEPS, Fit, Measured, fit
 from tests.advisor.building import REPOSITORY, captured
 
 CAPTURES = sorted("/".join(path.parts[-3:-1]) for path in (REPOSITORY / "tests/captures").glob("*/*/*.jsonl.gz"))

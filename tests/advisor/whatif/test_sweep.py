@@ -8,12 +8,12 @@ from itertools import pairwise
 import pytest
 
 from advisor.contract.recommendation import Number
+from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.settings import SETTINGS_OF_MODEL, values_as_set
 from advisor.whatif.answer import what_if
 from advisor.whatif.calibrations import Calibrations
 from advisor.whatif.choice import LEFT
-from advisor.whatif.errors import Refused, Unanswerable
 from advisor.whatif.ranges import POINTS, ranges, spread
-from advisor.whatif.settings import SETTINGS_OF_MODEL, values_as_set
 from advisor.whatif.sweep import Sweep, sweep
 from tests.advisor.building import RECORDING, captured
 

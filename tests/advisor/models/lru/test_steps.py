@@ -11,7 +11,7 @@ from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.scenario import Pool, Scenario
 from advisor.models.lru.simulation import LONGEST, simulate
 from advisor.models.lru.workload import Background, TableScan, Workload, scenario
-from advisor.whatif.errors import Unanswerable, answerable
+from advisor.pool.errors import Unanswerable, answerable
 
 
 def twelve_tables() -> Scenario:

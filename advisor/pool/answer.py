@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy
-from advisor.curve.curve import Curve, Estimate, Size
+from advisor.pool.curve import Curve, Estimate, Size
 
 
 class Reads(Frozen):
     """Pages read from disk a second: what to expect, and the bounds."""
 
-    expected: Number = Field(description="By the accesses that explain the measurements best.")
-    low: Number = Field(description="The fewest, by any accesses that explain the measurements.")
-    high: Number = Field(description="The most, by any accesses that explain the measurements.")
+    expected: Number = Field(description="The likeliest.")
+    low: Number = Field(description="The fewest: of larger pools by smooth popularity, of smaller ones by any accesses.")
+    high: Number = Field(description="The most: of larger pools by any independent accesses.")
 
 
 class TableReads(Frozen):
@@ -30,7 +30,7 @@ class PoolSize(Frozen):
 
     times: Number = Field(description="Multiple of today's size.")
     bytes: Number = Field(description="innodb_buffer_pool_size.")
-    pages_read_per_second: Reads = Field(description="By everything, without first reads.")
+    pages_read_per_second: Reads = Field(description="By everything, first reads as far as they go on.")
     scan_pages_read_per_second: Number = Field(description="The part of the expected reads that full scans cause.")
     tables: tuple[TableReads, ...] = Field(description="The most read first.")
 
@@ -57,8 +57,7 @@ class MissCurve(Frozen):
     page_bytes: Number = Field(description="innodb_page_size.")
     pages_read_per_second: Number = Field(description="Today, as measured.")
     first_pages_read_per_second: Reads = Field(
-        description="The part of it that was read for the first time. No size saves these reads, so that sizes leave"
-        " them out."
+        description="The part of it that was read for the first time. No size saves these reads."
     )
     sizes: tuple[PoolSize, ...] = Field(description="Ascending; today's is among them.")
     filled: tuple[FilledPool, ...] = Field(description="Measured while the pool filled; ascending, often empty.")

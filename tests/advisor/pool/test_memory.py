@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.curve.curve import Curve, Estimate, Size
-from advisor.curve.memory import DAYS, LONGEST, Hour, Memory, Reads, hour, settings_digest, spare
 from advisor.facts.spare import SpareFacts
 from advisor.observe.window import Window
+from advisor.pool.curve import Curve, Estimate, Size
+from advisor.pool.memory import DAYS, LONGEST, Hour, Memory, Reads, hour, settings_digest, spare
 from tests.advisor.building import pool, snapshot, variables
 
 MIB = 2.0**20
@@ -205,7 +205,7 @@ def a_curve(at: float, reads: float = 2.0, high: float = 5.0) -> Curve:
     sizes = []
     for times in (0.5, 1.0, 2.0):
         found = Estimate(reads, reads, reads if times >= 1 else high)
-        sizes.append(Size(times, TODAY * times, found, found))
+        sizes.append(Size(times, TODAY * times, found))
     return Curve(at, HOUR, TODAY, 16_384.0, reads, tuple(sizes))
 
 

@@ -14,9 +14,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from advisor.curve.curve import Curve
-from advisor.curve.memory import MOST_HOURS, Hour, Memory, hour
 from advisor.observe.window import Window
+from advisor.pool.curve import Curve
+from advisor.pool.memory import MOST_HOURS, Hour, Memory, hour
 from exporter.files import open_regular
 from exporter.recording import folder as folders
 from exporter.recording.bounds import Budget, TooMuch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.curve.evidence import since_full
 from advisor.observe.window import Window
+from advisor.pool.evidence import since_full
 from tests.advisor.building import pool, snapshot
 
 SETTINGS = {"innodb_lru_scan_depth": "100", "innodb_buffer_pool_size": str(4_000 * 16_384)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.observe.window import Window
-from advisor.whatif.errors import Refused, Unanswerable
+from advisor.pool.errors import Refused, Unanswerable
 from exporter.collectors.pools import POOLS
 from exporter.collectors.variables import VARIABLES
 

@@ -10,6 +10,9 @@ from advisor.models.lru.errors import TooManySteps
 
 log = logging.getLogger(__name__)
 
+ACCEPTED_ERROR = 0.15
+"""Of a prediction, relative to today's reads: from here on the confidence falls."""
+
 
 class Refused(ValueError):
     """A change that the server would not take, or that the model has no answer for."""

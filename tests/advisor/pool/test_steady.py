@@ -1,5 +1,4 @@
 import math
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -7,11 +6,23 @@ from hypothesis import strategies as st
 
 from advisor.models.lru.scenario import Points, Pool, Scenario, Step
 from advisor.models.lru.scenario import Scan as FullScan
-from advisor.models.steady import List, Pages, Scan, State, filled, rest, settle, zipf
+from advisor.pool.steady import List, Pages, Scan, State, settle
 from exporter.midpoint import TOLERANCE, old_target
 from tests.advisor.models.lru import reference
 
 PAGES, PER_SECOND, TIME_MS, ROUND = 3000, 10_000, 5.0, 2.0
+
+
+def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
+    """Accesses by Zipf's law: a group for each of the first ranks, and then for a twentieth more ranks each."""
+    groups, begin = [], 0
+    while begin < pages:
+        end = min(pages, max(begin + 1, math.floor(begin * 1.05)))
+        ranks = [begin + (end - begin) * (number + 0.5) / 9 + 0.5 for number in range(9)] if end > begin + 1 else [end]
+        groups.append((end - begin, math.fsum(rank**-skew for rank in ranks) / len(ranks)))
+        begin = math.ceil(end)
+    whole = math.fsum(number * weight for number, weight in groups)
+    return [Pages(number, per_second * weight / whole) for number, weight in groups]
 
 
 def settled(pages: list[Pages], held: List, *scans: Scan) -> State:
@@ -49,15 +60,6 @@ def test_pages_that_are_all_alike_are_in_the_pool_by_its_share(pages: float, sha
     assert sum(found.reads) == pytest.approx(found.read)
 
 
-@given(pages=st.integers(1, 10**9), skew=st.floats(0, 2.5), per_second=st.floats(1, 1e6))
-def test_groups_are_all_pages_and_all_accesses(pages: int, skew: float, per_second: float) -> None:
-    found = zipf(pages, skew, per_second)
-    assert math.fsum(each.pages for each in found) == pytest.approx(pages)
-    assert math.fsum(each.pages * each.rate for each in found) == pytest.approx(per_second)
-    rates = [each.rate for each in found]
-    assert all(after <= before * (1 + 1e-9) for before, after in pairwise(rates))
-
-
 @given(
     pages=st.floats(1e3, 1e8),
     skew=st.floats(0, 1.5),
@@ -77,14 +79,3 @@ def test_a_pool_that_holds_all_reads_nothing() -> None:
 
 def test_pages_that_leave_before_the_time_is_over_have_no_steady_state() -> None:
     assert settle([Pages(10_000.0, 1.0)], List(630.0, 370.0, 1.0)) is None
-
-
-def test_while_a_pool_fills_it_misses_what_it_does_not_have() -> None:
-    assert filled([Pages(1000.0, 2.0)], 250.0).read == pytest.approx(1500.0, rel=1e-3)
-    assert filled([Pages(1000.0, 2.0)], 1000.0).read == 0.0
-
-
-def test_a_pool_with_free_pages_makes_young_what_is_found_in_its_old_sublist() -> None:
-    assert rest([Pages(1000.0, 2.0)], List(600.0, 400.0, 0.0)).made_young == pytest.approx(800.0, rel=1e-3)
-    assert rest([Pages(1000.0, 2.0)], List(800.0, 500.0, 0.0)).made_young == pytest.approx(400.0, rel=1e-3)
-    assert rest([Pages(100.0, 2.0)], List(800.0, 500.0, 0.0)).made_young == 0.0

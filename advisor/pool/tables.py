@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from advisor.facts import ScanFacts
 from advisor.models.lru.workload import TableScan
+from advisor.observe.window import Window
+from exporter.collectors.file_sizes import FILE_SIZES
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.table_io import TABLE_IO
+from exporter.rows import number
+from exporter.snapshot import Table
 
+GROWTH = 1.05
+"""Factor that tables are larger by under strain: statistics lag behind by up to a tenth of the rows."""
+_SPLIT = 2
+"""Factor that random insertions into full indexes grow them by, before a tenth of the rows has changed and statistics
+are made anew: each page is split once. The rest of a larger file is free."""
 MOST_TABLES = 12
 """The model takes longer with each table. Reads of further tables count as other reads."""
 _FROM_MEMORY = 10e-6
@@ -92,3 +103,29 @@ def kept_share(scan: ScanFacts) -> float:
     """Share of a table, 0 to 1, that the last pass found in the pool."""
     kept = 1 - scan.sharers * last_pass(scan) / _read_whole(scan)
     return 1.0 if kept >= _WHOLE else kept
+
+
+def grown(window: Window, pages: Mapping[Table, int]) -> dict[Table, int]:
+    """The most pages that each written table may have by now, where its file tells; ``pages`` by the statistics."""
+    files, page_bytes = window.latest[FILE_SIZES], number(window.latest.setting("innodb_page_size"))
+    if files is None or page_bytes is None:
+        return {}
+    written = {
+        Table(index.schema, index.table)
+        for index in window.latest[TABLE_IO] or ()
+        if window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written)
+    }
+    return {
+        table: max(pages[table], min(round(files[table] / page_bytes), _SPLIT * pages[table]))
+        for table in written & pages.keys() & files.keys()
+    }
+
+
+def written_growth(window: Window) -> float:
+    """How many times as many pages the tables may have as by their statistics: those that are written grow."""
+    sizes = window.latest[INDEX_SIZES]
+    pages: dict[Table, int] = {}
+    for index, size in (sizes.sizes if sizes else {}).items():
+        table = Table(index.schema, index.table)
+        pages[table] = pages.get(table, 0) + size.pages
+    return sum((pages | grown(window, pages)).values()) / max(sum(pages.values()), 1)

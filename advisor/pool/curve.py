@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from advisor.pool.errors import ACCEPTED_ERROR
+
 TIMES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 """The sizes that are always answered for, as multiples of today's."""
-OTHERS = "(other tables)"
-"""Stands for the tables that have no distribution of accesses of their own."""
+_OFF = {0.75: 0.11, 0.5: 0.53}
+"""How far nine tenths of the predictions were off at most, as a share of today's reads, by the least multiple of
+today's size: docs/miss-curve.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +19,9 @@ class Estimate:
     """Pages read a second.
 
     Attributes:
-        expected: By the accesses that explain the evidence best.
-        low, high: The fewest and the most, by all accesses that explain the evidence.
+        expected: The likeliest.
+        low, high: For larger pools, what smooth popularity would give, and the most by any independent accesses. For
+            smaller ones, the least by any independent accesses, and what was seen beyond smooth popularity.
     """
 
     expected: float
@@ -35,8 +39,7 @@ class Size:
     Attributes:
         times: Multiple of today's size.
         bytes: innodb_buffer_pool_size.
-        reads: By everything: scans and all tables. First reads are left out, for no size saves them.
-        with_first: The same with first reads, as far as they go on.
+        reads: By everything: scans, all tables, and first reads as far as they go on.
         scans: Pages read a second by full scans, which are a part of these.
         tables: Reads of each table's pages by anything but full scans, by ``schema.table``.
     """
@@ -44,9 +47,18 @@ class Size:
     times: float
     bytes: float
     reads: Estimate
-    with_first: Estimate
     scans: float = 0.0
     tables: Mapping[str, Estimate] = field(default_factory=dict)
+
+    @property
+    def error(self) -> float:
+        """How far such predictions were off at most, nine times of ten, as a share of today's reads."""
+        return next((off for times, off in _OFF.items() if self.times >= times), max(_OFF.values()))
+
+    @property
+    def confidence(self) -> float:
+        """1 within the accepted error, and less beyond it."""
+        return min(1.0, ACCEPTED_ERROR / self.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from advisor.curve.answer import table_subject
-from advisor.curve.curve import OTHERS, Curve, Estimate
+from advisor.pool.answer import table_subject
+from advisor.pool.curve import Curve, Estimate
+from advisor.pool.load import OTHERS
 from exporter.collectors.base import OTHER
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
@@ -22,7 +23,7 @@ SPECS = {
         Spec(
             _READS,
             "gauge",
-            "Pages read per second to expect if the buffer pool were so many times as large, without first reads. bound"
+            "Pages read per second to expect if the buffer pool were so many times as large. bound"
             " is expected, low or high. See /curve.",
             ("times", "bound"),
         ),

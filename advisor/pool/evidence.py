@@ -1,19 +1,19 @@
-"""What a history tells of the accesses to each table, and of a pool that filled."""
+"""What a history tells of the reads of each table, of what the pool holds of it, and of a pool that filled."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from advisor.curve.curve import OTHERS
-from advisor.curve.explain import Measured, Table
 from advisor.facts import Facts, ScanFacts
 from advisor.facts.base import over_pools, ratio
-from advisor.models.steady import List, Scan
 from advisor.observe.window import Window, total
-from advisor.whatif.errors import Unanswerable
-from advisor.whatif.tables import read_by_scans, table_name
+from advisor.overview.residents import residents
+from advisor.pool.errors import Unanswerable
+from advisor.pool.load import Table
+from advisor.pool.steady import List, Scan
+from advisor.pool.tables import read_by_scans, table_name
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
@@ -22,10 +22,6 @@ from exporter.midpoint import old_target
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
-MOST_TABLES = 12
-"""Tables with a distribution of their own, those with the most reads; the others count as one."""
-_GROUPS, _LEAST_GROUPS = 72, 8
-"""Groups of pages in a model, of all tables and of one at least: they are what it takes time for."""
 _LEAF_FANOUT = 1000
 """Children of a branch page: a tree of more leaf pages has another level (keys of some bytes)."""
 _LEVELS = 3.0
@@ -51,27 +47,61 @@ class Evidence:
 
     Attributes:
         seconds: Length of the window.
-        pages: Pages of data in the pool, on average.
-        size: Pages of the pool.
-        kept_free: Of these, pages that a full pool does not fill, as far as that was seen.
-        most_free: The most that there may be.
         page_bytes: Size of a page.
-        measured: For the fit.
+        size: Pages of the pool.
+        full: Whether they are all used: else nothing is evicted, and all reads are first reads.
+        kept_free: Pages that a full pool does not fill, as far as that was seen.
+        most_free: The most that there may be.
+        held: The LRU list, on average.
+        tables: By name, those that lookups read.
+        scans: Beside these.
+        made_young: Pages made young a second; 0 where not known.
         reads: Pages read a second, by everything.
         unexplained: Of these, reads of no known table: undo logs, the data dictionary.
-        read_again: Share of the reads that had been read before for certain; None where not known.
+        accesses: To leaf pages by lookups, a second.
+        filling: Pages of tables in the pool and pages read an access, while the pool filled.
     """
 
     seconds: float
-    pages: float
+    page_bytes: float
     size: float
+    full: bool
     kept_free: float
     most_free: float
-    page_bytes: float
-    measured: Measured
+    held: List
+    tables: Mapping[str, Table]
+    scans: tuple[Scan, ...]
+    made_young: float
     reads: float
     unexplained: float
-    read_again: float | None = None
+    accesses: float
+    filling: tuple[tuple[float, float], ...]
+
+    @property
+    def pages(self) -> float:
+        """Pages of data in the pool."""
+        return self.held.young + self.held.old
+
+    @property
+    def by_scans(self) -> float:
+        """Pages that scans read a second."""
+        return math.fsum(scan.read / scan.period for scan in self.scans)
+
+    @property
+    def by_lookups(self) -> float:
+        """Pages of the tables that lookups read a second."""
+        return math.fsum(table.reads for table in self.tables.values())
+
+    @property
+    def residents_known(self) -> bool:
+        """Whether the server tells what the pool holds of each table."""
+        return all(table.resident is not None for table in self.tables.values())
+
+    @property
+    def of_tables(self) -> float:
+        """Pages of the tables in the pool, as far as they are counted: all of its pages where they are not."""
+        counted = math.fsum(table.resident or 0.0 for table in self.tables.values())
+        return min(counted, self.pages) if self.residents_known else self.pages
 
 
 def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evidence:
@@ -88,7 +118,6 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"what is read of each table is not known{why}")
     reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
-    made_young = ratio(window.delta(over_pools("made_young")), window.seconds)
     scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and scan.passes}
     scanned = tuple(_scanned(window, scans))
     lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
@@ -102,29 +131,25 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     old = sum(old for _, old in lists) / len(lists)
     gets_of_visit = _gets_of_visit(window, scanned, reads, old)
     visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values())
-    tables = _tables(window, scans, _accesses(window, visited, gets_of_visit) / window.seconds)
     milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
-    if not full:  # nothing was evicted: what was read of a table is what is asked for
-        so_far = {
-            f"{table.schema}.{table.table}": file.reads for table, file in (window.latest[TABLE_FILES] or {}).items()
-        }
-        tables = {
-            name: replace(table, pages=max(1.0, min(table.pages, so_far.get(name, table.pages))))
-            for name, table in tables.items()
-        }
-    filling = tuple(_filling(history, tables.keys(), gets_of_visit))
-    explained = sum(table.reads for table in tables.values()) + sum(scan.read / scan.period for scan in scanned)
+    tables = _tables(window, scans, pages)
+    explained = math.fsum(table.reads for table in tables.values())
+    explained += math.fsum(scan.read / scan.period for scan in scanned)
     return Evidence(
         seconds=window.seconds,
-        pages=pages,
+        page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
         size=size,
+        full=full,
         kept_free=size - pages if full else 0.0,
         most_free=size - pages if full else min(_kept_free(window.latest), size / 2),
-        page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
-        measured=Measured(List(pages - old, old, milliseconds / 1000), tables, made_young, scanned, full, filling),
+        held=List(pages - old, old, milliseconds / 1000),
+        tables=tables,
+        scans=scanned,
+        made_young=ratio(window.delta(over_pools("made_young")), window.seconds) or 0.0,
         reads=reads,
         unexplained=max(0.0, reads - explained),
-        read_again=known.pool.read_again,
+        accesses=_accesses(window, visited, gets_of_visit) / window.seconds,
+        filling=tuple(_filling(history, tables.keys(), gets_of_visit)),
     )
 
 
@@ -203,52 +228,47 @@ def _levels(window: Window) -> float:
     return levels / rows if rows else _LEVELS
 
 
-def _tables(window: Window, scans: Mapping[str, ScanFacts], accesses: float) -> dict[str, Table]:
-    """The tables that are looked up: size, accesses and reads a second.
-
-    Accesses are shared out by rows: read by an index, inserted, updated or deleted.
-    """
+def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> dict[str, Table]:
+    """The tables that are read by anything but scans; ``held`` are the pool's pages."""
     sizes = window.latest[INDEX_SIZES]
     pages: dict[str, float] = {}
     for index, size in (sizes.sizes if sizes else {}).items():
         name = f"{index.schema}.{index.table}"
         pages[name] = pages.get(name, 0.0) + (size.pages if size.leaf_pages is None else size.leaf_pages)
-    rows: dict[str, float] = {}
-    for index in window.latest[TABLE_IO] or ():
-        name = f"{index.schema}.{index.table}"
-        fetched = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched) or 0.0
-        written = window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written) or 0.0
-        if pages.get(name) and (count := written + (fetched if index.index != NO_INDEX else 0.0)):
-            rows[name] = rows.get(name, 0.0) + count
-    reads: dict[str, float] = {}
-    for table in window.latest[TABLE_FILES] or ():
+    resident = _residents(window, pages, held)
+    found: dict[str, Table] = {}
+    for table, file in (window.latest[TABLE_FILES] or {}).items():
         name = f"{table.schema}.{table.table}"
-        read = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.reads) or 0.0
-        scan = scans.get(name)
-        reads[name] = max(0.0, read - (read_by_scans(scan) if scan else 0.0)) / window.seconds
-    if window.latest[TABLE_IO] is None:  # whose accesses they are is not known
-        known = [name for name in pages if reads.get(name)]
-        asked, read = sum(pages[name] for name in known), sum(reads[name] for name in known)
-        return _fewer({OTHERS: Table(asked, max(accesses, read), read)} if known else {})
-    whole = sum(rows.values())
+        read = window.growth(lambda s: s[TABLE_FILES], table, lambda each: each.reads) or 0.0
+        by_lookups = max(0.0, read - (read_by_scans(scans[name]) if name in scans else 0.0))
+        if not by_lookups or not pages.get(name):
+            continue
+        kept = None if resident is None else resident.get(name, 0.0)
+        found[name] = Table(pages[name], by_lookups / window.seconds, kept, float(file.reads))
+    return found
+
+
+def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[str, float] | None:
+    """Leaf pages of each table in the pool, on average; None where the server does not tell.
+
+    INNODB_CACHED_INDEXES drifts upwards (seen on MySQL 9.7: 3,431 pages of a table that had 357 in the pool): no table
+    has more pages there than it has, and all together no more than there are.
+    """
+    counts: list[dict[str, float]] = []
+    for snapshot in window.snapshots:
+        by_index = residents(snapshot).by_index
+        if by_index is not None:
+            counts.append({})
+            for index, count in by_index.items():
+                name = f"{index.schema}.{index.table}"
+                counts[-1][name] = counts[-1].get(name, 0.0) + count
+    if not counts:
+        return None
     found = {
-        name: Table(pages[name], max(accesses * count / whole, reads.get(name, 0.0), 1e-3), reads.get(name, 0.0))
-        for name, count in rows.items()
+        name: min(math.fsum(each.get(name, 0.0) for each in counts) / len(counts), most) for name, most in pages.items()
     }
-    return _fewer(found)
-
-
-def _fewer(tables: Mapping[str, Table]) -> dict[str, Table]:
-    """The tables with the most reads and accesses, and the others as one."""
-    ranked = sorted(tables, key=lambda name: (tables[name].reads, tables[name].accesses), reverse=True)
-    found = {name: tables[name] for name in ranked[:MOST_TABLES]}
-    rest = [tables[name] for name in ranked[MOST_TABLES:]]
-    if rest:
-        found[OTHERS] = Table(
-            sum(each.pages for each in rest), sum(each.accesses for each in rest), sum(each.reads for each in rest)
-        )
-    groups = max(_GROUPS // max(len(found), 1), _LEAST_GROUPS)
-    return {name: replace(table, groups=groups) for name, table in found.items()}
+    whole = math.fsum(found.values())
+    return {name: count * min(1.0, held / whole) if whole else 0.0 for name, count in found.items()}
 
 
 def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> Iterator[Scan]:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from advisor.curve import memory_file
-from advisor.curve.memory import MOST_HOURS, Hour, Memory, Reads
-from advisor.curve.memory_file import MemoryFile, UnusableMemory
 from advisor.observe.window import Window
+from advisor.pool import memory_file
+from advisor.pool.memory import MOST_HOURS, Hour, Memory, Reads
+from advisor.pool.memory_file import MemoryFile, UnusableMemory
 from exporter.recording.history import State
 from tests.advisor.building import pool, snapshot, variables
 

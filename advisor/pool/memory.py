@@ -11,12 +11,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from advisor.curve.curve import Curve
 from advisor.facts.base import over_pools
 from advisor.facts.spare import SpareFacts
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window, total
-from advisor.whatif.settings import size_as_set
+from advisor.pool.curve import Curve
+from advisor.pool.settings import size_as_set
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
 from exporter.recording.bounds import EARLIEST, LATEST
@@ -165,9 +165,9 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         sizes = (Reads(enough, reads, reads),)
     else:
         sizes = tuple(
-            Reads(found, each.with_first.expected, each.with_first.high)
+            Reads(found, each.reads.expected, each.reads.high)
             for each in (curve.sizes if curve else ())
-            if (found := with_room(each.bytes)) < size and math.isfinite(each.with_first.high)
+            if (found := with_room(each.bytes)) < size and math.isfinite(each.reads.high)
         )
     if not sizes:
         return None

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from advisor.curve.curve import Curve, Estimate, Filled, Size
+from advisor.pool.curve import Curve, Estimate, Filled, Size
 
 __all__ = ["Curve", "Estimate", "Filled", "Size"]

@@ -1,0 +1,81 @@
+"""Bounds that no independent accesses break, of whatever distribution.
+
+Under independent accesses a table's reads are the summed rates of its pages that are not in the pool. This holds for
+any replacement policy. A larger pool can keep more of these pages, and saves least where they are all asked for equally
+often. (Checked by linear programmes over all distributions, and by random mixtures in the tests; not proved.) Where the
+server does not tell what the pool holds of each table, the pages that are not there are shared out so that a larger
+pool saves least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from advisor.pool.load import Table
+
+_DOUBLINGS, _HALVINGS = 200, 60
+
+
+def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
+    """Pages of each table that are not in the pool: those that are read.
+
+    Args:
+        tables: By name.
+        held: Pages of all of them in the pool.
+    """
+    if all(table.resident is not None for table in tables.values()):
+        return {name: max(table.pages - (table.resident or 0.0), 1.0) for name, table in tables.items()}
+    # As many pages for each read as the sizes allow: then all are asked for equally often.
+    whole = math.fsum(table.pages for table in tables.values() if table.reads)
+    wanted = max(whole - held, 1.0)
+
+    def pages(each: float) -> dict[str, float]:
+        return {name: min(table.pages, each * table.reads) for name, table in tables.items()}
+
+    each = _first(lambda seconds: math.fsum(pages(seconds).values()) - min(wanted, whole))
+    return pages(each)
+
+
+def most(reads: Mapping[str, float], pages: Mapping[str, float], more: float) -> dict[str, float]:
+    """The most that is read of each table with a pool that has room for more of their pages.
+
+    Args:
+        reads: Pages read a second today, by table.
+        pages: Not in the pool today, by table.
+        more: Pages that the larger pool has room for.
+    """
+    rates = {name: read / pages[name] for name, read in reads.items() if read > 0.0}
+    if more >= math.fsum(pages[name] for name in rates):
+        return dict.fromkeys(reads, 0.0)
+
+    def kept(seconds: float) -> float:
+        return math.fsum(-pages[name] * math.expm1(-rate * seconds) for name, rate in rates.items())
+
+    seconds = _first(lambda each: kept(each) - more)
+    return {name: read * math.exp(-rates[name] * seconds) if name in rates else 0.0 for name, read in reads.items()}
+
+
+def least(reads: Mapping[str, float], pages: Mapping[str, float], fewer: float) -> float:
+    """The least that is read with a pool that has room for fewer pages.
+
+    Reads fall ever more slowly with the size. So a smaller pool reads at least as many more for each page as a larger
+    one would save with the first page that it has more.
+    """
+    read = math.fsum(reads.values())
+    if not read:
+        return 0.0
+    return read + fewer * math.fsum(each**2 / pages[name] for name, each in reads.items() if each) / read
+
+
+def _first(error: Callable[[float], float]) -> float:
+    """The least number at which an error that rises from below is none."""
+    low, high = 0.0, 1.0
+    for _ in range(_DOUBLINGS):
+        if error(high) >= 0.0:
+            break
+        low, high = high, 2.0 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if error(middle) < 0.0 else (low, middle)
+    return high

@@ -1,0 +1,106 @@
+"""The size of the buffer pool that is advised: the smallest that saves nearly as much as the largest one, at worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from advisor.facts import Facts
+from advisor.facts.choice import Choice
+from advisor.observe.window import Window
+from advisor.pool.estimate import Explained, Loads, explained
+from advisor.pool.settings import size_as_set
+from advisor.pool.tables import GROWTH, written_growth
+
+_LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+"""Multiples of today's size to try."""
+ENOUGH = 0.1
+"""Share of the reads that the largest pool saves: memory has its price, so a smaller pool may miss that much."""
+EQUAL = 0.005
+"""Share of today's reads: candidates that differ by less are equal."""
+_BETWEEN, _ROUNDS = 4, 2
+"""Sizes to try between two of these, and how often."""
+
+
+def choose_size(
+    window: Window,
+    known: Facts,
+    at_most: float | None,
+    loads: Loads | None = None,
+    check_time: Callable[[], None] = lambda: None,
+) -> Choice:
+    """The smallest size that saves nearly as many reads as the largest one, at worst.
+
+    Args:
+        window: What has been watched.
+        known: Its facts.
+        at_most: Largest size, bytes. It is never more than the machine has memory for, if that is known.
+        loads: Those of earlier windows.
+        check_time: Called between two steps; an exception from it ends the work.
+
+    Raises:
+        Unanswerable: A section is not known.
+    """
+    found = explained(window, known, loads, check_time)
+    # What may come instead: tables grow, and undo logs and dirty pages take their part of the pool.
+    grown = max(GROWTH, written_growth(window))
+    most = min(at_most or math.inf, known.pool.most_bytes or math.inf, _LARGER[-1] * found.bytes)
+
+    def worst(size: float) -> float:
+        times = size / found.bytes
+        return max(found.size(times).reads.high, found.most(times / grown))
+
+    today = found.evidence.reads
+    reads = {size: min(today, worst(size)) for size in sorted(_sizes(window, found.bytes, most))}
+    value = _enough(reads, today, found.bytes)
+    for _ in range(_ROUNDS if value != found.bytes else 0):
+        less = max((size for size in reads if size < value), default=found.bytes)
+        step = (value - less) / (_BETWEEN + 1)
+        between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
+        reads |= {size: min(today, worst(size)) for size in between if less < size < value}
+        value = _enough(reads, today, found.bytes)
+    return _choice(found, value, reads.get(value, today), known.pool.pages_read_per_second or 0.0)
+
+
+def _sizes(window: Window, today: float, most: float) -> Iterator[float]:
+    """Sizes that the server would set."""
+    for times in _LARGER:
+        size = size_as_set(window, today * times)
+        if today < size <= most:
+            yield size
+    largest = size_as_set(window, most, up=False)
+    if largest > today:
+        yield largest
+
+
+def _enough(reads: Mapping[float, float], today: float, now: float) -> float:
+    """The smallest size that at worst misses ENOUGH of what the best one saves; ``now`` if none saves anything."""
+    least = min(reads.values(), default=today)
+    if today - least <= EQUAL * today:
+        return now
+    return min(size for size, read in reads.items() if read <= least + ENOUGH * (today - least))
+
+
+def _choice(found: Explained, value: float, most: float, now: float) -> Choice:
+    before = found.evidence.reads
+    scale = now / before if before else 1.0  # the reads of this window, which may be a little more than those explained
+    size = found.size(value / found.bytes)
+    then = size.reads.expected
+    error = size.error
+    return Choice(
+        value=value,
+        now=None,
+        predicted=None,
+        model_now=None,
+        predicted_by_pct=None,
+        read_now=round(now, 2),
+        read_predicted=round(scale * then, 2),
+        read_most=round(scale * max(most, then), 2),
+        model_read_now=round(scale * before, 2),
+        cost_now=found.evidence.pages,
+        cost_predicted=found.evidence.pages * value / found.bytes,
+        saved=scale * (before - then),
+        error=error,
+        read_error=error,
+        confidence=size.confidence,
+    )

@@ -1,0 +1,181 @@
+"""The laws of the miss curve, on evidence of every kind: what no distribution of accesses can break."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advisor.pool.curve import Estimate, Size
+from advisor.pool.estimate import Explained, explain
+from advisor.pool.evidence import Evidence
+from advisor.pool.load import Table
+from advisor.pool.steady import List, Pages, Regime, Scan, settle
+
+TIMES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 100.0)
+BYTES = 2.0**30
+
+
+def evidence_of(
+    tables: dict[str, Table], young: float, old: float, made_young: float, *, old_seconds: float = 1.0
+) -> Evidence:
+    reads = math.fsum(each.reads for each in tables.values())
+    return Evidence(
+        seconds=300.0,
+        page_bytes=16_384.0,
+        size=young + old,
+        full=True,
+        kept_free=0.0,
+        most_free=0.0,
+        held=List(young, old, old_seconds),
+        tables=tables,
+        scans=(),
+        made_young=made_young,
+        reads=reads,
+        unexplained=0.0,
+        accesses=10.0 * reads,
+        filling=(),
+    )
+
+
+def explained(found: Evidence) -> Explained:
+    return explain(found, BYTES)
+
+
+@st.composite
+def adversarial(draw: st.DrawFn) -> Evidence:
+    """Anything that counters may say, whether some load can cause it or not."""
+    pages = draw(st.floats(1e3, 1e7))
+    tables = {}
+    for number in range(draw(st.integers(0, 4))):
+        size = draw(st.floats(1.0, 10 * pages))
+        resident = draw(st.none() | st.floats(0.0, size))
+        since_start = draw(st.floats(0.0, 1e12))
+        tables[f"shop.table{number}"] = Table(size, draw(st.floats(1e-6, 1e6)), resident, since_start)
+    if any(each.resident is None for each in tables.values()):
+        tables = {name: replace(each, resident=None) for name, each in tables.items()}
+    share = draw(st.floats(0.06, 0.9))
+    scans = tuple(
+        Scan(size, draw(st.floats(0.1, 1e5)), size * draw(st.floats(0.0, 1.0)))
+        for size in draw(st.lists(st.floats(1.0, 2 * pages), max_size=2))
+    )
+    unexplained = draw(st.floats(0.0, 1e3))
+    by_scans = math.fsum(each.read / each.period for each in scans)
+    reads = math.fsum(each.reads for each in tables.values()) + by_scans + unexplained
+    return replace(
+        evidence_of(tables, pages * share, pages * (1 - share), draw(st.floats(0.0, 1e6))),
+        full=draw(st.booleans()),
+        scans=scans,
+        unexplained=unexplained,
+        reads=reads,
+        held=List(pages * share, pages * (1 - share), draw(st.sampled_from([0.0, 0.01, 1.0, 30.0]))),
+    )
+
+
+def every(size: Size) -> list[Estimate]:
+    return [size.reads, *size.tables.values()]
+
+
+@given(found=adversarial())
+@settings(max_examples=60)
+def test_whatever_was_measured_the_answer_is_possible(found: Evidence) -> None:
+    sizes = explained(found).sizes(TIMES)
+    assert [size.times for size in sizes] == sorted({1.0, *TIMES})  # never blind
+    for size in sizes:
+        for reads in every(size):
+            assert 0.0 <= reads.low <= reads.expected * (1 + 1e-9) + 1e-9
+            assert reads.expected <= reads.high * (1 + 1e-9) + 1e-9 < math.inf
+    for smaller, larger in pairwise(sizes):  # reads never rise with size
+        before, after = smaller.reads, larger.reads
+        assert after.low <= before.low * (1 + 1e-3) + 1e-6 * found.reads
+        assert after.expected <= before.expected * (1 + 1e-3) + 1e-6 * found.reads
+        assert after.high <= before.high * (1 + 1e-3) + 1e-6 * found.reads
+    today = next(size for size in sizes if size.times == 1.0)
+    assert today.reads == Estimate(found.reads, found.reads, found.reads)
+    first = explained(found).first_reads
+    assert sizes[-1].reads.expected <= first.expected * (1 + 1e-9) + 1e-9  # all that is asked for fits
+    assert sizes[-1].reads.high <= first.high + 0.03 * found.reads + 1e-9
+
+
+def state_of(groups: dict[str, list[Pages]], held: List) -> Evidence | None:
+    """What the counters say of a pool under these accesses, by the closed form."""
+    pages = [group for some in groups.values() for group in some]
+    state = settle(pages, held)
+    if state is None or not state.read:
+        return None
+    tables, at = {}, 0
+    regime = Regime(held, (), state.old_seconds, state.young_seconds, state.read)
+    for name, some in groups.items():
+        stays = [regime.of(rate) for _, rate in some]
+        resident = math.fsum(number * (stay.old + stay.young) for (number, _), stay in zip(some, stays, strict=True))
+        size = math.fsum(number for number, _ in some)
+        tables[name] = Table(size, math.fsum(state.reads[at : at + len(some)]), min(resident, size), 1e15)
+        at += len(some)
+    tables = {name: each for name, each in tables.items() if each.reads > 1e-9}
+    return evidence_of(tables, held.young, held.old, state.made_young, old_seconds=held.old_seconds)
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> tuple[dict[str, list[Pages]], List]:
+    """Random accesses to some tables, and a list that holds a part of their pages."""
+    groups = {
+        f"shop.table{number}": [
+            Pages(draw(st.floats(50.0, 5e4)), 10 ** draw(st.floats(-4.0, 1.0))) for _ in range(draw(st.integers(1, 4)))
+        ]
+        for number in range(draw(st.integers(1, 3)))
+    }
+    pages = math.fsum(number for some in groups.values() for number, _ in some)
+    share = draw(st.floats(0.1, 0.6))
+    return groups, List(pages * share * 0.63, pages * share * 0.37, 0.0)
+
+
+@given(load=mixtures(), times=st.floats(1.05, 3.0))
+@settings(max_examples=40)
+def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
+    load: tuple[dict[str, list[Pages]], List], times: float
+) -> None:
+    groups, held = load
+    found = state_of(groups, held)
+    if found is None:
+        return
+    pages = [group for some in groups.values() for group in some]
+    then = settle(pages, replace(held, young=held.young * times, old=held.old * times))
+    assert then is not None
+    size = explained(found).size(times)
+    assert then.read <= size.reads.high * (1 + 1e-3) + 1e-6
+
+
+@given(pages=st.floats(1e3, 1e7), share=st.floats(0.1, 0.6), times=st.floats(1.1, 4.0), rate=st.floats(1e-3, 1.0))
+@settings(max_examples=50)
+def test_where_all_pages_are_alike_the_bounds_meet(pages: float, share: float, times: float, rate: float) -> None:
+    held = List(pages * share * 0.63, pages * share * 0.37, 0.0)
+    found = state_of({"shop.orders": [Pages(pages, rate)]}, held)
+    assert found is not None
+    reads = explained(found).size(times).reads
+    wanted = found.reads * max(0.0, (1 - share * times) / (1 - share))
+    assert reads.expected == pytest.approx(wanted, abs=0.01 * found.reads)
+    assert reads.high - reads.low <= 0.07 * found.reads
+
+
+@given(load=mixtures(), factor=st.floats(0.1, 50.0))
+@settings(max_examples=30)
+def test_twice_the_load_reads_twice_as_much(load: tuple[dict[str, list[Pages]], List], factor: float) -> None:
+    found = state_of(*load)
+    if found is None:
+        return
+    faster = replace(
+        found,
+        tables={name: replace(each, reads=each.reads * factor) for name, each in found.tables.items()},
+        reads=found.reads * factor,
+        made_young=found.made_young * factor,
+        accesses=found.accesses * factor,
+        seconds=found.seconds / factor,
+    )
+    for times in (0.5, 2.0):
+        once, more = (explained(each).size(times).reads for each in (found, faster))
+        assert more.expected == pytest.approx(factor * once.expected, rel=2e-2, abs=1e-3 * faster.reads)
+        assert more.high == pytest.approx(factor * once.high, rel=2e-2, abs=1e-3 * faster.reads)
