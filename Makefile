@@ -51,18 +51,9 @@ dist: $(STAMP)  ## build and check a release in dist/: wheel, sdist, chart, imag
 proofs: $(STAMP) ## run a few proofs, as CI does
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
-# The curves are measured in two lanes side by side; the last command collects, predicts and records.
 lab: $(STAMP)   ## run the published experiments, every proof on all servers, and the long tests (EXPERIMENT=E3, curves or warm-ups, PROOF=<rule> for one)
-ifeq ($(EXPERIMENT),curves)
-	-@$(MAKE) --no-print-directory --keep-going --jobs 2 curves-mysql-9.7 curves-mariadb-11.8
-	@exec $(BIN)/python -m lab --experiment curves
-else
 	@$(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
 	@$(if $(EXPERIMENT)$(PROOF)$(LAB_ARGS),,$(PYTEST) -m long)
-endif
-
-curves-%: $(STAMP)
-	@exec $(BIN)/python -m lab --experiment curves --server $* $(LAB_ARGS)
 
 # Two lanes side by side, since loads mostly wait; the last command collects, judges and records. Ctrl-C stops all, and
 # the same command goes on from there.

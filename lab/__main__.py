@@ -45,8 +45,7 @@ def main(  # noqa: PLR0917 - one argument an option
     docs/miss-curve.md and their pictures are generated from them. Ctrl-C stops the servers and keeps the finished
     parts; the same command continues from there.
 
-    What was measured for the curves stays in the cache until the measuring code changes: each run predicts anew from
-    it. With --server, two runs can measure side by side; a run without it collects both.
+    What was measured for the curves stays in the cache: each run predicts anew from it.
 
     A part that needs idle cores is skipped, with a message, while they are busy.
 
@@ -62,7 +61,7 @@ def main(  # noqa: PLR0917 - one argument an option
     ]
     curve_parts = [
         part
-        for part in curves.parts(short=short)
+        for part in curves.parts()
         if (curves.GROUP in experiments or not (experiments or rules or proofs_only or short))
         and (not servers or part.server in servers)
     ]
@@ -80,7 +79,7 @@ def main(  # noqa: PLR0917 - one argument an option
     try:
         done = campaign.run()
         complete = _complete(groups, done)
-        measured = curves.run(curve_parts, reporter, short=short, fresh=fresh)
+        measured = curves.run(curve_parts, reporter, fresh=fresh)
         if not (short or servers):
             _record(complete, measured, reporter)
         broken = _broken(complete)

@@ -17,7 +17,6 @@ from advisor.advice.replay import Replaying
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.contract.fleet import FleetReport
-from advisor.pool import metrics as curve_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet import peer, queries
 from advisor.ledger import grades as ledger_grades
@@ -26,6 +25,7 @@ from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
+from advisor.pool import metrics as curve_metrics
 from advisor.render import fleet_text, grades_text, history_text, text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule

@@ -14,7 +14,7 @@ class Reads(Frozen):
     """Pages read from disk a second: what to expect, and the bounds."""
 
     expected: Number = Field(description="The likeliest.")
-    low: Number = Field(description="The fewest: of larger pools by smooth popularity, of smaller ones by any accesses.")
+    low: Number = Field(description="The fewest: of larger pools by smooth popularity, of smaller ones by any.")
     high: Number = Field(description="The most: of larger pools by any independent accesses.")
 
 

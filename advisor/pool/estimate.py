@@ -252,13 +252,14 @@ class Explained:
 
     @cached_property
     def _most_first(self) -> dict[str, float]:
-        """The same at most: of pages that were not read yet for certain, in a time as long as the window."""
+        """The same at most: what independent accesses do not explain, as far as pages were not read yet for certain."""
         found = self.evidence
-        unread = {
+        if self.smooth is not None:
+            return self._first
+        return {
             name: min(table.reads, max(0.0, table.pages - table.since_start) / found.seconds)
             for name, table in found.tables.items()
         }
-        return unread if self.smooth is None else {name: max(most, self._first[name]) for name, most in unread.items()}
 
     @answerable()
     def sizes(self, times: Sequence[float]) -> tuple[Size, ...]:

@@ -37,6 +37,8 @@ _KEPT = 1.2
 """Times innodb_lru_scan_depth in each instance, for collections between two rounds of the page cleaner."""
 _LONG_ENOUGH = 0.25
 """Share of a window: less of it is too little to leave out the rest."""
+_PASSES = 1.0
+"""Over the window: less than a whole pass is a range that is long, or the rest of a scan."""
 _FREE = 0.02
 """Share of the pool: with fewer free pages it is full."""
 
@@ -118,7 +120,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"what is read of each table is not known{why}")
     reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
-    scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and scan.passes}
+    scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and (scan.passes or 0.0) >= _PASSES}
     scanned = tuple(_scanned(window, scans))
     lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
     if not lists:

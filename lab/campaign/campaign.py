@@ -72,7 +72,8 @@ class Campaign:
         for attempt in range(1, self._attempts + 1):
             self._reporter.begin(str(part))
             try:
-                with start(part.server, part.options) as server:
+                origin = part.origin() if part.origin else None
+                with start(part.server, part.options, origin=origin) as server:
                     version = server.version
                     data = part.run(server, self._reporter.say)
             except Unavailable as error:
@@ -95,7 +96,9 @@ class Campaign:
         return None
 
     def _path(self, part: Part) -> Path:
-        return self._folder / part.group / f"{hashlib.sha256(part.name.encode()).hexdigest()[:16]}.json"
+        return (
+            self._folder / part.group / f"{hashlib.sha256((part.name + part.version).encode()).hexdigest()[:16]}.json"
+        )
 
     def _keep(self, done: PartResult) -> None:
         path = self._path(done.part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lab.servers import Server
@@ -31,6 +32,8 @@ class Part:
         options: The server's options.
         run: The work. Takes the running server and a function for progress messages. Raises `NotShown` or `NotNow`.
         takes: Its approximate seconds, for the progress bar.
+        origin: Makes a data folder whose copy the server starts on; None for one without data.
+        version: Of the part: a result of another one is not reused.
     """
 
     group: str
@@ -39,6 +42,8 @@ class Part:
     options: Mapping[str, str]
     run: Callable[[Server, Callable[[str], None]], Data]
     takes: float = 30.0
+    origin: Callable[[], Path] | None = None
+    version: str = ""
 
     @property
     def subject(self) -> str:

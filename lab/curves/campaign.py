@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-from lab import workloads as tables
 from lab.campaign import records
 from lab.campaign.campaign import Campaign
 from lab.campaign.part import Data, Part, PartResult
 from lab.campaign.progress import Reporter
-from lab.curves import clients, judge, loads, measure, once, predict
-from lab.curves import workloads as catalogue
-from lab.curves.measure import FULL, SHORT
-from lab.curves.workloads import WORKLOADS
+from lab.curves import datasets, judge, measure, once, predict
+from lab.curves.workloads import WORKLOADS, Workload
 from lab.packages import cache
 
 GROUP = "curves"
 SERVERS = ("mysql-9.7", "mariadb-11.8")
-SHORT_SERVER, SHORT_WORKLOADS = "mysql-9.7", ("zipf-0.9",)
-_PAGES = {each.name: each.pages for each in WORKLOADS}
-_MEASURED_BY: Sequence[ModuleType] = (clients, loads, measure, once, catalogue, tables)
+_MEASUREMENT = 1
+"""Raise it when what is measured changes: kept results are those of this number, these options and this workload."""
 
 
 @dataclass(frozen=True)
@@ -52,52 +46,49 @@ class Outcome:
         records.save(GROUP, self.done)
 
 
-def parts(*, short: bool = False) -> list[Part]:
-    """The measurements, one server after the other.
-
-    Args:
-        short: One workload at fewer sizes, and the job that reads everything once, on one server.
-    """
-    return [
-        part
-        for server in SERVERS
-        if not short or server == SHORT_SERVER
-        for part in _parts_on(server, _folder(server, short=short), short=short)
-    ]
+def parts() -> list[Part]:
+    """The measurements, one server after the other."""
+    return [part for server in SERVERS for part in (*(_part(server, each) for each in WORKLOADS), _job(server))]
 
 
-def _parts_on(server: str, folder: Path, *, short: bool) -> Iterable[Part]:
-    plan = SHORT if short else FULL
-    for each in WORKLOADS:
-        if not short or each.name in SHORT_WORKLOADS:
-            work = partial(measure.measure, each, plan, _recordings(folder, each.name))
-            yield Part(GROUP, f"{server}, {each.name}", server, measure.OPTIONS, work, plan.takes * each.slower)
-    job = partial(once.measure, _recordings(folder, once.NAME))
-    yield Part(GROUP, f"{server}, {once.NAME}", server, measure.OPTIONS, job, once.TAKES)
+def _part(server: str, workload: Workload) -> Part:
+    return Part(
+        GROUP,
+        f"{server}, {workload.name}",
+        server,
+        measure.OPTIONS | {"innodb-buffer-pool-size": f"{measure.mebibytes(workload, 1.0)}M"},
+        partial(measure.measure, workload, recording(server, workload.name)),
+        workload.takes,
+        partial(datasets.prepared, server, workload.load.dataset, measure.OPTIONS),
+        _version(workload.name),
+    )
 
 
-def run(chosen: Sequence[Part], reporter: Reporter, *, short: bool = False, fresh: bool = False) -> Outcome:
-    """Measure what this code has not measured yet, and predict everything.
+def _job(server: str) -> Part:
+    work = partial(once.measure, recording(server, once.NAME))
+    name = f"{server}, {once.NAME}"
+    return Part(GROUP, name, server, measure.OPTIONS, work, once.TAKES, version=_version(once.NAME))
 
-    The short form always measures.
+
+def run(chosen: Sequence[Part], reporter: Reporter, *, fresh: bool = False) -> Outcome:
+    """Measure what was not measured yet, and predict everything.
 
     Raises:
         KeyboardInterrupt: The run was interrupted. The next one measures the rest.
     """
-    done: list[PartResult] = []
-    failed: dict[str, str] = {}
-    unavailable: dict[str, str] = {}
-    for server in dict.fromkeys(part.server for part in chosen):
-        folder = _folder(server, short=short)
-        campaign = Campaign([part for part in chosen if part.server == server], reporter, folder)
-        if fresh or short:
-            campaign.forget()
-        done += [_predicted(each, folder, reporter.say) for each in campaign.run()]
-        failed |= campaign.failed
-        unavailable |= campaign.unavailable
+    campaign = Campaign(chosen, reporter, _folder())
+    if fresh:
+        campaign.forget()
+    measured = campaign.run()
+    reporter.note(f"{len(measured)} recordings are predicted from")
+    with ProcessPoolExecutor() as processes:
+        servers, names = [each.server for each in measured], [workload(each.part.name) for each in measured]
+        data = processes.map(_predicted, servers, names, [each.data for each in measured])
+        done = [replace(each, data=with_predicted) for each, with_predicted in zip(measured, data, strict=True)]
+    failed = dict(campaign.failed)
     if bounds := list(broken((each.server, each.part.name, each.data) for each in done)):
         failed[GROUP] = "; ".join(bounds)
-    return Outcome(done, failed, unavailable)
+    return Outcome(done, failed, campaign.unavailable)
 
 
 def broken(results: Iterable[tuple[str, str, Data]]) -> Iterable[str]:
@@ -117,31 +108,27 @@ def workload(part: str) -> str:
     return part.partition(", ")[2]
 
 
-def recording(server: str, name: str, share: float) -> Path:
-    """The recording of a workload in a watched pool, once this code has measured it."""
-    return measure.recording(_recordings(_folder(server, short=False), name), share)
+def recording(server: str, name: str) -> Path:
+    """The recording of a workload, once it was measured."""
+    return _folder() / "recordings" / server / f"{name}-{_version(name)}.jsonl.gz"
 
 
-def _predicted(result: PartResult, folder: Path, say: Callable[[str], None]) -> PartResult:
-    name = workload(result.part.name)
-    say(f"{result.part.name} is predicted")
-    recordings = _recordings(folder, name)
-    data: dict[str, Any] = {**result.data, "model": predict.model()}
+def _predicted(server: str, name: str, measured: Data) -> Data:
+    """What was measured, with what is predicted from the recording."""
+    path, model = recording(server, name), {"model": predict.model()}
     if name == once.NAME:
-        data |= once.judge(recordings)
-    else:
-        data["predicted"] = predict.predict(result.data, recordings, _PAGES[name])
-    return replace(result, data=data)
+        return {**measured, **model, **once.judge(path)}
+    return {**measured, **model, "predicted": predict.predict(measured, path)}
 
 
-def _recordings(folder: Path, name: str) -> Path:
-    return folder / "recordings" / name
+def _version(name: str) -> str:
+    """A digest of what decides a measurement."""
+    decides = [
+        (each.load, each.rest, each.scans, measure.mebibytes(each, 1.0)) for each in WORKLOADS if each.name == name
+    ]
+    return hashlib.sha256(repr((_MEASUREMENT, measure.OPTIONS, decides)).encode()).hexdigest()[:8]
 
 
-def _folder(server: str, *, short: bool) -> Path:
-    """The cache's folder of what this code has measured on a server.
-
-    It outlives changes of all other code, so that a changed model can predict from the same recordings.
-    """
-    digest = hashlib.sha256("".join(inspect.getsource(each) for each in _MEASURED_BY).encode()).hexdigest()[:12]
-    return cache.folder() / "curves" / (f"{digest}-short" if short else digest) / server
+def _folder() -> Path:
+    """The cache's folder of what was measured, which a changed model can predict from."""
+    return cache.folder() / "curves"

@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 from lab.campaign.part import Data
 
-TIMES = (0.5, 1.5, 2.0, 4.0)
-"""The sizes that are judged, as multiples of today's."""
-WITHIN = 0.9
-"""The least share of cases whose measured reads are within an interval that tells something."""
-MEDIAN = 0.1
-"""The largest median error, as a share of today's reads."""
-WIDEST = 3.0
-"""A wider interval tells nothing: its upper end is more than so many times its lower one."""
-NONE = 0.02
-"""Share of today's reads: fewer count as none where the width of an interval is judged."""
+_Judged = TypeVar("_Judged")
+NEAR = 0.02
+"""Share of today's reads that makes no size better than another."""
+_DEVIATIONS = 2.0
+"""Standard deviations of the counted reads that a measured share may be off by chance."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A prediction, with reads as shares of today's.
+    """A size that was asked for, with reads as shares of today's.
 
     Attributes:
         times: Multiple of today's size.
         measured: In a pool of that size.
+        chance: What this may be off by chance, both counts being random.
         expected, low, high: As predicted; None without a prediction.
     """
 
     server: str
     workload: str
-    share: float
     times: float
     measured: float
+    chance: float = 0.0
     expected: float | None = None
     low: float = 0.0
     high: float = 0.0
 
     @property
+    def below_high(self) -> bool:
+        """Whether no more was read than the high end has."""
+        return self.expected is not None and self.measured - self.chance <= self.high
+
+    @property
     def inside(self) -> bool:
         """Whether the measured reads are within the interval."""
-        return self.expected is not None and self.low <= self.measured <= self.high
+        return self.below_high and self.low <= self.measured + self.chance
 
     @property
-    def wide(self) -> bool:
-        """Whether the interval tells nothing."""
-        return self.high > WIDEST * max(self.low, NONE)
-
-    @property
-    def holds(self) -> bool:
-        """Whether the measured reads are within an interval that tells something."""
-        return self.inside and not self.wide
+    def narrow(self) -> bool:
+        """Whether the high end is no more than a quarter of today's reads above what was measured."""
+        return self.expected is not None and self.high - self.measured <= 0.25
 
     @property
     def error(self) -> float:
@@ -61,63 +60,110 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Of several cases.
+class Advised:
+    """The size that a rule advised, beside what was measured.
 
     Attributes:
-        cases: Their number.
-        held: Those that hold.
-        median, tenth: The median error, and the error that a tenth of the cases exceeds.
+        times: Multiple of today's size.
+        promised: The most reads that were promised, as a share of today's.
+        measured: The reads there, between those of the sizes on both sides.
+        enough: The smallest size, as a multiple of today's, that measures as good.
     """
 
-    cases: int
-    held: int
-    median: float
-    tenth: float
+    server: str
+    workload: str
+    times: float
+    promised: float
+    measured: float
+    enough: float
 
     @property
-    def share(self) -> float:
-        """Of the cases that hold."""
-        return self.held / self.cases
+    def kept(self) -> bool:
+        """Whether the reads are as promised."""
+        return self.measured <= self.promised + NEAR
+
+    @property
+    def tight(self) -> bool:
+        """Whether a size that measures as good is not much smaller."""
+        return self.times <= 1.25 * self.enough
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound, and what was found.
+
+    Attributes:
+        text: What is found, in words.
+        found: A share of cases, or a median error; None without cases.
+        wanted: The least share, or the largest error.
+        least: Which of them.
+        cases: Their number.
+    """
+
+    text: str
+    found: float | None
+    wanted: float
+    least: bool
+    cases: int
 
     @property
     def holds(self) -> bool:
-        """Whether the bounds are kept. Few cases may have one that does not hold."""
-        return (self.held >= WITHIN * self.cases or self.cases - self.held <= 1) and self.median <= MEDIAN
+        """Whether it is kept; without cases it is."""
+        return self.found is None or (self.found >= self.wanted if self.least else self.found <= self.wanted)
 
 
 def cases(server: str, workload: str, data: Data) -> Iterator[Case]:
-    """The cases of a workload.
-
-    A size at which all the data fit stands for every larger one.
-    """
-    reads = by_size(data)
-    for share in data["watched"]:
-        today, said = reads[share], data["predicted"][str(share)]
-        for times in TIMES:
-            size = min(round(share * times, 3), max(reads))
-            case = Case(server, workload, share, times, reads[size] / today)
-            yield (
-                case
-                if "sizes" not in said
-                else Case(server, workload, share, times, reads[size] / today, *said["sizes"][f"{times:g}"])
-            )
+    """The cases of a workload: each size but today's."""
+    today, said = data["measured"]["1"], data["predicted"]
+    for times, there in data["measured"].items():
+        if times == "1":
+            continue
+        share = (there["read"] / there["done"]) / (today["read"] / today["done"])
+        chance = _DEVIATIONS * share * math.sqrt(1 / max(1, there["read"]) + 1 / max(1, today["read"]))
+        yield Case(server, workload, float(times), share, chance, *said.get("sizes", {}).get(times, ()))
 
 
-def by_size(data: Data) -> dict[float, float]:
-    """Measured pages read a lookup or transaction, by the size of the pool as a share of the data."""
-    return {float(share): each["read"] / each["done"] for share, each in data["measured"].items()}
+def advised(server: str, workload: str, data: Data) -> Iterator[Advised]:
+    """The advised size of a workload, where there is one."""
+    if (advice := data["predicted"].get("advice")) is None:
+        return
+    points = sorted([(1.0, 1.0), *((case.times, case.measured) for case in cases(server, workload, data))])
+    there = _between(points, advice["times"])
+    enough = next(times for times, share in _steps(points) if share <= there + NEAR)
+    promised = advice["promised"] + advice["error"]
+    yield Advised(server, workload, advice["times"], promised, there, enough)
 
 
-def verdict(judged: Sequence[Case]) -> Verdict:
-    """The verdict of at least one case."""
-    errors = sorted(each.error for each in judged)
-    return Verdict(
-        len(errors),
-        sum(each.holds for each in judged),
-        statistics.median(errors),
-        errors[min(len(errors) - 1, int(0.9 * len(errors)))],
-    )
+def _between(points: Sequence[tuple[float, float]], times: float) -> float:
+    """Reads at a size, on the chord; beyond all sizes those of the largest."""
+    for (left, more), (right, less) in pairwise(points):
+        if left <= times <= right:
+            return more + (less - more) * (times - left) / (right - left)
+    return points[-1][1]
+
+
+def _steps(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Sizes and reads from the smallest to the largest measured one, in hundredths of today's size."""
+    for hundredth in range(round(100 * points[0][0]), round(100 * points[-1][0]) + 1):
+        yield hundredth / 100, _between(points, hundredth / 100)
+    yield points[-1]
+
+
+def bounds(judged: Sequence[Case], advice: Sequence[Advised] = ()) -> list[Bound]:
+    """The bounds, and whether these cases keep them."""
+    larger = [case for case in judged if case.times >= 1.5]
+    near = [case for case in judged if case.times >= 0.75]
+    half = [case for case in judged if case.times < 0.75]
+    return [
+        _share("there is an answer", judged, lambda case: case.expected is not None, 1.0),
+        _share("no more is read than the high end has", judged, lambda case: case.below_high, 0.95),
+        _share("the reads lie within the interval", judged, lambda case: case.inside, 0.9),
+        _share("from 1.5 × on, the high end is at most a quarter above", larger, lambda case: case.narrow, 0.8),
+        _median("median error from 0.75 × on", near, 0.1),
+        _median("median error at 0.5 ×", half, 0.25),
+        _share("at the advised size, reads are as promised", advice, lambda each: each.kept, 0.9),
+        _share("no size under 0.8 × the advised one is as good", advice, lambda each: each.tight, 0.9),
+    ]
 
 
 def broken(parts: Mapping[tuple[str, str], Data], once: Mapping[str, Data]) -> Iterator[str]:
@@ -128,13 +174,22 @@ def broken(parts: Mapping[tuple[str, str], Data], once: Mapping[str, Data]) -> I
         once: Of the job that reads everything once, by server.
     """
     judged = [case for (server, workload), data in parts.items() for case in cases(server, workload, data)]
-    if judged and not (found := verdict(judged)).holds:
-        yield (
-            f"{found.held} of {found.cases} predictions hold ({found.share:.0%}, not {WITHIN:.0%}), and the median"
-            f" error is {found.median:.1%} of today's reads (at most {MEDIAN:.0%})"
-        )
+    advice = [each for (server, workload), data in parts.items() for each in advised(server, workload, data)]
+    for bound in bounds(judged, advice):
+        if not bound.holds:
+            yield f"{bound.text}: {bound.found:.1%}, not {bound.wanted:.0%}, of {bound.cases}"
     for server, data in once.items():
         if data["grown"]:
             yield f"{server}: a larger pool was advised {data['grown']} times for a job that reads everything once"
         if data["blind"] or not data["judged"]:
             yield f"{server}: the rule was blind {data['blind']} times, and judged {data['judged']} times"
+
+
+def _share(text: str, judged: Sequence[_Judged], holds: Callable[[_Judged], bool], wanted: float) -> Bound:
+    found = sum(map(holds, judged)) / len(judged) if judged else None
+    return Bound(text, found, wanted, least=True, cases=len(judged))
+
+
+def _median(text: str, judged: Sequence[Case], wanted: float) -> Bound:
+    found = statistics.median(case.error for case in judged) if judged else None
+    return Bound(text, found, wanted, least=False, cases=len(judged))

@@ -1,98 +1,166 @@
-"""Distributions of lookups over pages: which page is asked for next."""
+"""Loads on a server: programs of others, and point lookups. Each runs no faster than it is told, but for TPC-C."""
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-PAGES = 12_288
-"""Leaf pages of all tables that are looked up: 192 MiB."""
-_HOT_AFTER = 80
-"""Lookups after which a drifting hot set moves on by a page."""
+from lab.curves.datasets import SYSBENCH, YCSB_RECORDS
+from lab.curves.distributions import DISTRIBUTIONS
+from lab.programs import go_tpc, sysbench, ycsb
+from lab.servers import Server
+from lab.workloads import ROWS_PER_PAGE, SCHEMA
 
-Chooser = Callable[[random.Random, int, int], list[tuple[str, int]]]
-"""The tables and pages of the next lookups, from random numbers, the lookups before, and the number of lookups."""
+BATCH = 25
+"""Lookups a statement: a client in Python is slower than the server."""
+_BY_NAME = {each.name: each for each in DISTRIBUTIONS}
+
+
+class Load(Protocol):
+    """A load on a server."""
+
+    @property
+    def dataset(self) -> str:
+        """The data that it runs on, of `datasets.DATASETS`."""
+
+    @property
+    def counter(self) -> str:
+        """The server's counter of what is done."""
+
+    @property
+    def unit(self) -> str:
+        """What it counts."""
+
+    @property
+    def per_second(self) -> float:
+        """How much of it is to be done a second; 0 for as much as goes."""
+
+    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+        """Put it on the server while the context lasts, which must be less than so many seconds."""
 
 
 @dataclass(frozen=True)
-class Load:
-    """Lookups by primary key, one page each.
+class TpcC:
+    """go-tpc's TPC-C, with one thread."""
 
-    Attributes:
-        name: In kebab case.
-        about: For the reader.
-        tables: Leaf pages by table.
-        choose: The pages of the next lookups.
-    """
+    warehouses: int
+    counter = "Com_commit"
+    unit = "commit"
+    per_second = 0.0
 
-    name: str
-    about: str
-    tables: Mapping[str, int]
-    choose: Chooser
+    @property
+    def dataset(self) -> str:
+        """By warehouses."""
+        return f"tpcc-{self.warehouses}"
 
-
-def _ranked(table: str, pages: int) -> list[int]:
-    """The pages of a table from the most popular to the least: anywhere in the table."""
-    ranked = list(range(pages))
-    random.Random(f"{table} {pages}").shuffle(ranked)
-    return ranked
+    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+        """See Load."""
+        return go_tpc.running(server, self.warehouses, seconds=seconds)
 
 
-_RANKED = _ranked("items", PAGES)
+@dataclass(frozen=True)
+class Ycsb:
+    """One of go-ycsb's mixes, with a distribution and operations a second."""
+
+    mix: str
+    distribution: str
+    rate: int
+    dataset = "ycsb"
+    counter = "Com_stmt_execute"
+    unit = "statement"
+
+    @property
+    def per_second(self) -> float:
+        """As told."""
+        return self.rate
+
+    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+        """See Load."""
+        return ycsb.running(server, self.mix, self.distribution, records=YCSB_RECORDS, rate=self.rate, seconds=seconds)
 
 
-def _zipf(skew: float) -> Chooser:
-    weights = list(itertools.accumulate((rank + 1) ** -skew for rank in range(PAGES)))
+@dataclass(frozen=True)
+class Sysbench:
+    """One of sysbench's tests, with a distribution and transactions a second."""
 
-    def choose(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
-        return [("items", page) for page in chooser.choices(_RANKED, cum_weights=weights, k=times)]
+    test: str
+    distribution: str
+    rate: int
+    dataset = "sysbench"
+    counter = "Com_commit"
+    unit = "transaction"
 
-    return choose
+    @property
+    def per_second(self) -> float:
+        """As told."""
+        return self.rate
 
-
-def _hot_spot(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
-    hot = PAGES // 5
-    return [
-        ("items", _RANKED[chooser.randrange(hot) if chooser.random() < 0.8 else chooser.randrange(hot, PAGES)])
-        for _ in range(times)
-    ]
-
-
-def _two_tables(chooser: random.Random, _: int, times: int) -> list[tuple[str, int]]:
-    hot, cold = PAGES // 4, PAGES - PAGES // 4
-    return [
-        ("hot", chooser.randrange(hot)) if chooser.random() < 0.7 else ("cold", chooser.randrange(cold))
-        for _ in range(times)
-    ]
-
-
-def _drifting(chooser: random.Random, before: int, times: int) -> list[tuple[str, int]]:
-    width = PAGES // 10
-    return [
-        (
-            "items",
-            ((before + number) // _HOT_AFTER + chooser.randrange(width)) % PAGES
-            if chooser.random() < 0.9
-            else chooser.randrange(PAGES),
+    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+        """See Load."""
+        return sysbench.running(
+            server,
+            self.test,
+            seconds=seconds,
+            threads=2,
+            rate=self.rate,
+            rand_type=self.distribution,
+            **SYSBENCH,
         )
-        for number in range(times)
-    ]
 
 
-_ITEMS = {"items": PAGES}
-LOADS: Sequence[Load] = (
-    Load("uniform", "all pages alike", _ITEMS, _zipf(0.0)),
-    Load("zipf-0.6", "Zipf's law, exponent 0.6", _ITEMS, _zipf(0.6)),
-    Load("zipf-0.9", "Zipf's law, exponent 0.9", _ITEMS, _zipf(0.9)),
-    Load("zipf-1.2", "Zipf's law, exponent 1.2", _ITEMS, _zipf(1.2)),
-    Load("hot-spot", "80 % of the lookups on 20 % of the pages", _ITEMS, _hot_spot),
-    Load(
-        "two-tables",
-        "70 % of the lookups on a quarter of the pages, which is a table of its own",
-        {"hot": PAGES // 4, "cold": PAGES - PAGES // 4},
-        _two_tables,
-    ),
-    Load("drifting", "90 % of the lookups on a tenth of the pages, which moves on", _ITEMS, _drifting),
-)
+@dataclass(frozen=True)
+class Lookups:
+    """Point lookups by primary key from one connection: a distribution over pages, and lookups a second."""
+
+    distribution: str
+    rate: int
+    counter = "Com_commit"
+    unit = f"batch of {BATCH} lookups"
+
+    @property
+    def per_second(self) -> float:
+        """As told."""
+        return self.rate / BATCH
+
+    @property
+    def dataset(self) -> str:
+        """By the distribution's tables."""
+        return "-and-".join(_BY_NAME[self.distribution].tables)
+
+    @contextmanager
+    def running(self, server: Server, seconds: int) -> Iterator[None]:
+        """See Load."""
+        stop = threading.Event()
+        with ThreadPoolExecutor(1) as worker:
+            working = worker.submit(self._work, server, stop, seconds)
+            try:
+                yield
+            finally:
+                stop.set()
+            working.result()
+
+    def _work(self, server: Server, stop: threading.Event, seconds: float) -> None:
+        chooser, began, done = random.Random(7), time.monotonic(), 0
+        choose = _BY_NAME[self.distribution].choose
+        with server.connect(autocommit=False) as connection, connection.cursor() as cursor:
+            while (now := time.monotonic() - began) < seconds and not stop.wait(max(0.0, done / self.rate - now)):
+                look_up(cursor, choose(chooser, done, BATCH))
+                connection.commit()
+                done += BATCH
+
+
+def look_up(cursor: Any, pages: Iterable[tuple[str, int]]) -> None:
+    """Read a row of each of these pages by its primary key: a statement for each table."""
+    by_table: dict[str, list[int]] = {}
+    for table, page in pages:
+        by_table.setdefault(table, []).append(max(1, page * ROWS_PER_PAGE))
+    for table, ids in by_table.items():
+        listed = ",".join(map(str, ids))
+        cursor.execute(f"SELECT COUNT(filler) FROM {SCHEMA}.{table} WHERE id IN ({listed}) AND filler <> ''")
+        cursor.fetchall()

@@ -1,206 +1,249 @@
-"""Reads in pools of several sizes, and recordings from which reads in pools of other sizes are predicted.
+"""Reads in pools of six sizes side by side, and a recording from which those of five are predicted.
 
-Each size is measured after a restart of its own. Three of the sizes are watched by the sidecar's own sampler, from the
-empty pool on: their recordings are the only evidence of the predictions. The reads in all other sizes judge them.
+Six servers have a copy of the same data and the same load. The pool of today's size is watched by the sidecar's own
+sampler, from the empty pool on: the recording is the only evidence of the predictions. The other pools judge them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder
 from exporter.sampling.sampler import Sampler
-from lab.campaign.part import Data
-from lab.curves.clients import SCAN_EVERY, Client
-from lab.curves.loads import PAGES
-from lab.curves.workloads import Workload
+from lab.campaign.part import Data, NotShown
+from lab.curves import datasets
+from lab.curves.datasets import SCANNED
+from lab.curves.workloads import PATIENCE, Workload
 from lab.measurement import pool_statistic
-from lab.servers import Server
+from lab.processes.work import WorkFailed
+from lab.servers import Server, start
+from lab.servers.sql import global_status
+from lab.workloads import scan
 
 OPTIONS = {
     "innodb-buffer-pool-size": "240M",
-    "innodb-buffer-pool-instances": "1",
     "loose-innodb-buffer-pool-chunk-size": "1M",
+    "innodb-flush-log-at-trx-commit": "2",
     "innodb-flush-method": "O_DIRECT",
     "innodb-lru-scan-depth": "100",
-    "innodb-old-blocks-time": "10",
     "performance-schema": "ON",
 }
-"""The pool takes any whole number of MiB, and the page cleaner keeps few of its pages free.
-
-innodb_old_blocks_time is a hundredth of its default. All pages of these small pools are read anew within seconds, on a
-usual server within minutes or hours. Pages have to stay in the old sublist for longer than this time, as they do there:
-else none is made young.
-"""
+"""The pool takes any whole number of MiB, and the page cleaner keeps few of its pages free. All else is at its default:
+innodb_old_blocks_time too."""
+OTHERS = (0.5, 0.75, 1.5, 2.0, 3.0)
+"""Pools that are not watched, as multiples of today's."""
+SCAN_EVERY = 10.0
+"""Seconds from the begin of a scan to the begin of the next."""
 _PAGES_OF_MIB = 64
-_LEAST_MIB = 8
-_FULL = 0.93
-"""Of the pool's pages: some stay free."""
-_SMALL_STEPS = 40
-_EARLY_SECONDS, _EARLY_STEP, _STEP = 5.0, 0.25, 1.0
-"""Seconds between two collections: at first more often."""
-_WATCHED = 5.0
-"""Seconds that reads are counted over."""
-_ALL = 1.1
-"""A pool of this share of the data holds them all."""
+_FREE_SHARE, _FREE_PAGES = 0.02, 130
+"""A pool with no more free pages is full: the page cleaner keeps a scan depth of pages free."""
+_AGAIN = 2.0
+"""A pool has come to rest once it is full and has read so many times its pages."""
+_FIRST_STEP, _STEP, _SLOWER = 0.5, 5.0, 0.1
+"""Seconds between two collections: at first and at last, and the share of the time since the begin."""
+_REACHED = 0.95
+"""Of what is to be done."""
+COUNTED = 30.0
+"""Seconds that reads are counted over: whole scans."""
+_UNLIKE = 1.1
+"""Beside scans, which go by the clock, no pool may get so many times another's load: reads for what is done would not
+compare."""
+_PARTS = 3
+"""Of this time; the reads of the first are compared with those of the last."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Sizes and times.
-
-    Attributes:
-        watched: Sizes that are watched, as shares of the data.
-        others: Sizes that are not.
-        settle: Seconds of load before a watched pool is measured.
-        rest: The part of the usual time after which a size that is not watched is measured.
-        rounds: Measurements of such a size.
-    """
-
-    watched: tuple[float, ...]
-    others: tuple[float, ...]
-    settle: float
-    rest: float
-    rounds: int
-
-    @property
-    def takes(self) -> float:
-        """Approximate seconds."""
-        return 15 + len(self.watched) * (self.settle + 12) + len(self.others) * (4 + 10 * self.rest + 3 * self.rounds)
-
-
-FULL = Plan((0.1, 0.3, 0.6), (0.05, 0.15, 0.2, 0.4, 0.45, 0.9, 1.2), settle=16.0, rest=1.0, rounds=2)
-SHORT = Plan((0.3,), (0.15, 0.45, 0.6, 1.2), settle=6.0, rest=0.6, rounds=1)
-
-
-def mebibytes(share: float, pages: int = PAGES) -> int:
-    """The pool of a share of the data."""
-    return max(_LEAST_MIB, round(share * pages / _PAGES_OF_MIB))
-
-
-def measure(workload: Workload, plan: Plan, folder: Path, server: Server, say: Callable[[str], None]) -> Data:
+def measure(workload: Workload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
     """Measure a workload.
 
     Args:
         workload: Which.
-        plan: Sizes and times.
-        folder: Takes a recording for each watched size.
-        server: Runs with OPTIONS.
+        path: Of the recording.
+        server: The pool of today's size, with the data.
         say: Takes a progress message.
 
     Returns:
-        By size: lookups or transactions, and pages read.
+        By multiple of today's size: what was done, and the pages read for it.
+
+    Raises:
+        NotShown: The load failed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    workload.prepare(server)
-    found = {}
-    for share in plan.watched:
-        say(f"a pool of {share:.0%} is watched")
-        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share, workload.pages)}M"})
-        with workload.client(server) as client:
-            settle = workload.slower * plan.settle
-            watch = _Watch(server, client, mebibytes(share, workload.pages), settle, 2 if workload.scans else 0)
-            found[share] = asyncio.run(watch.run(recording(folder, share)))
-    for share in plan.others:
-        say(f"a pool of {share:.0%} is measured")
-        server.restart({"innodb-buffer-pool-size": f"{mebibytes(share, workload.pages)}M"})
-        if share > max(plan.watched):
-            workload.load_pool(server)
-        with workload.client(server) as client:
-            client.run(plan.rest * _rest(workload, share))
-            begun = _Reading.of(server, client)
-            for _ in _until(client, plan.rounds if workload.scans else 0, 2.5 * plan.rounds):
-                client.run(_STEP / 2)
-            found[share] = begun.since(server, client)
-    return {
-        "unit": workload.unit,
-        "watched": list(plan.watched),
-        "measured": {str(share): found[share] for share in sorted(found)},
-    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _measure(workload, path, server, say)
+    except WorkFailed as error:
+        raise NotShown(str(error)) from error
 
 
-def recording(folder: Path, share: float) -> Path:
-    """The recording of a watched size."""
-    return folder / f"{share}.jsonl.gz"
+def _measure(workload: Workload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
+    with ExitStack() as servers, ExitStack() as loads, ThreadPoolExecutor(len(OTHERS)) as threads:
+        say("the other servers start")
+        servers.callback(server.kill)
+
+        def begin(times: float) -> _Pool:
+            options = OPTIONS | {"innodb-buffer-pool-size": f"{mebibytes(workload, times)}M"}
+            origin = datasets.prepared(server.name, workload.load.dataset, OPTIONS)
+            other = servers.enter_context(start(server.name, options, origin=origin))
+            servers.callback(other.kill)  # its data are not needed: a shutdown takes longer
+            if times > 1:
+                datasets.read_all(other, workload.load.dataset, scanned=workload.scans)
+            return _Pool(other, workload, times)
+
+        pools = {1.0: _Pool(server, workload, 1.0)} | dict(zip(OTHERS, threads.map(begin, OTHERS), strict=True))
+
+        def put() -> None:
+            for pool in pools.values():
+                loads.enter_context(pool.loaded())
+
+        found = asyncio.run(_watch(pools, workload, path, put, say))
+    return {"unit": workload.load.unit, "measured": {f"{times:g}": found[times] for times in sorted(found)}}
 
 
-def _rest(workload: Workload, share: float) -> float:
-    """Seconds until a pool has come to rest: small ones are full at once, and one that holds all needs none."""
-    seconds = 5.0 if share >= _ALL else 5.0 + 10.0 * share
-    return workload.slower * (max(seconds, 9.0) if workload.scans else seconds)
+def mebibytes(workload: Workload, times: float) -> int:
+    """Size of a pool."""
+    return round(times * datasets.DATASETS[workload.load.dataset].today)
 
 
-@dataclass(frozen=True)
-class _Watch:
-    """A pool that the sampler watches from the time that it is empty until it has come to rest and was measured."""
+@dataclass
+class _Pool:
+    """A server with a pool of a multiple of today's size."""
 
     server: Server
-    client: Client
-    mebibytes: int
-    settle: float
-    scans: int
+    workload: Workload
+    times: float
+    full_at: float | None = None  # pages read when it was full
 
-    async def run(self, path: Path) -> Data:
-        with closing(Recorder(path)) as recorder:
-            sampler = Sampler(from_dsn(self.server.dsn), interval=0.5, keep=recorder)
-            try:
-                await sampler.collect()
-                for _ in range(_SMALL_STEPS):
-                    await self._step(sampler, max(0.02, self.mebibytes / 2500))
-                    if await asyncio.to_thread(self._full):
-                        break
-                began = time.monotonic()
-                while (elapsed := time.monotonic() - began) < self.settle:
-                    await self._step(sampler, _EARLY_STEP if elapsed < _EARLY_SECONDS else _STEP)
-                begun = await asyncio.to_thread(_Reading.of, self.server, self.client)
-                for _ in _until(self.client, self.scans, _WATCHED):
-                    await self._step(sampler, _STEP)
-                found = await asyncio.to_thread(begun.since, self.server, self.client)
-            finally:
-                await sampler.close()
-        return found
+    @contextmanager
+    def loaded(self) -> Iterator[None]:
+        """The workload on it, while the context lasts."""
+        with ExitStack() as stack:
+            stack.enter_context(self.workload.load.running(self.server, self.workload.seconds))
+            if self.workload.scans:
+                stack.enter_context(_scans(self.server))
+            yield
 
-    async def _step(self, sampler: Sampler, seconds: float) -> None:
-        await asyncio.to_thread(self.client.run, seconds)
-        await sampler.collect()
+    def rested(self) -> bool:
+        """Whether it is full, and has read its pages anew."""
+        pages = mebibytes(self.workload, self.times) * _PAGES_OF_MIB
+        read = pool_statistic(self.server, "NUMBER_PAGES_READ")
+        if self.full_at is None:
+            if pool_statistic(self.server, "FREE_BUFFERS") > _FREE_SHARE * pages + _FREE_PAGES:
+                return False
+            self.full_at = read
+        return read - self.full_at >= _AGAIN * pages
 
-    def _full(self) -> bool:
-        return pool_statistic(self.server, "DATABASE_PAGES") > _FULL * self.mebibytes * _PAGES_OF_MIB
+    def loaded_enough(self) -> bool:
+        """Whether as much was done as at the load's rate until its pools count as come to rest."""
+        load = self.workload.load
+        return global_status(self.server, load.counter) >= load.per_second * self.workload.rest * _REACHED
 
-
-def _until(client: Client, scans: int, seconds: float) -> Iterator[None]:
-    """Steps of a measurement: as many lookups as begin so many scans, so that none counts in part; or some seconds."""
-    began, done = time.monotonic(), client.done()
-    while client.done() - done < scans * SCAN_EVERY if scans else time.monotonic() - began < seconds:
-        yield
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """The counters at the begin of a measurement: of the client and of the server."""
-
-    at: float
-    done: float
-    read: float
-    made_young: float
-
-    @classmethod
-    def of(cls, server: Server, client: Client) -> _Reading:
-        pages = (pool_statistic(server, name) for name in ("NUMBER_PAGES_READ", "PAGES_MADE_YOUNG"))
-        return cls(time.monotonic(), client.done(), *pages)
-
-    def since(self, server: Server, client: Client) -> Data:
-        """What a client has asked for since, and what the server has read for it."""
-        now = self.of(server, client)
+    def counted(self) -> dict[str, float]:
+        """The counters now: what is done, pages read and made young."""
         return {
-            "seconds": round(now.at - self.at, 2),
-            "done": now.done - self.done,
-            "read": now.read - self.read,
-            "made_young": now.made_young - self.made_young,
+            "at": time.monotonic(),
+            "done": global_status(self.server, self.workload.load.counter),
+            "read": pool_statistic(self.server, "NUMBER_PAGES_READ"),
+            "made_young": pool_statistic(self.server, "PAGES_MADE_YOUNG"),
         }
+
+    def measured(self, counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        """What was counted from the first to the last, and by which factor the reads rose over that time."""
+        (first, second), (before, last) = counts[:2], counts[-2:]
+        if second["done"] <= first["done"] or last["done"] <= before["done"]:
+            raise NotShown(f"nothing was done in the pool of {self.times:g} times the size")
+        begin, end = (
+            (until["read"] - since["read"] + 1) / (until["done"] - since["done"])
+            for since, until in ((first, second), (before, last))
+        )
+        return {
+            "mebibytes": mebibytes(self.workload, self.times),
+            "seconds": round(last["at"] - first["at"], 2),
+            **{name: last[name] - first[name] for name in ("done", "read", "made_young")},
+            "rose": round(end / begin, 3),
+            "full": self.full_at is not None,
+        }
+
+
+@contextmanager
+def _scans(server: Server) -> Iterator[None]:
+    """Scans of another table, each at a whole multiple of SCAN_EVERY on the clock, so that none is counted in part."""
+    stop = threading.Event()
+
+    def work() -> None:
+        with server.connect() as connection:
+            while not stop.wait(SCAN_EVERY - time.monotonic() % SCAN_EVERY):
+                scan(connection, SCANNED)
+
+    with ThreadPoolExecutor(1) as worker:
+        working = worker.submit(work)
+        try:
+            yield
+        finally:
+            stop.set()
+        working.result()
+
+
+async def _watch(
+    pools: Mapping[float, _Pool], workload: Workload, path: Path, put: Callable[[], None], say: Callable[[str], None]
+) -> Mapping[float, Data]:
+    """Put the loads on, watch the pool of today's size from then on, and count once all pools have come to rest."""
+    with closing(Recorder(path)) as recorder:
+        sampler = Sampler(from_dsn(pools[1.0].server.dsn), interval=_FIRST_STEP, keep=recorder)
+        try:
+            await sampler.collect()
+            await asyncio.to_thread(put)
+            say("the pools come to rest")
+            began, rested = time.monotonic(), False
+            while not rested and (elapsed := time.monotonic() - began) < PATIENCE * workload.rest:
+                await asyncio.sleep(min(_STEP, max(_FIRST_STEP, _SLOWER * elapsed)))
+                await sampler.collect()
+                rested = await asyncio.to_thread(_rested, list(pools.values()), late=elapsed >= workload.rest)
+            say("reads are counted")
+            rested_after = time.monotonic() - began
+            if workload.scans:
+                await asyncio.sleep(-(time.monotonic() - SCAN_EVERY / 2) % SCAN_EVERY)
+            counts = [await asyncio.to_thread(_counted, pools.values())]
+            await sampler.collect()
+            for _ in range(_PARTS):
+                await _collect(sampler, COUNTED / _PARTS)
+                counts.append(await asyncio.to_thread(_counted, pools.values()))
+        finally:
+            await sampler.close()
+    found = {
+        pool.times: pool.measured(each) for pool, each in zip(pools.values(), zip(*counts, strict=True), strict=True)
+    }
+    today = found[1.0]
+    lives = today["mebibytes"] * _PAGES_OF_MIB * today["seconds"] / max(1, today["read"])
+    found[1.0] |= {"lives": round(lives, 1), "after": round(rested_after, 1)}
+    return found
+
+
+def _rate(counts: Sequence[Mapping[str, float]]) -> float:
+    return (counts[-1]["done"] - counts[0]["done"]) / (counts[-1]["at"] - counts[0]["at"])
+
+
+def _rested(pools: Sequence[_Pool], *, late: bool) -> bool:
+    """Whether each pool has come to rest, or, late, has had the load that it is to have until then."""
+    return all([pool.rested() for pool in pools]) or (late and all(pool.loaded_enough() for pool in pools))  # noqa: C419
+
+
+def _counted(pools: Iterable[_Pool]) -> list[Mapping[str, float]]:
+    """The counters of all pools, all but at the same time."""
+    pools = list(pools)
+    with ThreadPoolExecutor(len(pools)) as threads:
+        return list(threads.map(_Pool.counted, pools))
+
+
+async def _collect(sampler: Sampler, seconds: float) -> None:
+    """Collect now and then, for so many seconds."""
+    ends = time.monotonic() + seconds
+    while (left := ends - time.monotonic()) > 0:
+        await asyncio.sleep(min(_STEP, left))
+        await sampler.collect()

@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from advisor.advice import evaluation
 from advisor.observe.limits import LEAST_SECONDS
-from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
 from exporter.connection.target import from_dsn
@@ -18,36 +16,32 @@ from exporter.recording.file import Recorder, replay
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from lab.campaign.part import Data
-from lab.curves.loads import PAGES
-from lab.curves.measure import mebibytes
-from lab.observation import rules
+from lab.curves.distributions import PAGES
+from lab.curves.predict import SETTING, advised
 from lab.servers import Server
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table
 
 NAME = "everything-once"
 TAKES = 25.0
-RULE, SETTING = "buffer-pool-too-small", "innodb_buffer_pool_size"
-_SHARE = 0.1
-"""Size of the pool, as a share of the table."""
+_MEBIBYTES = 20
+"""Size of the pool, a tenth of the table."""
 _SECONDS = 10
 """That the job takes: a collection after each."""
 _BATCHES = 30
 """Statements a second."""
 _LONGEST = 3600.0
-_PATIENCE = 180.0
-"""The rule's time budget here, seconds: the result must not depend on the machine's load."""
 TIMES = 4.0
 
 
-def measure(folder: Path, server: Server, say: Callable[[str], None]) -> Data:
+def measure(path: Path, server: Server, say: Callable[[str], None]) -> Data:
     """Go once through a table, in batches by primary key, and record it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with server.connect() as connection:
         make_table(connection, "archive", PAGES)
-    server.restart({"innodb-buffer-pool-size": f"{mebibytes(_SHARE)}M"})
+    server.restart({"innodb-buffer-pool-size": f"{_MEBIBYTES}M"})
     say("the job runs")
-    asyncio.run(_watch(server, _recording(folder)))
-    return {"rows": PAGES * ROWS_PER_PAGE, "share": _SHARE}
+    asyncio.run(_watch(server, path))
+    return {"rows": PAGES * ROWS_PER_PAGE, "mebibytes": _MEBIBYTES}
 
 
 async def _watch(server: Server, path: Path) -> None:
@@ -74,7 +68,7 @@ def _read_part(server: Server, second: int) -> None:
             time.sleep(max(0.0, began + (number + 1) / _BATCHES - time.monotonic()))
 
 
-def judge(folder: Path) -> Data:
+def judge(path: Path) -> Data:
     """What is advised while the job runs, and what the curve says at its end.
 
     The rule judges after each collection, since a job may be seen at any time.
@@ -84,7 +78,7 @@ def judge(folder: Path) -> Data:
         could not; ``read``: pages read a second; ``curve``: the least share of these that is predicted for a pool of
         four times the size, or ``unanswerable``: why there is none.
     """
-    history = tuple(replay(_recording(folder)))
+    history = tuple(replay(path))
     advice = [_advised(history[:number]) for number in range(2, len(history) + 1) if _long_enough(history[:number])]
     found = {"judged": advice.count(0) + advice.count(1), "grown": advice.count(1), "blind": advice.count(None)}
     try:
@@ -102,12 +96,7 @@ def _long_enough(history: Sequence[Snapshot]) -> bool:
 
 def _advised(history: Sequence[Snapshot]) -> int | None:
     """Recommendations to enlarge the pool; None if the rule could not judge."""
-    [rule] = [each for each in rules() if each.id == RULE]
-    advice = evaluation.advise([rule.with_budget(_PATIENCE)], Window.of(history, _LONGEST), beside=rules())
+    advice = advised(history, _LONGEST)
     if advice.blind or advice.failed:
         return None
     return int(any(change.setting == SETTING for each in advice.recommendations for change in each.changes))
-
-
-def _recording(folder: Path) -> Path:
-    return folder / "once.jsonl.gz"

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from advisor.advice import evaluation
+from advisor.contract.recommendation import Advice
+from advisor.observe.window import Window
 from advisor.pool.curve import Curve, Estimate
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
 from exporter.recording.file import replay
+from exporter.snapshot import Snapshot
 from lab.campaign.part import Data
-from lab.curves.measure import recording
+from lab.curves.measure import COUNTED
+from lab.observation import rules
 from lab.packages.cache import REPOSITORY
 
-WINDOW = 12.0
-"""Seconds of the window, in which three scans begin, after the pool has come to rest. The filling before it is also
-known too."""
-_PAGE_BYTES = 16_384
-_MODEL = ("advisor/curve", "advisor/models", "advisor/whatif", "advisor/facts")
+RULE, SETTING = "buffer-pool-too-small", "innodb_buffer_pool_size"
+_PATIENCE = 180.0
+"""The rule's time budget here, seconds: the result must not depend on the machine's load."""
+_MODEL = ("advisor/pool", "advisor/models", "advisor/whatif", "advisor/facts")
 
 
 def model() -> str:
@@ -29,40 +35,51 @@ def model() -> str:
     return digest.hexdigest()[:12]
 
 
-def predict(measured: Data, folder: Path, pages: int) -> Data:
-    """The predictions of a workload, by watched size.
+def predict(measured: Data, path: Path) -> Data:
+    """The prediction of a workload, as shares of the pages read a second today.
 
     Args:
-        measured: Has the watched sizes.
-        folder: Has their recordings.
-        pages: Of all its tables.
-    """
-    return {str(share): _predicted(recording(folder, share), pages) for share in measured["watched"]}
-
-
-def _predicted(path: Path, pages: int) -> Data:
-    """A prediction, relative to the pages read a second today.
+        measured: Has the sizes.
+        path: Of the recording. Its end, over which reads were counted, is the window; all before it is known, too.
 
     Returns:
-        ``sizes``: by multiple of today's size, [expected, low, high]; ``filled``: [share of the data, reads];
-        ``notes``; ``cpu``: seconds. Or ``unanswerable``: why there is none.
+        ``sizes``: by multiple of today's size, [expected, low, high]; ``notes``; ``cpu``: seconds;
+        or ``unanswerable``: why there is none. ``advice``, if a larger pool is advised: its size as a multiple of
+        today's, the reads that are promised, and their error.
     """
     history = list(replay(path))
     began = time.thread_time()
     try:
-        found = curve(history, WINDOW)
+        found = curve(history, COUNTED, times=[float(times) for times in measured["measured"]])
     except Unanswerable as error:
-        return {"unanswerable": str(error)}
+        return {"unanswerable": str(error)} | _advice(history)
     cpu = time.thread_time() - began
     return {
         "reads": round(found.reads, 2),
         "sizes": {f"{size.times:g}": _relative(found, size.reads) for size in found.sizes},
-        "filled": [
-            [round(each.bytes / (pages * _PAGE_BYTES), 4), round(each.reads / found.reads, 4)] for each in found.filled
-        ],
         "notes": list(found.notes),
         "cpu": round(cpu, 2),
-    }
+    } | _advice(history)
+
+
+def advised(history: Sequence[Snapshot], longest: float) -> Advice:
+    """The advice of the rule that enlarges the pool."""
+    [rule] = [each for each in rules() if each.id == RULE]
+    return evaluation.advise([rule.with_budget(_PATIENCE)], Window.of(history, longest), beside=rules())
+
+
+def _advice(history: Sequence[Snapshot]) -> dict[str, Any]:
+    for each in advised(history, COUNTED).recommendations:
+        for change in each.changes:
+            if change.setting == SETTING and change.from_ and each.effect and each.effect.now:
+                now, effect = float(each.effect.now), each.effect
+                advice = {
+                    "times": round(float(change.to) / float(change.from_), 4),
+                    "promised": round(effect.predicted / now, 4),
+                    "error": effect.error or 0.0,
+                }
+                return {"advice": advice}
+    return {}
 
 
 def _relative(found: Curve, reads: Estimate) -> list[float]:

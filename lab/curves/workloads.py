@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
-from lab.curves import clients
-from lab.curves.clients import SCANNED, SYSBENCH_TABLES, Client
-from lab.curves.loads import LOADS, PAGES, Load
-from lab.programs import sysbench
-from lab.servers import Server
-from lab.servers.sql import execute
-from lab.workloads import SCHEMA, make_table
+from lab.curves.distributions import DISTRIBUTIONS, Distribution
+from lab.curves.loads import Load, Lookups, Sysbench, TpcC, Ycsb
 
-_SCANNED_PAGES = 3_072
+_LOOKUPS = {
+    "uniform": (550, 60.0),
+    "zipf-0.6": (700, 60.0),
+    "zipf-0.9": (200, 200.0),
+    "zipf-1.2": (3_000, 70.0),
+    "hot-spot": (1_200, 50.0),
+    "two-tables": (1_000, 50.0),
+    "drifting": (2_500, 60.0),
+}
+"""Lookups a second, and seconds until the pools count as come to rest."""
+_REST = 70.0
+PATIENCE = 4.0
+"""On a busy machine the load may take so many times as long."""
+_SCANNED = ("ycsb-a-zipfian", "sysbench-read-write-gaussian", "zipf-0.6", "hot-spot", "drifting")
+"""Workloads that are measured beside scans, too."""
 
 
 @dataclass(frozen=True)
@@ -25,66 +31,78 @@ class Workload:
     Attributes:
         name: In kebab case.
         about: For the reader.
-        unit: What the client counts.
-        prepare: Makes the tables.
-        client: Puts the load on the server while the context lasts.
-        load_pool: Reads all pages once, so that a pool that holds them all is full at once.
+        load: What is asked for.
+        rest: Seconds of the load, at its rate, after which the pools count as come to rest in any case.
         scans: Whether scans run beside it.
-        slower: How many times as long it takes to come to rest.
-        pages: Of all its tables, those that are scanned too.
     """
 
     name: str
     about: str
-    unit: str
-    prepare: Callable[[Server], None]
-    client: Callable[[Server], AbstractContextManager[Client]]
-    load_pool: Callable[[Server], None]
+    load: Load
+    rest: float
     scans: bool = False
-    slower: float = 1.0
-    pages: int = PAGES
+
+    @property
+    def seconds(self) -> int:
+        """That the load lasts at most."""
+        return round(PATIENCE * self.rest) + 120
+
+    @property
+    def takes(self) -> float:
+        """Approximate seconds of the measurement."""
+        return self.rest + 50
 
 
-def _with_lookups(load: Load, *, scans: bool) -> Workload:
-    return Workload(
-        name=f"{load.name}-scans" if scans else load.name,
-        about=f"{load.about}, beside a scan of another table every four seconds" if scans else load.about,
-        unit="lookup",
-        prepare=partial(_make_tables, load=load),
-        client=partial(clients.lookups, load=load, scans=scans),
-        load_pool=partial(_read_all, columns=[(f"{SCHEMA}.{table}", "filler") for table in load.tables]),
-        scans=scans,
-        pages=PAGES + _SCANNED_PAGES if scans else PAGES,
-    )
+def _tpcc(warehouses: int, rest: float) -> Workload:
+    return Workload(f"tpcc-{warehouses}", f"go-tpc's TPC-C, {warehouses} warehouses", TpcC(warehouses), rest)
 
 
-def _make_tables(server: Server, load: Load) -> None:
-    with server.connect() as connection:
-        for table, pages in load.tables.items():
-            make_table(connection, table, pages)
-        make_table(connection, SCANNED, _SCANNED_PAGES)
+def _ycsb(mix: str, distribution: str, rate: int, rest: float = _REST) -> Workload:
+    name, about = f"ycsb-{mix.lower()}-{distribution}", f"go-ycsb's workload {mix}, {distribution}"
+    return Workload(name, about, Ycsb(mix, distribution, rate), rest)
 
 
-def _read_all(server: Server, columns: Iterable[tuple[str, str]]) -> None:
-    """Scan the tables, each by a column that only the clustered index has."""
-    execute(server, *(f"SELECT SUM(LENGTH({column})) FROM {table}" for table, column in columns))
+def _sysbench(test: str, distribution: str, rate: int, rest: float = _REST) -> Workload:
+    name, about = f"sysbench-{test}-{distribution}", f"sysbench's {test} test, {distribution}"
+    return Workload(name, about, Sysbench(f"oltp_{test.replace('-', '_')}", distribution, rate), rest)
 
 
-def _prepare_sysbench(server: Server) -> None:
-    sysbench.prepare(server, "oltp_read_only", threads=2, **clients.SYSBENCH)
-    execute(server, *(f"ANALYZE TABLE {table}" for table in SYSBENCH_TABLES))
+def _lookups(distribution: Distribution, rate: int, rest: float) -> Workload:
+    name = distribution.name
+    return Workload(name, f"point lookups: {distribution.about}", Lookups(name, rate), rest)
 
 
+_ALONE = (
+    _tpcc(3, 90.0),
+    _ycsb("A", "zipfian", 400),
+    _ycsb("A", "uniform", 250),
+    _ycsb("B", "zipfian", 600, 50.0),
+    _ycsb("C", "zipfian", 1_200, 40.0),
+    _ycsb("C", "uniform", 1_300, 40.0),
+    _ycsb("D", "latest", 1_500, 60.0),
+    _ycsb("E", "zipfian", 60),
+    _ycsb("F", "zipfian", 60, 200.0),
+    _sysbench("read-only", "uniform", 80, 40.0),
+    _sysbench("read-only", "pareto", 40),
+    _sysbench("read-only", "special", 60, 240.0),
+    _sysbench("read-only", "gaussian", 40, 120.0),
+    _sysbench("read-write", "uniform", 20),
+    _sysbench("read-write", "pareto", 40),
+    _sysbench("read-write", "special", 15, 200.0),
+    _sysbench("read-write", "gaussian", 50, 60.0),
+    *(_lookups(each, *_LOOKUPS[each.name]) for each in DISTRIBUTIONS),
+    _tpcc(16, 240.0),
+)
 WORKLOADS = (
-    *(_with_lookups(load, scans=False) for load in LOADS),
-    *(_with_lookups(load, scans=True) for load in LOADS),
-    Workload(
-        name="sysbench",
-        about="sysbench's oltp_read_only on four tables, with its default distribution (`special`)",
-        unit="transaction",
-        prepare=_prepare_sysbench,
-        client=clients.transactions,
-        load_pool=partial(_read_all, columns=[(table, "pad") for table in SYSBENCH_TABLES]),
-        slower=6.0,
+    *_ALONE,
+    *(
+        replace(
+            each,
+            name=f"{each.name}-scans",
+            about=f"{each.about}, beside a scan of another table every ten seconds",
+            scans=True,
+        )
+        for each in _ALONE
+        if each.name in _SCANNED
     ),
 )

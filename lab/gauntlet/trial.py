@@ -20,7 +20,7 @@ from lab.gauntlet.record import FEW, Entry, GauntletRecord, Measured, Promise
 from lab.gauntlet.rounds import Rounds, Sidecar
 from lab.gauntlet.workload import Workload
 from lab.observation import rules
-from lab.programs.sysbench import SysbenchError
+from lab.processes.work import WorkFailed
 from lab.servers import Server
 from lab.servers.sql import execute
 from lab.workloads import make_table, scan
@@ -60,7 +60,7 @@ def _run(workload: Workload) -> Callable[[Server, Say], Data]:
     def run(server: Server, say: Say) -> Data:
         try:
             return trial(workload, server, say).model_dump(mode="json")
-        except (pymysql.MySQLError, SysbenchError, KeyError) as error:
+        except (pymysql.MySQLError, WorkFailed, KeyError) as error:
             raise NotShown(f"{type(error).__name__}: {error}") from error
 
     return run

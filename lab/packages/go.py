@@ -50,7 +50,7 @@ def built(name: str, module: Path, variables: Mapping[str, str] = types.MappingP
 
 
 def files(module: str, version: str, folder: str) -> Path:
-    """A copy of a folder of a published module.
+    """A copy of a folder of a published module; empty for all of it.
 
     Raises:
         Unavailable: There is no Go, or the module is unavailable.
@@ -61,7 +61,7 @@ def files(module: str, version: str, folder: str) -> Path:
             environment = {"GOMODCACHE": work, "GOFLAGS": "-modcacherw", "GOWORK": "off"}
             command = [_go(module), "mod", "download", f"{module}@{version}"]
             client.run(module, "go mod download", command, into, seconds=BUILD_SECONDS, environment=environment)
-            shutil.copytree(Path(work) / f"{module}@{version}" / folder, into / folder)
+            shutil.copytree(Path(work) / f"{module}@{version}" / folder, into / folder, dirs_exist_ok=True)
 
     return cache.kept(f"modules/{module}@{version}", take) / folder
 

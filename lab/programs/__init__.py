@@ -1,1 +1,1 @@
-"""Real programs beside the servers: Prometheus, Alertmanager, sysbench, mysqld_exporter."""
+"""Real programs beside the servers: Prometheus, Alertmanager, sysbench, go-tpc, go-ycsb, mysqld_exporter."""

@@ -7,14 +7,13 @@ of its Lua scripts (``oltp_common.lua``), written as Python does: ``table_size=1
 from __future__ import annotations
 
 import re
-import subprocess
-import tempfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from lab.packages import debian
-from lab.processes import child
+from lab.processes import work
+from lab.processes.work import WorkFailed
 from lab.servers import Server
 from lab.servers.sql import execute
 
@@ -27,10 +26,6 @@ _SCRIPTS = "usr/share/sysbench"
 _SAID_AT_MOST = 4000  # characters
 
 Option = str | int | float | bool
-
-
-class SysbenchError(Exception):
-    """It failed; the text ends with what it printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +74,11 @@ def prepare(server: Server, test: str, *, schema: str = SCHEMA, **options: Optio
 
     Raises:
         Unavailable: sysbench can't be had here.
-        SysbenchError: It failed, as when the tables are there already.
+        WorkFailed: It failed, as when the tables are there already.
     """
     execute(server, f"CREATE DATABASE IF NOT EXISTS {schema}")
-    _sysbench(server, test, "prepare", {"mysql_db": schema} | options, PREPARE_SECONDS)
+    command, environment = _command(server, test, "prepare", {"mysql_db": schema} | options)
+    work.finish(f"sysbench {test} prepare", command, PREPARE_SECONDS, environment)
 
 
 def run(
@@ -109,25 +105,49 @@ def run(
     Raises:
         ValueError: Neither seconds nor events bound it.
         Unavailable: sysbench can't be had here.
-        SysbenchError: It failed, or it took much longer than it was told to.
+        WorkFailed: It failed, or it took much longer than it was told to.
     """
     if not seconds and not events:
         raise ValueError("a run without an end: give seconds or events")
     bounds: dict[str, Option] = {"mysql_db": schema, "threads": threads, "time": seconds, "events": events}
-    return parsed(_sysbench(server, test, "run", bounds | options, (seconds or PREPARE_SECONDS) + PATIENCE_SECONDS))
+    command, environment = _command(server, test, "run", bounds | options)
+    limit = (seconds or PREPARE_SECONDS) + PATIENCE_SECONDS
+    return parsed(work.finish(f"sysbench {test} run", command, limit, environment))
+
+
+def running(
+    server: Server, test: str, *, seconds: int, threads: int = 1, schema: str = SCHEMA, **options: Option
+) -> AbstractContextManager[None]:
+    """Put a test's load on its tables while the context lasts, which must be less than so many seconds.
+
+    Args:
+        server: A running one.
+        test: A script of sysbench's, such as `oltp_write_only`.
+        seconds: After which it ends in any case.
+        threads: Connections that work at a time.
+        schema: Where the tables are.
+        options: As of `run`, and `rate`: transactions a second at most.
+
+    Raises:
+        Unavailable: sysbench can't be had here.
+        WorkFailed: It ended before the context.
+    """
+    bounds: dict[str, Option] = {"mysql_db": schema, "threads": threads, "time": seconds, "events": 0}
+    command, environment = _command(server, test, "run", bounds | options)
+    return work.running(f"sysbench {test} run", command, environment)
 
 
 def parsed(said: str) -> Result:
     """The report at the end of a run.
 
     Raises:
-        SysbenchError: A number is missing.
+        WorkFailed: A number is missing.
     """
 
     def number(pattern: str) -> float:
         found = re.search(rf"^\s*{pattern}", said, re.MULTILINE)
         if found is None:
-            raise SysbenchError(f"sysbench's report has no line {pattern!r}:\n{said[-_SAID_AT_MOST:]}")
+            raise WorkFailed(f"sysbench's report has no line {pattern!r}:\n{said[-_SAID_AT_MOST:]}")
         return float(found[1])
 
     whole = r":\s+(\d+)"
@@ -146,8 +166,10 @@ def parsed(said: str) -> Result:
     )
 
 
-def _sysbench(server: Server, test: str, command: str, options: Mapping[str, Option], limit: float) -> str:
-    """Run it and return what it printed; it ends with us, and after ``limit`` seconds."""
+def _command(
+    server: Server, test: str, command: str, options: Mapping[str, Option]
+) -> tuple[list[str], dict[str, str]]:
+    """A command line, and its environment."""
     root = debian.unpacked(SUITE, PACKAGE)
     scripts = root / _SCRIPTS
     arguments = {"db_driver": "mysql", "mysql_socket": str(server.socket), "mysql_user": "root", **options}
@@ -156,29 +178,12 @@ def _sysbench(server: Server, test: str, command: str, options: Mapping[str, Opt
         # caching_sha2_password, which MySQL's accounts have, is a plugin of this client library.
         "MARIADB_PLUGIN_DIR": str(next(root.glob("usr/lib/*/libmariadb3/plugin"))),
     }
-    with tempfile.TemporaryDirectory(prefix="innodb-advisor-sysbench-") as folder:
-        output = Path(folder) / "output"
-        process = child.spawn(
-            [
-                *debian.command(root, "usr/bin/sysbench"),
-                *(f"--{name.replace('_', '-')}={_text(value)}" for name, value in arguments.items()),
-                str(scripts / f"{test}.lua"),
-                command,
-            ],
-            environment,
-            output,
-        )
-        try:
-            status = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            raise SysbenchError(f"sysbench {test} {command} took longer than {limit:.0f} s") from None
-        finally:
-            process.kill()
-            process.wait()
-        said = output.read_text(errors="replace")
-    if status != 0:
-        raise SysbenchError(f"sysbench {test} {command} ended with status {status}:\n{said[-_SAID_AT_MOST:].strip()}")
-    return said
+    return [
+        *debian.command(root, "usr/bin/sysbench"),
+        *(f"--{name.replace('_', '-')}={_text(value)}" for name, value in arguments.items()),
+        str(scripts / f"{test}.lua"),
+        command,
+    ], environment
 
 
 def _text(value: Option) -> str:

@@ -51,9 +51,9 @@ def placement(program: ServerProgram, data: Path) -> list[str]:
     return arguments
 
 
-def create(program: ServerProgram, options: Mapping[str, str], data: Path) -> None:
-    """Fill `data`, an absent or empty folder, with a copy of `template`."""
-    shutil.copytree(template(program, options), data, dirs_exist_ok=True)
+def create(program: ServerProgram, options: Mapping[str, str], data: Path, origin: Path | None = None) -> None:
+    """Fill `data`, an absent or empty folder, with a copy of `origin`, or of `template`."""
+    shutil.copytree(origin or template(program, options), data, dirs_exist_ok=True)
 
 
 def template(program: ServerProgram, options: Mapping[str, str]) -> Path:

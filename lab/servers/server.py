@@ -61,7 +61,9 @@ class Server:
         options: Its options, including the lab's defaults.
     """
 
-    def __init__(self, program: ServerProgram, options: Mapping[str, str], datadir: Path | None) -> None:
+    def __init__(
+        self, program: ServerProgram, options: Mapping[str, str], datadir: Path | None, origin: Path | None = None
+    ) -> None:
         self.name = program.name
         self.host = HOST
         self.port = 0
@@ -69,6 +71,7 @@ class Server:
         self.version = ""
         self.options = dict(options)
         self._program = program
+        self._origin = origin
         self._owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
         self._folder, self._lock = folders.claim()
@@ -148,7 +151,7 @@ class Server:
     def _start(self, port: int | None = None) -> None:
         """Start the process and wait until it answers; without a port, on a free one."""
         if not (self.datadir / "mysql").is_dir():
-            datadirs.create(self._program, self.options, self.datadir)
+            datadirs.create(self._program, self.options, self.datadir, self._origin)
         for _attempt in range(5):
             self.port = port or free_port()
             began = len(self.log())
@@ -197,7 +200,7 @@ class Server:
         return self.error_log.read_text(errors="replace") if self.error_log.is_file() else ""
 
 
-def start(name: str, options: Options = (), datadir: Path | None = None) -> Server:
+def start(name: str, options: Options = (), datadir: Path | None = None, *, origin: Path | None = None) -> Server:
     """Start a server with a fresh data folder and wait until it answers.
 
     Args:
@@ -205,6 +208,8 @@ def start(name: str, options: Options = (), datadir: Path | None = None) -> Serv
         options: The server's options without leading dashes: a mapping (an empty value means none), or a sequence of
             `name=value`. They win over `DEFAULTS`.
         datadir: A data folder to use and to keep; set up when absent or empty. None for a temporary one.
+        origin: The data folder of a server of this name that was shut down, to set up a copy of; None for one without
+            data.
 
     Raises:
         Unavailable: The server is unavailable here; the text says why.
@@ -212,7 +217,7 @@ def start(name: str, options: Options = (), datadir: Path | None = None) -> Serv
     """
     program = programs.find(name)
     defaults = DEFAULTS | DEFAULTS_OF.get(name, {})
-    server = Server(program, defaults | normalised(options), datadir)
+    server = Server(program, defaults | normalised(options), datadir, origin)
     _started.add(server)
     try:
         server._start()  # noqa: SLF001 - the only place that creates servers

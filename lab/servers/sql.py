@@ -24,3 +24,10 @@ def global_status(server: Server, name: str) -> float:
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SHOW GLOBAL STATUS LIKE %s", (name,))
         return float(cursor.fetchall()[0][1])
+
+
+def query_column(server: Server, sql: str) -> list[str]:
+    """The texts in the first column of a query."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [str(row[0]) for row in cursor.fetchall()]

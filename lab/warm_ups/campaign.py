@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from lab.campaign.part import Part, PartResult
-from lab.curves.measure import OPTIONS
 from lab.warm_ups import judge
-from lab.warm_ups.measure import TAKES, loads, measure
+from lab.warm_ups.measure import OPTIONS, TAKES, loads, measure
 
 GROUP = "warm-ups"
 """lab/records/warm-ups.json."""

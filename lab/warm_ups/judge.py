@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from advisor.fleet.capacity import ERRORS, WARM_UPS, Pool
 from advisor.fleet.warm_ups import WarmUp, warm_ups
 from lab.campaign.part import Data
-from lab.curves.measure import OPTIONS, mebibytes
-from lab.warm_ups.measure import POOL
+from lab.warm_ups.measure import OPTIONS, POOL, mebibytes
 
 EVERY = (1, 3, 10)
 """Points that are left: each, each third, each tenth, as of longer scrape intervals or smaller pools."""

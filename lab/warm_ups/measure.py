@@ -18,9 +18,8 @@ from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.series import Grid
 from lab.bench import exporters
 from lab.campaign.part import Data, NotShown
-from lab.curves.clients import look_up
-from lab.curves.loads import LOADS, PAGES, Load
-from lab.curves.measure import mebibytes
+from lab.curves.distributions import DISTRIBUTIONS, PAGES, Distribution
+from lab.curves.loads import look_up
 from lab.measurement import pool_statistic
 from lab.packages.cache import REPOSITORY
 from lab.programs import mysqld_exporter, prometheus
@@ -28,6 +27,17 @@ from lab.servers import Server
 from lab.servers.sql import global_status
 from lab.workloads import make_table
 
+OPTIONS = {
+    "innodb-buffer-pool-size": "240M",
+    "innodb-buffer-pool-instances": "1",
+    "loose-innodb-buffer-pool-chunk-size": "1M",
+    "innodb-flush-method": "O_DIRECT",
+    "innodb-lru-scan-depth": "100",
+    "innodb-old-blocks-time": "10",
+    "performance-schema": "ON",
+}
+"""The pool takes any whole number of MiB, and the page cleaner keeps few of its pages free. innodb_old_blocks_time is a
+hundredth of its default, since the smaller pools are read anew within seconds, and a usual one within minutes."""
 NAMES = ("hot-spot", "zipf-0.9")
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.75)
 """Smaller pools, as shares of the data."""
@@ -37,6 +47,7 @@ SCRAPE = 2.0
 JOBS = {"own": "innodb", "peer": "mysql"}
 """The exporters, and the job by which Prometheus scrapes each."""
 TAKES = 200.0
+_PAGES_OF_MIB = 64
 _RATE = 1_200
 """Lookups a second while the pool fills: slow, so that Prometheus sees as many points as of a large pool."""
 _FILLING, _AFTER = 90.0, 8.0
@@ -52,12 +63,12 @@ _RULES = tuple(
 )
 
 
-def loads() -> tuple[Load, ...]:
+def loads() -> tuple[Distribution, ...]:
     """The loads, each of which has a known hot set."""
-    return tuple(each for each in LOADS if each.name in NAMES)
+    return tuple(each for each in DISTRIBUTIONS if each.name in NAMES)
 
 
-def measure(load: Load, server: Server, say: Callable[[str], None]) -> Data:
+def measure(load: Distribution, server: Server, say: Callable[[str], None]) -> Data:
     """Watch a warm-up, then count the reads of smaller pools under the same load.
 
     Args:
@@ -103,10 +114,15 @@ def measure(load: Load, server: Server, say: Callable[[str], None]) -> Data:
     return {"pages": PAGES, "filling": filling, "accesses": round(accesses, 3), "measured": measured}
 
 
+def mebibytes(share: float) -> int:
+    """The pool of a share of the data."""
+    return round(share * PAGES / _PAGES_OF_MIB)
+
+
 class Client:
     """Point lookups by primary key, no faster than a rate."""
 
-    def __init__(self, server: Server, load: Load) -> None:
+    def __init__(self, server: Server, load: Distribution) -> None:
         """Connect."""
         self._load, self._chooser = load, random.Random(7)
         self._connection = server.connect()

@@ -1,7 +1,6 @@
 """The recordings of the miss curves as warm-ups: each watched pool was empty at first.
 
-Of the largest watched pool the counters while it filled foretell the reads in all smaller ones, which were counted in
-pools really made so small.
+The counters while it filled foretell the reads in the smaller ones, which were counted in pools really made so small.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from lab.campaign import records
 from lab.campaign.part import Data
 from lab.curves import campaign as curves
 from lab.curves import once
-from lab.curves.measure import mebibytes
-from lab.curves.workloads import WORKLOADS
 from lab.warm_ups import judge
 from lab.warm_ups.judge import Case, pool
 
@@ -28,7 +25,6 @@ GROUP = "warm-ups-recorded"
 """lab/records/warm-ups-recorded.json."""
 _FULL = 0.02
 """Share of the pool: the recording rules keep counters while more of it is free."""
-_PAGES = {each.name: each.pages for each in WORKLOADS}
 
 
 def record() -> Mapping[str, Any]:
@@ -70,30 +66,31 @@ def broken(found: Iterable[Case]) -> Iterator[str]:
 
 
 def _cases(server: str, name: str, data: Data) -> list[list[float]]:
-    """Share of the data, and pages read a lookup: measured, expected and at most."""
-    largest = max(data["watched"])
-    snapshots = [each for each in replay(curves.recording(server, name, largest)) if each[POOLS]]
+    """Multiple of the watched size, and pages read for what is counted: measured, expected and at most."""
+    today = data["measured"]["1"]
+    snapshots = [each for each in replay(curves.recording(server, name)) if each[POOLS]]
     mariadb = server.startswith("mariadb")
-    size = pool(mebibytes(largest, _PAGES[name]))
+    size = pool(today["mebibytes"])
     filling = [each for each in snapshots if _sum(each, "free_pages") > _FULL * size.pages]
     pages, read, gets = (
         {each.at: _sum(each, column) for each in filling} for column in ("database_pages", "pages_read", "gets")
     )
-    [found, *_] = warm_ups(pages, read, gets, pool_pages=size.pages, mariadb=mariadb)
+    if not (found := warm_ups(pages, read, gets, pool_pages=size.pages, mariadb=mariadb)):
+        return []
     of_server = _sum(snapshots[0], "database_pages")
-    accesses = _accesses(snapshots, data["measured"][str(largest)], mariadb=mariadb)
+    accesses = _accesses(snapshots, today, mariadb=mariadb)
     judged = []
-    for share, each in data["measured"].items():
-        smaller = pool(mebibytes(float(share), _PAGES[name]))
+    for times, each in data["measured"].items():
+        smaller = pool(each["mebibytes"])
         held = smaller.holds(smaller.bytes) + of_server
-        if float(share) < largest and found.knows(held):
-            reads = each["read"] / each["done"], found.expected(held) * accesses, found.most(held) * accesses
-            judged.append([float(share), *(round(one, 5) for one in reads)])
+        if float(times) < 1 and found[0].knows(held):
+            reads = each["read"] / each["done"], found[0].expected(held) * accesses, found[0].most(held) * accesses
+            judged.append([float(times), *(round(one, 5) for one in reads)])
     return judged
 
 
 def _accesses(snapshots: list[Snapshot], measured: Data, *, mariadb: bool) -> float:
-    """Gets of a lookup, without those that MySQL repeats: over the recording's end, where lookups were counted."""
+    """Gets of what is counted, without those that MySQL repeats: over the recording's end, where it was counted."""
     since = snapshots[-1].at - measured["seconds"]
     before = min(snapshots[:-1], key=lambda each: abs(each.at - since))
     after = snapshots[-1]

@@ -23,17 +23,16 @@ _HEAD = """\
 of the lab are small: the pages of the server itself, some hundred, are a part of them, and are taken off.
 """
 _RECORDED = """
-**The recordings of [the miss curve](miss-curve.md#how-it-was-checked).** The largest pool that was watched from empty
-on, 60 % of the data, foretells the reads in pools of 5 % to 45 % of the data. A collection every quarter of a second
-to a second saw some ten points of its filling. `make lab EXPERIMENT=curves` measures, `python -m lab.warm_ups` judges.
+**The recordings of [the miss curve](miss-curve.md#how-it-was-checked).** The pool that was watched from empty
+on foretells the reads in pools of half and three quarters of its size. `make lab EXPERIMENT=curves` measures,
+`python -m lab.warm_ups` judges.
 
 """
 _READ_AS = """
-InnoDB's list keeps pages that are asked for often better than the plain LRU list that a warm-up measures. So the
-foretold reads are mostly some percent too many. They are too few at MySQL's smallest pools: what its start and the
-sampler ask for counts among the first accesses here. These pools fill within seconds. Where a table is scanned
-meanwhile, it is read for the first time then: that counts as misses, and the foretold reads are several times too many.
-The advice goes by the most that is foretold.
+InnoDB's list keeps pages that are asked for often better than the plain LRU list that a warm-up measures. The foretold
+reads are too few on MySQL: its own pages, some 900, are a quarter of these pools, and what its start and the sampler
+ask for counts among the first accesses. Where a table is scanned meanwhile, it is read for the first time then: that
+counts as misses, and the foretold reads are too many. The advice goes by the most that is foretold.
 
 """
 _SCRAPED = f"""

@@ -16,13 +16,13 @@ from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest.cases import Case
 from advisor.cli.main import main as program
 from advisor.contract.fleet import FleetReport
-from advisor.pool import memory_file
-from advisor.pool import metrics as curve_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.http.description import undescribed
 from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.entry import Entry
 from advisor.ledger.grades import Grades
+from advisor.pool import memory_file
+from advisor.pool import metrics as curve_metrics
 from advisor.rules import glossary
 from advisor.rules.configuration import Configuration
 from advisor.rules.file import RuleFile

@@ -1,0 +1,92 @@
+"""PingCAP's go-ycsb, built once with Go: the Yahoo! Cloud Serving Benchmark on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from lab.packages import go
+from lab.processes import work
+from lab.servers import Server
+from lab.servers.sql import execute
+
+VERSION = "v1.0.3"
+SCHEMA = "ycsb"
+LOAD_SECONDS = 900.0
+_MODULE = "github.com/pingcap/go-ycsb"
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Shares of the operations, as one of the benchmark's workloads A to F has them."""
+
+    read: float = 0.0
+    update: float = 0.0
+    insert: float = 0.0
+    scan: float = 0.0
+    readmodifywrite: float = 0.0
+
+
+MIXES = {
+    "A": Mix(read=0.5, update=0.5),
+    "B": Mix(read=0.95, update=0.05),
+    "C": Mix(read=1.0),
+    "D": Mix(read=0.95, insert=0.05),
+    "E": Mix(scan=0.95, insert=0.05),
+    "F": Mix(read=0.5, readmodifywrite=0.5),
+}
+
+
+def load(server: Server, records: int) -> None:
+    """Make the table, with rows of a kilobyte.
+
+    Raises:
+        Unavailable: It cannot be built here.
+        WorkFailed: It failed.
+    """
+    execute(server, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    command = _command(server, "load", {"recordcount": records, "batch.size": 100})
+    work.finish("go-ycsb load", command, LOAD_SECONDS)
+
+
+def running(
+    server: Server, mix: str, distribution: str, *, records: int, rate: int, seconds: int
+) -> AbstractContextManager[None]:
+    """Run operations while the context lasts, which must be less than so many seconds.
+
+    Args:
+        server: Has the table.
+        mix: One of `MIXES`.
+        distribution: `uniform`, `zipfian` or `latest`.
+        records: As loaded.
+        rate: Operations a second at most.
+        seconds: After so many it ends in any case.
+
+    Raises:
+        Unavailable: It cannot be built here.
+        WorkFailed: It ended before the context.
+    """
+    properties = {
+        "recordcount": records,
+        "operationcount": rate * seconds,
+        "target": rate,
+        "requestdistribution": distribution,
+        "maxscanlength": 100,
+        **{f"{name}proportion": share for name, share in vars(MIXES[mix]).items()},
+    }
+    return work.running("go-ycsb run", _command(server, "run", properties))
+
+
+def _command(server: Server, action: str, properties: Mapping[str, object]) -> list[str]:
+    folder = go.built("go-ycsb", go.files(_MODULE, VERSION, "") / "cmd" / "go-ycsb")
+    every = {
+        "mysql.host": server.host,
+        "mysql.port": server.port,
+        "mysql.db": SCHEMA,
+        "workload": "core",
+        "threadcount": 2,
+        "debug.pprof": f"{server.host}:0",  # its profiler would listen on all addresses
+        **properties,
+    }
+    return [str(folder / "go-ycsb"), action, "mysql", *(f"--prop={name}={value}" for name, value in every.items())]
