@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib import resources
@@ -74,9 +75,13 @@ def openapi(request: Request) -> Response:
     return Response(described(request.app), media_type="application/json")
 
 
+_DESCRIBING = threading.Lock()
+
+
 def described(app: FastAPI) -> str:
-    """The OpenAPI document of an application."""
-    return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"
+    """The OpenAPI document of an application. FastAPI makes it once, and not for two threads at a time."""
+    with _DESCRIBING:
+        return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"
 
 
 @files.get("/page/{name:path}")

@@ -407,12 +407,14 @@ class Explained:
         parts = {name: [name] for name in names[:MOST_TABLES]}
         if names[MOST_TABLES:]:
             parts[OTHERS] = names[MOST_TABLES:]
-        return {
+        known = {
             part: _ordered(
                 *(math.fsum(reads.tables[name] for name in names) for reads in (found.then, found.low, found.high))
             )
             for part, names in parts.items()
         }
+        resting = self.evidence.resting[: max(0, MOST_TABLES - len(known))]
+        return known | dict.fromkeys(resting, Estimate(0.0, 0.0, 0.0))
 
     def notes(self) -> Iterator[str]:
         """What the answer rests on, and what it cannot see, in sentences."""

@@ -56,6 +56,7 @@ class Evidence:
         most_free: The most that there may be.
         held: The LRU list, on average.
         tables: By name, those that lookups read.
+        resting: Names of those that were asked for, and read nothing.
         scans: Beside these.
         made_young: Pages made young a second; 0 where not known.
         reads: Pages read a second, by everything.
@@ -72,6 +73,7 @@ class Evidence:
     most_free: float
     held: List
     tables: Mapping[str, Table]
+    resting: tuple[str, ...]
     scans: tuple[Scan, ...]
     made_young: float
     reads: float
@@ -146,6 +148,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         most_free=size - pages if full else min(_kept_free(window.latest), size / 2),
         held=List(pages - old, old, milliseconds / 1000),
         tables=tables,
+        resting=tuple(sorted(_asked(window) - tables.keys())),
         scans=scanned,
         made_young=ratio(window.delta(over_pools("made_young")), window.seconds) or 0.0,
         reads=reads,
@@ -248,6 +251,16 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> dict
         kept = None if resident is None else resident.get(name, 0.0)
         found[name] = Table(pages[name], by_lookups / window.seconds, kept, float(file.reads))
     return found
+
+
+def _asked(window: Window) -> set[str]:
+    """Tables of which rows were read by an index, or written."""
+    return {
+        f"{index.schema}.{index.table}"
+        for index in window.latest[TABLE_IO] or ()
+        if window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written)
+        or (index.index != NO_INDEX and window.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetched))
+    }
 
 
 def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[str, float] | None:

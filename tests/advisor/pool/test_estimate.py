@@ -33,6 +33,7 @@ def evidence_of(
         most_free=0.0,
         held=List(young, old, old_seconds),
         tables=tables,
+        resting=(),
         scans=(),
         made_young=made_young,
         reads=reads,
