@@ -130,7 +130,7 @@ def _plot(root: ET.Element, curve: MissCurve, scales: _Scales) -> None:
 def _keys(curve: MissCurve) -> Iterator[tuple[str, str]]:
     """Class and name of each entry of the legend."""
     yield "expected", "expected"
-    yield "band", "low to high: all that explains what was measured"
+    yield "band", "low to high"
     yield "measured", f"today: {value_text(curve.pages_read_per_second)} measured"
     if curve.filled:
         yield "filled", "measured while the pool filled"

@@ -220,8 +220,8 @@ _CURVE = Row(
         ),
         rows(
             "Bounds of the miss curve",
-            "Pages read per second with other sizes: all between Low and High explains what was measured, and Expected"
-            " does so best. A wide range says that the server has not shown enough yet.",
+            "Pages read per second with other sizes: no independent accesses read more with a"
+            " larger pool than High says. Expected is the likeliest.",
             *(
                 Query(total(_CURVE_READS, "times", where=f'bound="{bound.lower()}"'), bound)
                 for bound in ("Low", "Expected", "High")

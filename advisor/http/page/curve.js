@@ -56,7 +56,7 @@ const Picture = ({ curve, target }) => {
   return html`<div class="curve-picture"><${Plot} label=${sentence(curve, target)} lines=${lines} band=${band} ticks=${ticks} lanes=${lanes} dots=${dots} height=${220} /></div>
     <ul class="plot-key" aria-hidden="true">
       <li><svg class="chart-sample" width="26" height="12"><line x2="26" y1="6" y2="6" stroke-width="2.5" style=${{ stroke: "var(--pic-t0)" }} /></svg>expected</li>
-      <li><svg class="chart-sample" width="26" height="12"><rect class="plot-band" width="26" height="12" /></svg>low to high: all that explains the measurements</li>
+      <li><svg class="chart-sample" width="26" height="12"><rect class="plot-band" width="26" height="12" /></svg>low to high</li>
       <li><svg class="chart-sample" width="26" height="12"><circle class="plot-dot plot-now" cx="13" cy="6" r="4.5" /></svg>measured today</li>
       ${curve.filled.length > 0 && html`<li><svg class="chart-sample" width="26" height="12"><circle class="plot-dot plot-filled" cx="13" cy="6" r="4.5" /></svg>measured while the pool filled</li>`}
       ${lines.length > 1 && html`<li><svg class="chart-sample" width="26" height="12"><line x2="26" y1="6" y2="6" stroke-width="2.5" stroke-dasharray="7 4" style=${{ stroke: "var(--pic-t4)" }} /></svg>of these, by full scans</li>`}
