@@ -53,6 +53,14 @@ class Residents:
     leaf: bool = True
 
 
+def resident_pages(snapshot: Snapshot) -> Mapping[Index, int] | None:
+    """Pages in the pool of every index that the server names, leaf pages alone or all; None where it does not tell."""
+    if (lru := snapshot[LRU_PAGES]) is not None:
+        return {index: pages.young + pages.old for index, pages in lru.pages.items()}
+    cached = snapshot[CACHED_INDEXES]
+    return None if cached is None else cached.pages
+
+
 def residents(snapshot: Snapshot) -> Residents:
     """From the pages of the LRU list where these are read, or else from INNODB_CACHED_INDEXES."""
     lru, cached, sizes = snapshot[LRU_PAGES], snapshot[CACHED_INDEXES], snapshot[INDEX_SIZES]
@@ -61,8 +69,7 @@ def residents(snapshot: Snapshot) -> Residents:
         each = {index: (pages.young + pages.old, pages.old) for index, pages in lru.pages.items()}
         of = {index: size.pages for index, size in known.items()}
         top = _top(each, of, (lru.other.young + lru.other.old, lru.other.old))
-        counts = {index: pages for index, (pages, _) in each.items()}
-        return Residents(top, None, _EXACT, counts, complete=False, leaf=False)
+        return Residents(top, None, _EXACT, resident_pages(snapshot), complete=False, leaf=False)
     if cached is None:
         return Residents(lack=why(snapshot, CACHED_INDEXES))
     leaves = {index: size.leaf_pages for index, size in known.items()}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from advisor.pool.load import Table
+from advisor.pool.load import Table, residents_known
 
 _DOUBLINGS, _HALVINGS = 200, 60
 
@@ -24,7 +24,7 @@ def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
         tables: By name.
         held: Pages of all of them in the pool.
     """
-    if all(table.resident is not None for table in tables.values()):
+    if residents_known(tables.values()):
         return {name: max(table.pages - (table.resident or 0.0), 1.0) for name, table in tables.items()}
     # As many pages for each read as the sizes allow: then all are asked for equally often.
     whole = math.fsum(table.pages for table in tables.values() if table.reads)

@@ -12,7 +12,7 @@ from advisor.pool.estimate import Explained, Loads, explained
 from advisor.pool.settings import size_as_set
 from advisor.pool.tables import GROWTH, written_growth
 
-_LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """Multiples of today's size to try."""
 ENOUGH = 0.1
 """Share of the reads that the largest pool saves: memory has its price, so a smaller pool may miss that much."""
@@ -44,27 +44,26 @@ def choose_size(
     found = explained(window, known, loads, check_time)
     # What may come instead: tables grow, and undo logs and dirty pages take their part of the pool.
     grown = max(GROWTH, written_growth(window))
-    most = min(at_most or math.inf, known.pool.most_bytes or math.inf, _LARGER[-1] * found.bytes)
+    most = min(at_most or math.inf, known.pool.most_bytes or math.inf, LARGER[-1] * found.bytes)
 
     def worst(size: float) -> float:
-        times = size / found.bytes
-        return max(found.size(times).reads.high, found.most(times / grown))
+        return found.most(size / found.bytes / grown)
 
     today = found.evidence.reads
-    reads = {size: min(today, worst(size)) for size in sorted(_sizes(window, found.bytes, most))}
+    reads = {size: worst(size) for size in sorted(_sizes(window, found.bytes, most))}
     value = _enough(reads, today, found.bytes)
     for _ in range(_ROUNDS if value != found.bytes else 0):
         less = max((size for size in reads if size < value), default=found.bytes)
         step = (value - less) / (_BETWEEN + 1)
         between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
-        reads |= {size: min(today, worst(size)) for size in between if less < size < value}
+        reads |= {size: worst(size) for size in between if less < size < value}
         value = _enough(reads, today, found.bytes)
     return _choice(found, value, reads.get(value, today), known.pool.pages_read_per_second or 0.0)
 
 
 def _sizes(window: Window, today: float, most: float) -> Iterator[float]:
     """Sizes that the server would set."""
-    for times in _LARGER:
+    for times in LARGER:
         size = size_as_set(window, today * times)
         if today < size <= most:
             yield size

@@ -16,11 +16,11 @@ from functools import cached_property
 from advisor.facts import Facts, facts
 from advisor.observe.window import Window
 from advisor.pool import bounds
-from advisor.pool.curve import TIMES, Curve, Estimate, Filled, Size
+from advisor.pool.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
 from advisor.pool.errors import Unanswerable, answerable
 from advisor.pool.evidence import Evidence, evidence, since_full
 from advisor.pool.load import MOST_TABLES, OTHERS, Load, load
-from advisor.pool.steady import List, Scan, State, passes, settle, stays
+from advisor.pool.steady import List, Scan, State, passes, read_by, settle, stays
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
@@ -41,7 +41,7 @@ that are kept: windows of several lengths are judged."""
 _BETWEEN = 0.5
 """Where the truth lay between smooth popularity and the bound, as far as the server tells what the pool holds of each
 table. Where it does not, smooth popularity was right (docs/miss-curve.md)."""
-_OFF = 0.03
+_NOISE = 0.03
 """Share of today's reads by which the same load differs from one minute to the next (docs/miss-curve.md)."""
 _SMALLER = 0.5
 """Share by which a smaller pool may read more than by smooth popularity, beyond today's reads (docs/miss-curve.md)."""
@@ -170,9 +170,9 @@ def explain(
     def fit() -> tuple[Load | None, bool]:
         """The load, and whether pages leave the old sublist too soon for a steady state."""
         hurried = found.held.old < _HURRIED * held.old_seconds * (found.reads + found.made_young)
+        if not found.full:
+            return None, hurried
         for old_seconds in (0.0,) if hurried else (held.old_seconds, 0.0):
-            if not found.full:
-                break
             smooth = load(
                 found.tables, replace(held, old_seconds=old_seconds), found.made_young, found.scans, check_time
             )
@@ -238,28 +238,31 @@ class Explained:
         found = self.evidence
         if not found.full:
             return Estimate(found.reads, found.reads, found.reads)  # nothing was evicted
-        return Estimate(math.fsum(self._first.values()), 0.0, math.fsum(self._most_first.values()))
+        first = math.fsum(self._first.values())
+        return Estimate(first, 0.0, first)
 
     @cached_property
     def _first(self) -> dict[str, float]:
-        """Of each table's reads, those that are likely of pages that were never read before, from now on."""
-        tables, smooth = self.evidence.tables, self.smooth
-        if smooth is None:
-            return self._most_first
-        return {
-            name: table.reads * smooth.first(name, table.since_start / table.reads) for name, table in tables.items()
-        }
+        """Of each table's reads, those of pages that were never read before, from now on.
 
-    @cached_property
-    def _most_first(self) -> dict[str, float]:
-        """The same at most: what independent accesses do not explain, as far as pages were not read yet for certain."""
-        found = self.evidence
-        if self.smooth is not None:
-            return self._first
+        Where independent accesses do not explain the reads, these are as many as there are pages that were not read yet
+        for certain.
+        """
+        found, smooth = self.evidence, self.smooth
+        if smooth is not None:
+            return {
+                name: table.reads * smooth.first(name, table.since_start / table.reads)
+                for name, table in found.tables.items()
+            }
         return {
             name: min(table.reads, max(0.0, table.pages - table.since_start) / found.seconds)
             for name, table in found.tables.items()
         }
+
+    @cached_property
+    def _absent(self) -> dict[str, float]:
+        """Pages of each table that are not in the pool."""
+        return bounds.absent(self.evidence.tables, self.evidence.of_tables)
 
     @answerable()
     def sizes(self, times: Sequence[float]) -> tuple[Size, ...]:
@@ -268,8 +271,18 @@ class Explained:
 
     def size(self, times: float) -> Size:
         """The reads with a pool of so many times today's size."""
+        if times not in self._asked:
+            self._asked[times] = self._size(times)
+        return self._asked[times]
+
+    @cached_property
+    def _asked(self) -> dict[float, Size]:
+        """The answers so far: the same question comes from several parts of an answer."""
+        return {}
+
+    def _size(self, times: float) -> Size:
         today, found = self.evidence.reads, self._bounds(times)
-        off = 0.0 if times == 1.0 else _OFF * today
+        off = 0.0 if times == 1.0 else _NOISE * today
         low, then, high = found.low.all - off, found.then.all, found.high.all + off
         if times >= 1.0:
             low, then, high = (min(max(0.0, each), today) for each in (low, then, high))
@@ -278,12 +291,12 @@ class Explained:
         return Size(times, self.bytes * times, _ordered(then, low, high), found.then.scans, self._by_table(found))
 
     def most(self, times: float) -> float:
-        """The most pages read a second with a pool of so many times today's size, where others take what they may."""
+        """The most pages read a second with a larger pool, where others take what they may; at most today's reads."""
         found = self.evidence
         more = found.size * times * (1 - TAKEN) - found.most_free - found.pages
         if not found.full or more <= 0.0:
-            return self.size(times).reads.high
-        return min(found.reads, self._most(more).all + _OFF * found.reads)
+            return found.reads
+        return min(found.reads, self._most(more).all + _NOISE * found.reads)
 
     def _more(self, times: float) -> float:
         """Pages of data that a pool of so many times today's size has room for beyond today's."""
@@ -336,13 +349,13 @@ class Explained:
 
     def _most(self, more: float) -> _Reads:
         """The most reads with a pool that has room for more pages: first reads go on as today."""
-        found, first = self.evidence, self._most_first
+        found, first = self.evidence, self._first
         scanned = math.fsum(scan.read for scan in found.scans)
         if found.of_tables + more >= math.fsum(each.pages for each in found.tables.values()) + scanned:
             return _Reads(first, 0.0, 0.0)
         again = bounds.most(
             {name: table.reads - first[name] for name, table in found.tables.items()},
-            bounds.absent(found.tables, found.of_tables),
+            self._absent,
             max(0.0, more - scanned),
         )
         tables = {name: first[name] + reads for name, reads in again.items()}
@@ -352,7 +365,7 @@ class Explained:
         """With a pool that has room for fewer pages: ``more`` is negative."""
         found, now = self.evidence, self._today
         read = math.fsum(now.then.tables.values())
-        low = bounds.least(now.then.tables, bounds.absent(found.tables, found.of_tables), -more)
+        low = bounds.least(now.then.tables, self._absent, -more)
         smooth = self._smoothly(more)
         # Without one, reads are thought to rise as the pool shrinks, at most: half of that is expected.
         shrunk = found.pages / (found.pages + more)
@@ -414,7 +427,7 @@ class Explained:
             for part, names in parts.items()
         }
         resting = self.evidence.resting[: max(0, MOST_TABLES - len(known))]
-        return known | dict.fromkeys(resting, Estimate(0.0, 0.0, 0.0))
+        return known | dict.fromkeys(resting, NO_READS)
 
     def notes(self) -> Iterator[str]:
         """What the answer rests on, and what it cannot see, in sentences."""
@@ -432,7 +445,7 @@ class Explained:
             yield "no smooth popularity of pages explains these reads: the bounds are wide"
         if not found.residents_known:
             yield "what the pool holds of each table is not known: the bounds are wider"
-        if found.unexplained > _OFF * found.reads:
+        if found.unexplained > _NOISE * found.reads:
             rest = f"{found.unexplained:,.1f} of the pages read a second are of no table"
             yield f"{rest}: a larger pool may read these too"
 
@@ -458,8 +471,7 @@ def _states(smooth: Load, held: List, scans: tuple[Scan, ...], more: float) -> l
         lasts = all((passes if read else stays)(scan, state) for scan in then)
         fits = more >= math.fsum(scan.pages + state.read * scan.period for scan in then)
         likely = bool(read) == (passing if more < 0 else not fits)
-        by_scans = math.fsum(scan.read / scan.period for scan in then)
-        found.append((likely if lasts else None, (state, by_scans)))
+        found.append((likely if lasts else None, (state, read_by(then))))
     lasting = [each for each in found if each[0] is not None] or found
     return [each for _, each in sorted(lasting, key=lambda each: not each[0])]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from advisor.facts import Facts, ScanFacts
 from advisor.facts.base import over_pools, ratio
 from advisor.observe.window import Window, total
-from advisor.overview.residents import residents
+from advisor.overview.residents import resident_pages
 from advisor.pool.errors import Unanswerable
-from advisor.pool.load import Table
-from advisor.pool.steady import List, Scan
+from advisor.pool.load import Table, residents_known
+from advisor.pool.steady import List, Scan, read_by
 from advisor.pool.tables import read_by_scans, table_name
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
@@ -89,7 +89,7 @@ class Evidence:
     @property
     def by_scans(self) -> float:
         """Pages that scans read a second."""
-        return math.fsum(scan.read / scan.period for scan in self.scans)
+        return read_by(self.scans)
 
     @property
     def by_lookups(self) -> float:
@@ -99,7 +99,7 @@ class Evidence:
     @property
     def residents_known(self) -> bool:
         """Whether the server tells what the pool holds of each table."""
-        return all(table.resident is not None for table in self.tables.values())
+        return residents_known(self.tables.values())
 
     @property
     def of_tables(self) -> float:
@@ -137,8 +137,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values())
     milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
     tables = _tables(window, scans, pages)
-    explained = math.fsum(table.reads for table in tables.values())
-    explained += math.fsum(scan.read / scan.period for scan in scanned)
+    explained = math.fsum(table.reads for table in tables.values()) + read_by(scanned)
     return Evidence(
         seconds=window.seconds,
         page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
@@ -200,7 +199,7 @@ def _gets_of_visit(window: Window, scanned: Sequence[Scan], reads: float, old: f
     """
     seconds = float(number(window.latest.setting("innodb_old_blocks_time")) or 0.0) / 1000
     not_young = ratio(window.delta(over_pools("not_made_young")), window.seconds)
-    by_scans = math.fsum(scan.read / scan.period for scan in scanned)
+    by_scans = read_by(scanned)
     lookups = reads - by_scans
     if not_young is None or not seconds or lookups * window.seconds < _FEW or old < _LONG * seconds * reads:
         return _levels(window)
@@ -271,7 +270,7 @@ def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[
     """
     counts: list[dict[str, float]] = []
     for snapshot in window.snapshots:
-        by_index = residents(snapshot).by_index
+        by_index = resident_pages(snapshot)
         if by_index is not None:
             counts.append({})
             for index, count in by_index.items():

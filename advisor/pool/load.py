@@ -132,7 +132,7 @@ def load(
     Returns:
         None where no such load has a steady state of the list.
     """
-    if any(table.resident is None for table in tables.values()):
+    if not residents_known(tables.values()):
         some = {OTHERS: _as_one(tables.values(), min(held.young + held.old, _pages(tables.values())))}
     else:
         ranked = sorted(tables, key=lambda name: tables[name].reads, reverse=True)
@@ -165,6 +165,11 @@ def load(
     groups = [group for each in fitted for group in each.groups()]
     reads = tuple(group.pages * regime.of(group.rate).read for group in groups)
     return Load(list(some), groups, replace(state, read=math.fsum(reads), reads=reads))
+
+
+def residents_known(tables: Collection[Table]) -> bool:
+    """Whether the server tells what the pool holds of each of these tables."""
+    return all(table.resident is not None for table in tables)
 
 
 def _as_one(tables: Collection[Table], resident: float) -> Table:

@@ -16,7 +16,7 @@ Rates are per second, lengths are pages.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -91,6 +91,11 @@ class State:
     old_seconds: float
     young_seconds: float
     reads: tuple[float, ...]
+
+
+def read_by(scans: Iterable[Scan]) -> float:
+    """Pages that scans read a second."""
+    return math.fsum(scan.read / scan.period for scan in scans)
 
 
 def stays(scan: Scan, state: State) -> bool:
@@ -189,7 +194,7 @@ class Regime:
         self, held: List, scans: Sequence[Scan], old_seconds: float, young_seconds: float, read: float
     ) -> None:
         self._held, self._scans, self._read = held, scans, read
-        self._by_scans = math.fsum(scan.read / scan.period for scan in scans)
+        self._by_scans = read_by(scans)
         self._young_seconds = young_seconds
         self._stays = self._stays_of(old_seconds)
         self._wait = math.fsum(min(held.old_seconds, stay) for stay in self._stays) / len(self._stays)

@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
-from advisor.pool.choice import ENOUGH, EQUAL
+from advisor.pool.choice import ENOUGH, EQUAL, LARGER
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
-from advisor.pool.reads import Reads
 from advisor.pool.settings import size_as_set
-from advisor.whatif.model import LruModel
+from advisor.whatif.model import POOL_SIZE, LruModel
+from advisor.whatif.reads import Reads
 
-_PCT, _POOL_SIZE = "innodb_old_blocks_pct", "innodb_buffer_pool_size"
+_PCT = "innodb_old_blocks_pct"
 _CANDIDATES: dict[str, tuple[float, ...]] = {
     _PCT: tuple(float(pct) for pct in range(5, 96, 5)),
     "innodb_old_blocks_time": (0.0, 1_000.0),  # 0 promotes pages at the second access; 1,000 is the default
     "innodb_parallel_read_threads": (1.0,),
 }
-"""Values to try beside today's; the pool's size is tried in _LARGER times today's."""
-_LARGER = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+"""Values to try beside today's; the pool's size is tried in LARGER times today's."""
 _HALVINGS = 5
 """Of the step between two of these sizes, to approach the smallest size that is enough."""
 WORTHWHILE = 0.5
@@ -120,7 +119,7 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
         now=None if table is None else float(round(found.now.per_pass[table])),
         predicted=None if table is None else float(round(found.then.per_pass[table])),
         model_now=None if table is None else float(round(by_model.per_pass[table])),
-        predicted_by_pct=_by_pct(model, table) if table is not None and setting == _POOL_SIZE else None,
+        predicted_by_pct=_by_pct(model, table) if table is not None and setting == POOL_SIZE else None,
         read_now=round(found.now.all, 2),
         read_predicted=round(found.then.all, 2),
         read_most=round(found.worst.all, 2),
@@ -147,7 +146,7 @@ def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
     """
     if setting not in model.calibration.settings:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
-    if setting == _POOL_SIZE:
+    if setting == POOL_SIZE:
         return _size(model, math.inf if at_most is None else at_most)
     today = model.calibration.settings[setting]
     reads = {today: _reads(model, setting, today)}
@@ -167,13 +166,13 @@ def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
 
 def _size(model: LruModel, at_most: float) -> float:
     """The smallest pool that saves nearly as many reads as the largest one."""
-    window, today = model.window, model.calibration.settings[_POOL_SIZE]
-    at_most = min(at_most, model.most_bytes or math.inf, _LARGER[-1] * today)
-    sizes = {size_as_set(window, today * times) for times in _LARGER} | {size_as_set(window, at_most, up=False)}
-    reads = {today: _reads(model, _POOL_SIZE, today)}
+    window, today = model.window, model.calibration.settings[POOL_SIZE]
+    at_most = min(at_most, model.most_bytes or math.inf, LARGER[-1] * today)
+    sizes = {size_as_set(window, today * times) for times in LARGER} | {size_as_set(window, at_most, up=False)}
+    reads = {today: _reads(model, POOL_SIZE, today)}
     enough = reads[today]
     for size in sorted((size for size in sizes if today < size <= at_most), reverse=True):
-        reads[size] = _reads(model, _POOL_SIZE, size, enough)
+        reads[size] = _reads(model, POOL_SIZE, size, enough)
         least = min(reads.values())
         enough = least + ENOUGH * (reads[today] - least)
     if reads[today] - min(reads.values()) <= EQUAL * reads[today]:
@@ -184,7 +183,7 @@ def _size(model: LruModel, at_most: float) -> float:
         between = size_as_set(window, (less + found) / 2)
         if not less < between < found:
             break
-        if _reads(model, _POOL_SIZE, between, enough) <= enough:
+        if _reads(model, POOL_SIZE, between, enough) <= enough:
             found = between
         else:
             less = between
@@ -209,11 +208,11 @@ def alternatives(model: LruModel, setting: str, scan: ScanFacts) -> tuple[Altern
     None beside a larger pool, which is for tables that no share of today's holds: other settings share it out in
     another way, and hold them by chance (two tables in turn: pct 5 was in vain on MariaDB 11.8, time 0 on MySQL 9.7).
     """
-    if setting == _POOL_SIZE:
+    if setting == POOL_SIZE:
         return ()
     return tuple(
         found
-        for other in (*_CANDIDATES, _POOL_SIZE)
+        for other in (*_CANDIDATES, POOL_SIZE)
         if other != setting and other in model.calibration.settings
         for found in _alternative(model, other, model.table(scan))
     )

@@ -18,10 +18,10 @@ from advisor.observe.window import Window
 from advisor.pool.curve import Size
 from advisor.pool.errors import Unanswerable, answerable
 from advisor.pool.estimate import Explained, explained
-from advisor.pool.reads import Reads, expected
 from advisor.pool.tables import GROWTH, MOST_TABLES, is_measured, table_name
 from advisor.whatif.calibration import Calibration, evidence
 from advisor.whatif.calibrations import Calibrated, Calibrations, Prediction
+from advisor.whatif.reads import Reads, expected
 from advisor.whatif.rivals import rivals
 
 POOL_SIZE = "innodb_buffer_pool_size"

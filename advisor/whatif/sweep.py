@@ -14,9 +14,9 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused, Unanswerable
-from advisor.pool.reads import Reads
 from advisor.pool.settings import refuse_unknown, values_as_set
 from advisor.whatif.ranges import POINTS, spread
+from advisor.whatif.reads import Reads
 
 if TYPE_CHECKING:  # the answer's form is known without the model's code
     from advisor.whatif.calibrations import Calibrations
