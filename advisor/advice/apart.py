@@ -35,7 +35,7 @@ _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG, prctl(2)
 _FIRST_TO_GO = "1000"
 """Its score when memory runs out (proc_pid_oom_score_adj(5)): it goes, and the sidecar stays."""
 _LOOK_SECONDS = 0.05
-_OF_MODELS = ("advisor.whatif.calibrations", "advisor.whatif.choice", "advisor.pool.choice", "advisor.pool.estimate")
+_OF_MODELS = ("advisor.pool.trials", "advisor.pool.choice")
 _NICE = 5
 """Its priority: where cores are short it gets a third of what a scrape gets, and not half (sched(7))."""
 

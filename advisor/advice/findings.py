@@ -61,10 +61,10 @@ def recommendation(
     left: Effect | None = None
     tried: tuple[Alternative, ...] = ()
     if chosen and item:
-        from advisor.whatif.choice import alternatives, others  # noqa: PLC0415 - the model was asked
+        from advisor.pool.trials import alternatives, others  # noqa: PLC0415 - the model was asked
 
-        tried = alternatives(model.lru, chosen.setting, item)
-        left = others(model.lru, chosen.setting, float(value)) if found and value else None
+        tried = alternatives(model.pool, chosen.setting, item)
+        left = others(model.pool, chosen.setting, float(value)) if found and value else None
     return Recommendation(
         rule=rule.id,
         severity=file.severity,

@@ -11,7 +11,7 @@ import pickle
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from advisor.whatif.calibrations import Calibrations
+    from advisor.pool.fitting import Loads
 
 
 class Kept:
@@ -47,16 +47,16 @@ class Fits:
         self._asked = False
 
     @functools.cached_property
-    def calibrations(self) -> Calibrations:
-        """The calibrations of the model of the LRU list, and the loads of the miss curve."""
-        from advisor.whatif.calibrations import Calibrations  # noqa: PLC0415 - with it comes the code of the models
+    def loads(self) -> Loads:
+        """The loads of the model of the LRU list, and the loads of the miss curve."""
+        from advisor.pool.fitting import Loads  # noqa: PLC0415 - with it comes the code of the models
 
         self._asked = True
         if self._before.fits:
-            found: Calibrations = pickle.loads(self._before.fits)  # noqa: S301 - our own
+            found: Loads = pickle.loads(self._before.fits)  # noqa: S301 - our own
             return found
-        return Calibrations()
+        return Loads()
 
     def kept(self) -> bytes | None:
         """Those of earlier questions and of this one; None where no model was asked."""
-        return pickle.dumps(self.calibrations) if self._asked else None
+        return pickle.dumps(self.loads) if self._asked else None

@@ -277,10 +277,10 @@ class Evaluator:
             from advisor.pool.choice import choose_size  # noqa: PLC0415 - see lazy_model.py
 
             model = self._model
-            return choose_size(self._window, self._facts, at_most, model.fits.calibrations.loads, model.lru.check_time)
-        from advisor.whatif.choice import choose  # noqa: PLC0415 - see lazy_model.py
+            return choose_size(self._window, self._facts, at_most, model.fits.loads, model.pool.check_time)
+        from advisor.pool.trials import choose  # noqa: PLC0415 - see lazy_model.py
 
-        return choose(self._model.lru, chosen.setting, item, at_most)
+        return choose(self._model.pool, chosen.setting, item, at_most)
 
     def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
         """The conditions that say no; or else the error of one that cannot be evaluated.

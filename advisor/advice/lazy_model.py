@@ -11,7 +11,7 @@ from advisor.facts import Facts
 from advisor.observe.window import Window
 
 if TYPE_CHECKING:
-    from advisor.whatif.model import LruModel
+    from advisor.pool.model import PoolModel
 
 
 class LazyModel:
@@ -34,15 +34,15 @@ class LazyModel:
         """
         self.window, self.fits, self.until = window, fits, math.inf
         self._known, self._pause = known, pause
-        self._model: LruModel | None = None
+        self._model: PoolModel | None = None
 
     @property
-    def lru(self) -> LruModel:
+    def pool(self) -> PoolModel:
         """The model. It is calibrated when it is first asked."""
         if self._model is None:
-            from advisor.whatif.model import LruModel  # noqa: PLC0415 - see above
+            from advisor.pool.model import PoolModel  # noqa: PLC0415 - see above
 
-            self._model = LruModel(self.window, self._known, self.fits.calibrations)
+            self._model = PoolModel(self.window, self._known, self.fits.loads)
             self._model.pause = self._pause
         self._model.until = self.until
         return self._model

@@ -34,14 +34,14 @@ from advisor.overview.statements import TableStatements
 from advisor.pool.answer import MissCurve, answer
 from advisor.pool.curve import Curve
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.what_if import WhatIf, what_if
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
-from advisor.whatif.answer import WhatIf, what_if
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot, Table
 
 if TYPE_CHECKING:  # the models' code is imported where they are asked (apart.py)
-    from advisor.whatif.calibrations import Calibrations
+    from advisor.pool.fitting import Loads
 
 Answer = TypeVar("Answer")
 
@@ -89,7 +89,7 @@ class Service:
         *,
         longest: float = LONGEST_WINDOW,
         judge: Judge = judge,
-        model: Callable[[Window, Mapping[str, SettingValue], Calibrations], WhatIf] = what_if,
+        model: Callable[[Window, Mapping[str, SettingValue], Loads], WhatIf] = what_if,
         curve: Estimate = estimated,
         apart: Apart = in_thread,
         collection_seconds: float = COLLECTION_SECONDS,
@@ -262,11 +262,11 @@ class Service:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
         return await self.ask(lambda seen, kept: self._model(seen, changes, kept), longest)
 
-    async def ask(self, question: Callable[[Window, Calibrations], Answer], longest: float | None = None) -> Answer:
+    async def ask(self, question: Callable[[Window, Loads], Answer], longest: float | None = None) -> Answer:
         """The model's answer to a question about a window that ends now. Questions are answered one at a time.
 
         Args:
-            question: Of a window, and the calibrations that are kept.
+            question: Of a window, and the loads that are kept.
             longest: Seconds to look back at most.
 
         Raises:
@@ -281,7 +281,7 @@ class Service:
 
             def work() -> tuple[Answer | Refused | Unanswerable, bytes | None]:
                 try:
-                    return question(seen, fits.calibrations), fits.kept()
+                    return question(seen, fits.loads), fits.kept()
                 except (Refused, Unanswerable) as error:
                     return error, fits.kept()  # the next question need not fit the model again
 

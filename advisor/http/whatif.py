@@ -15,15 +15,15 @@ from advisor.http import examples
 from advisor.http.dependencies import TheLookBack, TheService
 from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
+from advisor.pool import sweep as sweeps
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
-from advisor.whatif import sweep as sweeps
-from advisor.whatif.answer import WhatIf
-from advisor.whatif.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
-from advisor.whatif.sweep import LONGEST_SECONDS, SECONDS, Sweep
+from advisor.pool.sweep import LONGEST_SECONDS, SECONDS, Sweep
+from advisor.pool.what_if import WhatIf
 
 if TYPE_CHECKING:
-    from advisor.whatif.calibrations import Calibrations
+    from advisor.pool.fitting import Loads
 
 router = APIRouter(tags=["advice"])
 
@@ -77,13 +77,13 @@ class SweepQuestion(BaseModel):
 @router.post(
     "/whatif",
     summary="What a change of settings would do",
-    description="Asks the model of the LRU list, fitted to what was watched. Nothing is changed.",
+    description="Asks the model of the pool, with the load that explains what was watched. Nothing is changed.",
     response_description="For every scanned table the pages read now and then, and what the hot set would lose.",
     responses=documented(
         {
             400: "There was an error parsing the body",
             422: "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95",
-            503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
+            503: "the model has no answer: what is read of each table is not known: performance_schema is OFF",
         },
         answer=examples.WHAT_IF,
     ),
@@ -104,7 +104,7 @@ async def whatif(question: Question, wanted: TheLookBack, service: TheService) -
         {
             400: "There was an error parsing the body",
             422: "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?",
-            503: "the model has no answer: which tables are scanned is not known: performance_schema is OFF",
+            503: "the model has no answer: what is read of each table is not known: performance_schema is OFF",
         },
         answer=examples.SWEEP,
     ),
@@ -112,7 +112,7 @@ async def whatif(question: Question, wanted: TheLookBack, service: TheService) -
 async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheService) -> Sweep:
     """The model's answers."""
 
-    def ask(window: Window, calibrations: Calibrations) -> Sweep:
+    def ask(window: Window, loads: Loads) -> Sweep:
         return sweeps.sweep(
             window,
             question.setting,
@@ -120,7 +120,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
             values=question.values,
             points=question.points,
             seconds=question.seconds,
-            calibrations=calibrations,
+            loads=loads,
         )
 
     with _problems():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from advisor.models.lru.popularity import Pages
 from advisor.pool.load import Table, residents_known
 
 _DOUBLINGS, _HALVINGS = 200, 60
@@ -35,6 +36,41 @@ def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
 
     each = _first(lambda seconds: math.fsum(pages(seconds).values()) - min(wanted, whole))
     return pages(each)
+
+
+def kept(
+    tables: Mapping[str, Table], resting: Mapping[str, Table], accesses: float, held: float, young: float
+) -> tuple[Pages, ...]:
+    """The pages that are asked for and always there, all alike: so they have the most to lose.
+
+    Args:
+        tables: Those that are read, by name.
+        resting: Those that are asked for and not read.
+        accesses: To all of them, a second.
+        held: Pages in the pool beside those of scanned tables.
+        young: Of these, in the young sublist: where the server does not tell what the pool holds, it is assumed to hold
+            all that fit there of tables that are not read.
+    """
+    gone = absent(tables, held)
+    pages = math.fsum(table.pages - gone[name] for name, table in tables.items())
+    if residents_known(resting.values()):
+        pages += math.fsum(table.resident or 0.0 for table in resting.values())
+    else:
+        pages += min(math.fsum(table.pages for table in resting.values()), max(0.0, young - pages))
+    pages = min(pages, held)
+    hits = accesses - math.fsum(table.reads for table in tables.values())
+    return (Pages(pages, hits / pages),) if pages >= 1.0 and hits > 0.0 else ()
+
+
+def read(tables: Mapping[str, Table], held: float) -> tuple[Pages, ...]:
+    """The pages that are read, those of each table all alike: as ``absent``."""
+    return tuple(Pages(pages, tables[name].reads / pages) for name, pages in absent(tables, held).items())
+
+
+def even(tables: Mapping[str, Table], resting: Mapping[str, Table], accesses: float) -> tuple[Pages, ...]:
+    """The load that asks for all pages equally often; ``accesses`` a second."""
+    pages = math.fsum(table.pages for table in (*tables.values(), *resting.values()))
+    return (Pages(pages, accesses / pages),) if pages else ()
 
 
 def most(reads: Mapping[str, float], pages: Mapping[str, float], more: float) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The size of the buffer pool that is advised: the smallest that saves nearly as much as the largest one, at worst."""
+"""The size of the buffer pool that is advised: the smallest that is expected to save nearly as much as the largest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from advisor.facts import Facts
 from advisor.facts.choice import Choice
 from advisor.observe.window import Window
-from advisor.pool.estimate import Explained, Loads, explained
+from advisor.pool.estimate import TAKEN, Explained, explained
+from advisor.pool.fitting import Loads
 from advisor.pool.settings import size_as_set
 from advisor.pool.tables import GROWTH, written_growth
 
@@ -29,7 +30,7 @@ def choose_size(
     loads: Loads | None = None,
     check_time: Callable[[], None] = lambda: None,
 ) -> Choice:
-    """The smallest size that saves nearly as many reads as the largest one, at worst.
+    """The smallest size that is expected to save nearly as many reads as the largest one; the most reads are promised.
 
     Args:
         window: What has been watched.
@@ -42,23 +43,24 @@ def choose_size(
         Unanswerable: A section is not known.
     """
     found = explained(window, known, loads, check_time)
-    # What may come instead: tables grow, and undo logs and dirty pages take their part of the pool.
+    # Tables grow, and undo logs and dirty pages take their part of the pool.
     grown = max(GROWTH, written_growth(window))
-    most = min(at_most or math.inf, known.pool.most_bytes or math.inf, LARGER[-1] * found.bytes)
+    largest = min(at_most or math.inf, known.pool.most_bytes or math.inf, LARGER[-1] * found.bytes)
 
-    def worst(size: float) -> float:
-        return found.most(size / found.bytes / grown)
+    def expected(size: float) -> float:
+        return found.size(size * (1 - TAKEN) / found.bytes / grown).reads.expected
 
     today = found.evidence.reads
-    reads = {size: worst(size) for size in sorted(_sizes(window, found.bytes, most))}
+    reads = {size: expected(size) for size in sorted(_sizes(window, found.bytes, largest))}
     value = _enough(reads, today, found.bytes)
     for _ in range(_ROUNDS if value != found.bytes else 0):
         less = max((size for size in reads if size < value), default=found.bytes)
         step = (value - less) / (_BETWEEN + 1)
         between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
-        reads |= {size: worst(size) for size in between if less < size < value}
+        reads |= {size: expected(size) for size in between if less < size < value}
         value = _enough(reads, today, found.bytes)
-    return _choice(found, value, reads.get(value, today), known.pool.pages_read_per_second or 0.0)
+    most = today if value == found.bytes else found.most(value / found.bytes / grown)
+    return _choice(found, value, most, known.pool.pages_read_per_second or 0.0)
 
 
 def _sizes(window: Window, today: float, most: float) -> Iterator[float]:
@@ -73,7 +75,7 @@ def _sizes(window: Window, today: float, most: float) -> Iterator[float]:
 
 
 def _enough(reads: Mapping[float, float], today: float, now: float) -> float:
-    """The smallest size that at worst misses ENOUGH of what the best one saves; ``now`` if none saves anything."""
+    """The smallest size that misses at most ENOUGH of what the best one saves; ``now`` if none saves anything."""
     least = min(reads.values(), default=today)
     if today - least <= EQUAL * today:
         return now

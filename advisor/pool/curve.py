@@ -42,6 +42,7 @@ class Size:
         reads: By everything: scans, all tables, and first reads as far as they go on.
         scans: Pages read a second by full scans, which are a part of these.
         tables: Reads of each table's pages by anything but full scans, by ``schema.table``.
+        per_pass: Pages that a scan of each table reads.
     """
 
     times: float
@@ -49,6 +50,7 @@ class Size:
     reads: Estimate
     scans: float = 0.0
     tables: Mapping[str, Estimate] = field(default_factory=dict)
+    per_pass: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def error(self) -> float:

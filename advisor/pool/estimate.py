@@ -14,13 +14,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from advisor.facts import Facts, facts
+from advisor.models.lru.errors import TooManySteps
+from advisor.models.lru.popularity import Pages
 from advisor.observe.window import Window
 from advisor.pool import bounds
 from advisor.pool.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
 from advisor.pool.errors import Unanswerable, answerable
 from advisor.pool.evidence import Evidence, evidence, since_full
-from advisor.pool.load import MOST_TABLES, OTHERS, Load, load
-from advisor.pool.steady import List, Scan, State, passes, read_by, settle, stays
+from advisor.pool.fitting import Fitted, Loads
+from advisor.pool.load import MOST_TABLES, OTHERS, Load
+from advisor.pool.scanned import Reads, scaled
+from advisor.pool.settings import POOL_SIZE
+from advisor.pool.steady import List, settle
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
@@ -28,16 +33,6 @@ TAKEN = 0.02
 """Share of the pool that something else may take: undo logs, the data dictionary, pages that the statistics lack."""
 _SMALLEST = 0.02
 """Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps free."""
-_HURRIED = 1.5
-"""Times innodb_old_blocks_time: if pages stay no longer in the old sublist, hardly any becomes young, and what the
-young sublist holds is history."""
-_MOST_KEPT = 0.9
-"""Share of the list: scanned tables do not stay where they would take more of it."""
-_EXPLAINED = 0.1
-"""Share of today's reads: a load that is further off explains them not."""
-_MOVED, _MOST_LOADS = 0.05, 4
-"""Share that reads, residents, pages made young and the list may move by: a load stands for such evidence. And loads
-that are kept: windows of several lengths are judged."""
 _BETWEEN = 0.5
 """Where the truth lay between smooth popularity and the bound, as far as the server tells what the pool holds of each
 table. Where it does not, smooth popularity was right (docs/miss-curve.md)."""
@@ -107,43 +102,6 @@ def explained(
     return explain(evidence(history or seen.snapshots, seen, known), today, loads, check_time)
 
 
-class Loads:
-    """Keeps loads of one server: fitting one takes nearly all of the time that an answer takes.
-
-    A load stands for later evidence that is nearly the same.
-    """
-
-    def __init__(self) -> None:
-        """Nothing is kept yet."""
-        self._kept: list[tuple[Evidence, tuple[Load | None, bool]]] = []
-
-    def of(self, found: Evidence, fit: Callable[[], tuple[Load | None, bool]]) -> tuple[Load | None, bool]:
-        """What ``fit`` finds for some evidence, or found for earlier evidence that was nearly the same."""
-        kept = next((each for each in self._kept if _stands(each[0], found)), None) or (found, fit())
-        self._kept = [kept, *(each for each in self._kept if each is not kept)][:_MOST_LOADS]
-        return kept[1]
-
-
-def _stands(before: Evidence, now: Evidence) -> bool:
-    """Whether the load of earlier evidence explains this, too."""
-    if before.tables.keys() != now.tables.keys() or len(before.scans) != len(now.scans) or before.full is not now.full:
-        return False
-    tables = [(each, now.tables[name]) for name, each in before.tables.items()]
-    moved = [
-        (before.held.young, now.held.young, now.pages),
-        (before.held.old, now.held.old, now.pages),
-        (before.held.old_seconds, now.held.old_seconds, now.held.old_seconds),
-        (before.made_young, now.made_young, max(now.made_young, before.reads)),
-        *((was.reads, has.reads, before.reads) for was, has in tables),
-        *((was.resident or 0.0, has.resident or 0.0, now.pages) for was, has in tables),
-        *(
-            (was.read / was.period, has.read / has.period, before.reads)
-            for was, has in zip(before.scans, now.scans, strict=True)
-        ),
-    ]
-    return all(abs(a - b) <= _MOVED * whole for a, b, whole in moved)
-
-
 @answerable()
 def explain(
     found: Evidence,
@@ -164,37 +122,23 @@ def explain(
     """
     if today is None:
         raise Unanswerable("variables", "the size of the pool is not known")
-    share = found.of_tables / found.pages if found.pages else 0.0
-    held = List(found.held.young * share, found.held.old * share, found.held.old_seconds)
 
-    def fit() -> tuple[Load | None, bool]:
-        """The load, and whether pages leave the old sublist too soon for a steady state."""
-        hurried = found.held.old < _HURRIED * held.old_seconds * (found.reads + found.made_young)
-        if not found.full:
-            return None, hurried
-        for old_seconds in (0.0,) if hurried else (held.old_seconds, 0.0):
-            smooth = load(
-                found.tables, replace(held, old_seconds=old_seconds), found.made_young, found.scans, check_time
-            )
-            if smooth is not None and abs(smooth.state.read - found.by_lookups) <= _EXPLAINED * found.by_lookups:
-                return smooth, old_seconds != held.old_seconds
-        return None, hurried
-
-    smooth, hurried = (loads or Loads()).of(found, fit)
-    return Explained(found, float(today), replace(held, old_seconds=0.0) if hurried else held, smooth, hurried)
+    load = (loads or Loads()).of(found, check_time)
+    held = replace(found.of_lists, old_seconds=0.0) if load.hurried else found.of_lists
+    return Explained(found, float(today), held, load, check_time)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reads:
-    """Pages read a second: of each table by lookups, by scans, and of no table."""
+    """Pages read a second: of each table by lookups, by the scans of each table, and of no table."""
 
     tables: Mapping[str, float]
-    scans: float
+    scans: Mapping[str, float]
     rest: float
 
     @property
     def all(self) -> float:
-        return math.fsum(self.tables.values()) + self.scans + self.rest
+        return math.fsum((*self.tables.values(), *self.scans.values(), self.rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +153,11 @@ class _Bounds:
         """Of each part the one that ``choose`` takes, min or max."""
 
         def of(one: _Reads, two: _Reads) -> _Reads:
-            tables = {name: choose(reads, two.tables[name]) for name, reads in one.tables.items()}
-            return _Reads(tables, choose(one.scans, two.scans), choose(one.rest, two.rest))
+            tables, scans = (
+                {name: choose(reads, others[name]) for name, reads in some.items()}
+                for some, others in ((one.tables, two.tables), (one.scans, two.scans))
+            )
+            return _Reads(tables, scans, choose(one.rest, two.rest))
 
         return _Bounds(of(self.low, other.low), of(self.then, other.then), of(self.high, other.high))
 
@@ -222,15 +169,25 @@ class Explained:
     Attributes:
         bytes: innodb_buffer_pool_size today.
         held: The part of the list that the tables have.
-        smooth: By smooth popularity; None where none explains what was measured.
-        hurried: Whether pages leave the old sublist too soon for a steady state.
+        fitted: The load, by this evidence or by earlier evidence that was nearly the same.
+        check_time: Called between two simulations; an exception from it ends the work.
     """
 
     evidence: Evidence
     bytes: float
     held: List
-    smooth: Load | None
-    hurried: bool
+    fitted: Fitted
+    check_time: Callable[[], None]
+
+    @property
+    def smooth(self) -> Load | None:
+        """Smooth popularity; None where none explains what was measured."""
+        return self.fitted.smooth
+
+    @property
+    def hurried(self) -> bool:
+        """Whether pages leave the old sublist too soon for a steady state."""
+        return self.fitted.hurried
 
     @cached_property
     def first_reads(self) -> Estimate:
@@ -282,21 +239,34 @@ class Explained:
 
     def _size(self, times: float) -> Size:
         today, found = self.evidence.reads, self._bounds(times)
-        off = 0.0 if times == 1.0 else _NOISE * today
+        off = _NOISE * today
         low, then, high = found.low.all - off, found.then.all, found.high.all + off
-        if times >= 1.0:
+        if times == 1.0:
+            low = then = high = today
+        elif times > 1.0:
             low, then, high = (min(max(0.0, each), today) for each in (low, then, high))
         else:
             low, then, high = (max(each, today) for each in (low, then, high))
-        return Size(times, self.bytes * times, _ordered(then, low, high), found.then.scans, self._by_table(found))
+        per_second = self.evidence.scanned.workload.scans_per_second
+        per_pass = {name: pages / per_second[name] for name, pages in found.then.scans.items()}
+        return Size(
+            times,
+            self.bytes * times,
+            _ordered(then, low, high),
+            math.fsum(found.then.scans.values()),
+            self._by_table(found),
+            per_pass,
+        )
 
     def most(self, times: float) -> float:
         """The most pages read a second with a larger pool, where others take what they may; at most today's reads."""
         found = self.evidence
-        more = found.size * times * (1 - TAKEN) - found.most_free - found.pages
-        if not found.full or more <= 0.0:
-            return found.reads
-        return min(found.reads, self._most(more).all + _NOISE * found.reads)
+        if found.scanned.scans:
+            most = self._simulated(times, self.fitted.lookups[-1], strained=True).all
+        else:
+            more = found.size * times * (1 - TAKEN) - found.most_free - found.pages
+            most = self._most(more).all if found.full and more > 0.0 else found.reads
+        return min(found.reads, most + _NOISE * found.reads)
 
     def _more(self, times: float) -> float:
         """Pages of data that a pool of so many times today's size has room for beyond today's."""
@@ -304,38 +274,87 @@ class Explained:
         return max(found.size * times - found.kept_free, _SMALLEST * found.pages) - found.pages
 
     @cached_property
-    def _today(self) -> _Bounds:
+    def _today(self) -> _Reads:
         found = self.evidence
-        tables = {name: table.reads for name, table in found.tables.items()}
-        measured = _Reads(tables, found.by_scans, found.unexplained)
-        return _Bounds(measured, measured, measured)
+        return _Reads(
+            {name: table.reads for name, table in found.tables.items()}, found.scanned.by_table, found.unexplained
+        )
 
     def _bounds(self, times: float) -> _Bounds:
         """With a size: a larger one reads no more than today's or any that is asked for between, and so on."""
-        more, found = self._more(times), self._today
+        found = _Bounds(self._today, self._today, self._today)
         if times == 1.0:
             return found
-        if not self.evidence.full:
-            return self._filling(more)
         # Scans may stay in the pool with one size and not with the next: what holds between holds here, too.
-        between = [each for each in TIMES if 1.0 < each < times or times < each < 1.0] if self.evidence.scans else []
-        for pages in (*map(self._more, between), more):
-            if pages > 0.0:
-                found = self._larger(pages).within(found, min)
-            elif pages < 0.0:
-                found = self._smaller(pages).within(found, max)
+        between = (
+            [each for each in TIMES if 1.0 < each < times or times < each < 1.0] if self.evidence.scanned.scans else []
+        )
+        for each in (*between, times):
+            if not self.evidence.full:
+                found = found.within(self._filling(each), min if times > 1.0 else max)
+            elif self._more(each) > 0.0:
+                found = found.within(self._larger(each), min)
+            elif self._more(each) < 0.0:
+                found = found.within(self._smaller(each), max)
         return found
 
-    def _larger(self, more: float) -> _Bounds:
-        """With a pool that has room for more pages."""
+    def _simulated(self, times: float, lookups: tuple[Pages, ...], *, strained: bool = False) -> _Reads:
+        """The reads beside scans: the lookups of all tables change alike."""
+        found, first = self.evidence, self._first
+        by_scans = found.scanned.by_table
+        whole = found.tables_pages + math.fsum(scan.pages for scan in found.scanned.workload.scans)
+        if found.of_tables + self._more(times) >= whole:
+            return _Reads(first, dict.fromkeys(by_scans, 0.0), 0.0)
+        try:
+            reads = self.reads({POOL_SIZE: self.bytes * times}, lookups, strained=strained)
+        except TooManySteps:  # what needs no model
+            return self._today if times > 1.0 else self._lost(-self._more(times))
+        by_scans = {name: pages * reads.per_second[name] for name, pages in reads.per_pass.items()}
+        if not found.by_lookups:
+            return _Reads({}, by_scans, reads.other)
+        factor = (reads.other - found.unexplained) / found.by_lookups
+        tables = {name: max(each * factor, min(each, first[name])) for name, each in self._today.tables.items()}
+        return _Reads(tables, by_scans, found.unexplained)
+
+    def reads(self, changes: Mapping[str, float], lookups: tuple[Pages, ...], *, strained: bool = False) -> Reads:
+        """The pages read after some changes by the simulation, relative to those measured today.
+
+        Args:
+            changes: To settings of the model.
+            lookups: Beside the scans.
+            strained: As in ``scanned.predict``.
+
+        Raises:
+            TooManySteps: It takes too long.
+        """
         found = self.evidence
-        high = self._most(more)
-        smooth = self._smoothly(more)
-        if smooth and not self.hurried:
-            likely, least = smooth[0], min(smooth, key=lambda each: each.all)
-        else:  # what is in the pool beside the tables is history, which a larger one gets rid of
-            likely = min([self._most(more + found.pages - found.of_tables), *smooth], key=lambda each: each.all)
-            least = _Reads(dict.fromkeys(found.tables, 0.0), 0.0, 0.0)
+        now, then = (
+            self.fitted.predict(each, lookups, self.check_time, strained=strained).rates for each in ({}, changes)
+        )
+        return Reads(
+            per_pass={
+                name: scaled(measured, now.per_pass[name], then.per_pass[name])
+                for name, measured in found.scanned.per_pass.items()
+            },
+            per_second=found.scanned.workload.scans_per_second,
+            other=found.unexplained + scaled(found.by_lookups, now.other, then.other),
+        )
+
+    def _larger(self, times: float) -> _Bounds:
+        """With a pool that has room for more pages."""
+        found, more = self.evidence, self._more(times)
+        if found.scanned.scans:
+            *smooth, high = (self._simulated(times, lookups) for lookups in self.fitted.lookups)
+            likely = smooth[0] if smooth else high
+        else:
+            high, smooth = self._most(more), self._smoothly(more)
+            likely = smooth[0] if smooth and not self.hurried else high
+            if (
+                self.hurried or not smooth
+            ):  # what is in the pool beside the tables is history, which a larger one gets rid of
+                likely = min([self._most(more + found.pages - found.of_tables), *smooth], key=lambda each: each.all)
+        none = _Reads(dict.fromkeys(found.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
+        least = likely if smooth and not self.hurried else none
         share = _BETWEEN if found.residents_known or not smooth or self.hurried else 0.0
         low, then = {}, {}
         for name, most in high.tables.items():
@@ -344,72 +363,76 @@ class Explained:
             then[name] = min(max(then[name], self._first[name]), most)
         # Pages of no table as those of tables.
         rest = found.unexplained * math.fsum(then.values()) / found.by_lookups if found.by_lookups else high.rest
-        scans = min(likely.scans, high.scans)
-        return _Bounds(_Reads(low, least.scans, 0.0), _Reads(then, scans, min(rest, high.rest)), high)
+        return _Bounds(_Reads(low, least.scans, 0.0), _Reads(then, likely.scans, min(rest, high.rest)), high)
 
     def _most(self, more: float) -> _Reads:
         """The most reads with a pool that has room for more pages: first reads go on as today."""
         found, first = self.evidence, self._first
-        scanned = math.fsum(scan.read for scan in found.scans)
-        if found.of_tables + more >= math.fsum(each.pages for each in found.tables.values()) + scanned:
-            return _Reads(first, 0.0, 0.0)
+        if found.of_tables + more >= found.tables_pages:
+            return _Reads(first, {}, 0.0)
         again = bounds.most(
-            {name: table.reads - first[name] for name, table in found.tables.items()},
-            self._absent,
-            max(0.0, more - scanned),
+            {name: table.reads - first[name] for name, table in found.tables.items()}, self._absent, more
         )
-        tables = {name: first[name] + reads for name, reads in again.items()}
-        return _Reads(tables, found.by_scans, found.unexplained)
+        return _Reads({name: first[name] + reads for name, reads in again.items()}, {}, found.unexplained)
 
-    def _smaller(self, more: float) -> _Bounds:
-        """With a pool that has room for fewer pages: ``more`` is negative."""
-        found, now = self.evidence, self._today
-        read = math.fsum(now.then.tables.values())
-        low = bounds.least(now.then.tables, self._absent, -more)
-        smooth = self._smoothly(more)
-        # Without one, reads are thought to rise as the pool shrinks, at most: half of that is expected.
-        shrunk = found.pages / (found.pages + more)
-        likely = (
-            smooth[0].tables if smooth else {name: each * (1 + shrunk) / 2 for name, each in now.then.tables.items()}
-        )
+    def _smaller(self, times: float) -> _Bounds:
+        """With a pool that has room for fewer pages."""
+        found, now, more = self.evidence, self._today, self._more(times)
+        read = math.fsum(now.tables.values())
+        scans = [now.scans, now.scans]
+        if found.scanned.scans:
+            *smooth, most = (self._simulated(times, lookups) for lookups in self.fitted.lookups)
+            low, scans = read, [(smooth or [most])[0].scans, most.scans]
+        else:
+            low, smooth, most = bounds.least(now.tables, self._absent, -more), self._smoothly(more), self._lost(-more)
+        likely = smooth[0].tables if smooth else most.tables
         then = max(low, math.fsum(likely.values()))
         high = then + _SMALLER * (then - read)
-        if self.hurried or not smooth:
-            high = max(high, read * shrunk)
-        shares = _shares(likely, now.then.tables)
-        scans = [each.scans for each in smooth] or [found.by_scans]
+        if self.hurried or not smooth or found.scanned.scans:
+            worst = max(then, math.fsum(most.tables.values()))
+            high = max(high, worst + _SMALLER * (worst - read))
+        shares = _shares(likely, now.tables)
 
-        def shared(whole: float, by_scans: float) -> _Reads:
-            tables = {name: each + (whole - read) * shares[name] for name, each in now.then.tables.items()}
-            return _Reads(tables, max(by_scans, found.by_scans), found.unexplained * (whole / read if read else 1.0))
+        def shared(whole: float, by_scans: Mapping[str, float]) -> _Reads:
+            tables = {name: each + (whole - read) * shares[name] for name, each in now.tables.items()}
+            return _Reads(tables, by_scans, found.unexplained * (whole / read if read else 1.0))
 
-        return _Bounds(shared(low, found.by_scans), shared(then, scans[0]), shared(high, max(scans)))
+        return _Bounds(shared(low, now.scans), shared(then, scans[0]), shared(high, scans[1]))
+
+    def _lost(self, fewer: float) -> _Reads:
+        """The reads where the pages that are never read are all alike and fewer stay; scans read all of theirs."""
+        found = self.evidence
+        hits = math.fsum(pages * rate for pages, rate in self.fitted.kept)
+        kept = math.fsum(pages for pages, _ in self.fitted.kept)
+        rise = hits * min(1.0, fewer / kept) / found.by_lookups if kept and found.by_lookups else 0.0
+        tables = {name: each * (1.0 + rise) for name, each in self._today.tables.items()}
+        workload = found.scanned.workload
+        scans = {each.name: each.pages * workload.scans_per_second[each.name] / each.sharers for each in workload.scans}
+        return _Reads(tables, scans, 0.0)
 
     def _smoothly(self, more: float) -> list[_Reads]:
-        """The reads by smooth popularity with a list that is longer by ``more``, the likelier first."""
+        """The reads by smooth popularity with a list that is longer by ``more``."""
         found, smooth = self.evidence, self.smooth
         if smooth is None:
             return []
         # Pages of others take their part of a smaller list, and no more of a larger one.
         times = 1.0 + more / (found.pages if more < 0.0 else self.held.young + self.held.old)
         held = replace(self.held, young=self.held.young * times, old=self.held.old * times)
-        return [
-            _Reads(
-                {name: read * smooth.times(name, state) for name, read in self._today.then.tables.items()},
-                by_scans,
-                0.0,
-            )
-            for state, by_scans in _states(smooth, held, found.scans, more)
-        ]
+        groups = smooth.groups
+        state = settle(groups, held, smooth.state) or settle(groups, replace(held, old_seconds=0.0))
+        if state is None:
+            return []
+        return [_Reads({name: read * smooth.times(name, state) for name, read in self._today.tables.items()}, {}, 0.0)]
 
-    def _filling(self, more: float) -> _Bounds:
+    def _filling(self, times: float) -> _Bounds:
         """A pool that was never full: what it holds is all that was asked for, and today's reads are first reads."""
         found, now = self.evidence, self._today
-        again = found.accesses * max(0.0, -more / found.pages) if found.by_lookups else 0.0
+        again = found.accesses * max(0.0, -self._more(times) / found.pages) if found.by_lookups else 0.0
+        scans = self._simulated(times, self.fitted.lookups[-1]).scans if found.scanned.scans else {}
 
         def of(part: float) -> _Reads:
             rise = 1.0 + part * again / max(found.by_lookups, 1e-9)
-            return replace(now.then, tables={name: each * rise for name, each in now.then.tables.items()})
+            return _Reads({name: each * rise for name, each in now.tables.items()}, scans, now.rest)
 
         return _Bounds(of(0.0), of(0.5), of(1.0))
 
@@ -426,22 +449,24 @@ class Explained:
             )
             for part, names in parts.items()
         }
-        resting = self.evidence.resting[: max(0, MOST_TABLES - len(known))]
+        resting = sorted(self.evidence.resting)[: max(0, MOST_TABLES - len(known))]
         return known | dict.fromkeys(resting, NO_READS)
 
     def notes(self) -> Iterator[str]:
         """What the answer rests on, and what it cannot see, in sentences."""
         found = self.evidence
-        count = len(found.tables)
+        tables, scans = (_counted(len(each)) for each in (found.tables, found.scanned.scans))
+        by = [f"lookups in {tables}"] if found.tables or not found.scanned.scans else []
+        by += [f"scans of {scans}"] if found.scanned.scans else []
         yield (
-            f"{found.seconds:,.0f} s of lookups in {'one table' if count == 1 else f'{count} tables'} were watched:"
-            f" {found.reads:,.1f} pages read and {found.made_young:,.1f} made young a second"
+            f"{found.seconds:,.0f} s of {' and '.join(by)} were watched: {found.reads:,.1f} pages read and"
+            f" {found.made_young:,.1f} made young a second"
         )
         if found.filling:
             yield f"the pool was seen while it filled: {len(found.filling)} points of the curve were measured"
         if self.hurried:
             yield "pages leave the old sublist before innodb_old_blocks_time has passed: larger pools may read far less"
-        elif found.full and self.smooth is None:
+        elif found.full and found.tables and self.smooth is None:
             yield "no smooth popularity of pages explains these reads: the bounds are wide"
         if not found.residents_known:
             yield "what the pool holds of each table is not known: the bounds are wider"
@@ -450,30 +475,8 @@ class Explained:
             yield f"{rest}: a larger pool may read these too"
 
 
-def _states(smooth: Load, held: List, scans: tuple[Scan, ...], more: float) -> list[tuple[State, float]]:
-    """The states that the list may be in, each with the pages that scans read a second, the likeliest first.
-
-    A scanned table may stay in the pool, or pass through it. Both may last, once they are so. Then what a pool does
-    that grew comes first, which has free pages until it has filled.
-    """
-    groups = smooth.groups
-    passing = math.fsum(scan.read - scan.kept for scan in scans) > 0
-    fitting = math.fsum(scan.pages for scan in scans) < _MOST_KEPT * (held.young + held.old)
-    # A smaller pool keeps no more, and a larger one no less.
-    may_stay = bool(scans) and fitting and not (passing and more < 0)
-    may_pass = not may_stay or passing or more < 0
-    found: list[tuple[bool | None, tuple[State, float]]] = []
-    for read in (*([0.0] if may_stay else []), *([1.0] if may_pass else [])):
-        then = tuple(replace(scan, read=read * scan.pages) for scan in scans)
-        state = settle(groups, held, then, smooth.state) or settle(groups, replace(held, old_seconds=0.0), then)
-        if state is None:
-            continue
-        lasts = all((passes if read else stays)(scan, state) for scan in then)
-        fits = more >= math.fsum(scan.pages + state.read * scan.period for scan in then)
-        likely = bool(read) == (passing if more < 0 else not fits)
-        found.append((likely if lasts else None, (state, read_by(then))))
-    lasting = [each for each in found if each[0] is not None] or found
-    return [each for _, each in sorted(lasting, key=lambda each: not each[0])]
+def _counted(tables: int) -> str:
+    return "one table" if tables == 1 else f"{tables} tables"
 
 
 def _ordered(then: float, low: float, high: float) -> Estimate:

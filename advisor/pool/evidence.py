@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.facts import Facts, ScanFacts
@@ -11,9 +11,10 @@ from advisor.facts.base import over_pools, ratio
 from advisor.observe.window import Window, total
 from advisor.overview.residents import resident_pages
 from advisor.pool.errors import Unanswerable
-from advisor.pool.load import Table, residents_known
-from advisor.pool.steady import List, Scan, read_by
-from advisor.pool.tables import read_by_scans, table_name
+from advisor.pool.load import OTHERS, Table, residents_known
+from advisor.pool.scanned import Scanned, scanned
+from advisor.pool.steady import List
+from advisor.pool.tables import read_by_scans
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
@@ -37,8 +38,6 @@ _KEPT = 1.2
 """Times innodb_lru_scan_depth in each instance, for collections between two rounds of the page cleaner."""
 _LONG_ENOUGH = 0.25
 """Share of a window: less of it is too little to leave out the rest."""
-_PASSES = 1.0
-"""Over the window: less than a whole pass is a range that is long, or the rest of a scan."""
 _FREE = 0.02
 """Share of the pool: with fewer free pages it is full."""
 
@@ -56,10 +55,10 @@ class Evidence:
         most_free: The most that there may be.
         held: The LRU list, on average.
         tables: By name, those that lookups read.
-        resting: Names of those that were asked for, and read nothing.
-        scans: Beside these.
-        made_young: Pages made young a second; 0 where not known.
-        reads: Pages read a second, by everything.
+        resting: Those that were asked for, and read nothing.
+        scanned: The scans beside these.
+        made_young: Pages made young a second by lookups, as far as known.
+        reads: Pages read a second, by everything: by scans as the last pass of each read.
         unexplained: Of these, reads of no known table: undo logs, the data dictionary.
         accesses: To leaf pages by lookups, a second.
         filling: Pages of tables in the pool and pages read an access, while the pool filled.
@@ -73,8 +72,8 @@ class Evidence:
     most_free: float
     held: List
     tables: Mapping[str, Table]
-    resting: tuple[str, ...]
-    scans: tuple[Scan, ...]
+    resting: Mapping[str, Table]
+    scanned: Scanned
     made_young: float
     reads: float
     unexplained: float
@@ -89,7 +88,7 @@ class Evidence:
     @property
     def by_scans(self) -> float:
         """Pages that scans read a second."""
-        return read_by(self.scans)
+        return math.fsum(self.scanned.by_table.values())
 
     @property
     def by_lookups(self) -> float:
@@ -105,7 +104,30 @@ class Evidence:
     def of_tables(self) -> float:
         """Pages of the tables in the pool, as far as they are counted: all of its pages where they are not."""
         counted = math.fsum(table.resident or 0.0 for table in self.tables.values())
-        return min(counted, self.pages) if self.residents_known else self.pages
+        return min(counted, self.pages) if self.residents_known else self.pages - self.of_scans
+
+    @property
+    def of_lists(self) -> List:
+        """The part of the list that the tables have."""
+        share = self.of_tables / self.pages if self.pages else 0.0
+        return List(self.held.young * share, self.held.old * share, self.held.old_seconds)
+
+    @property
+    def tables_pages(self) -> float:
+        """Pages of the tables that are read."""
+        return math.fsum(table.pages for table in self.tables.values())
+
+    @property
+    def resting_pages(self) -> float:
+        """Pages of those that are asked for and not read."""
+        return math.fsum(table.pages for table in self.resting.values())
+
+    @property
+    def of_scans(self) -> float:
+        """Pages of scanned tables in the pool where nothing tells: those that stay, and those that pass through."""
+        stay = math.fsum(scan.kept * scan.pages for scan in self.scanned.workload.scans)
+        passing = math.fsum((1.0 - scan.kept) * scan.pages for scan in self.scanned.workload.scans)
+        return min(stay + min(passing, self.held.old), self.pages / 2)
 
 
 def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evidence:
@@ -115,15 +137,17 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         Unanswerable: A section is not known, or the window is too short.
     """
     if len(window.snapshots) < 2:
-        raise Unanswerable("window", "only one collection since the server or its settings changed: wait for the next")
+        raise Unanswerable(
+            "window", "only one collection since the server, its settings or the sidecar changed: wait for the next one"
+        )
     for section in ("pools", "index_sizes", "table_files", "table_scans", "count_statements"):
         if window.latest.sections.get(section) is None:
             outcome = window.latest.outcomes.get(section)
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"what is read of each table is not known{why}")
     reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
-    scans = {table_name(scan): scan for scan in known.lists["scans"] if scan.pages and (scan.passes or 0.0) >= _PASSES}
-    scanned = tuple(_scanned(window, scans))
+    beside = scanned(window, known)
+    by_scans = math.fsum(map(read_by_scans, beside.scans.values())) / window.seconds
     lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
     if not lists:
         raise Unanswerable("pool.old_pages", "the length of the old sublist is not known")
@@ -133,11 +157,13 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         lists = lists[-1:]
     pages = sum(data for data, _ in lists) / len(lists)
     old = sum(old for _, old in lists) / len(lists)
-    gets_of_visit = _gets_of_visit(window, scanned, reads, old)
-    visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in scans.values())
+    gets_of_visit = _gets_of_visit(window, by_scans, reads, old)
+    visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in beside.scans.values())
     milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
-    tables = _tables(window, scans, pages)
-    explained = math.fsum(table.reads for table in tables.values()) + read_by(scanned)
+    tables, resting = _tables(window, beside.scans, pages)
+    by_lookups = math.fsum(table.reads for table in tables.values())
+    unexplained = max(0.0, reads - by_lookups - by_scans)
+    promoted = math.fsum((scan.pages - beside.per_pass[scan.name]) / scan.period for scan in beside.workload.scans)
     return Evidence(
         seconds=window.seconds,
         page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
@@ -147,12 +173,12 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         most_free=size - pages if full else min(_kept_free(window.latest), size / 2),
         held=List(pages - old, old, milliseconds / 1000),
         tables=tables,
-        resting=tuple(sorted(_asked(window) - tables.keys())),
-        scans=scanned,
-        made_young=ratio(window.delta(over_pools("made_young")), window.seconds) or 0.0,
-        reads=reads,
-        unexplained=max(0.0, reads - explained),
-        accesses=_accesses(window, visited, gets_of_visit) / window.seconds,
+        resting=resting,
+        scanned=beside,
+        made_young=max(0.0, (ratio(window.delta(over_pools("made_young")), window.seconds) or 0.0) - promoted),
+        reads=by_lookups + unexplained + math.fsum(beside.by_table.values()),
+        unexplained=unexplained,
+        accesses=max(_accesses(window, visited, gets_of_visit) / window.seconds, by_lookups),
         filling=tuple(_filling(history, tables.keys(), gets_of_visit)),
     )
 
@@ -188,7 +214,7 @@ def _kept_free(snapshot: Snapshot) -> float:
     return _KEPT * depth * len(pools)
 
 
-def _gets_of_visit(window: Window, scanned: Sequence[Scan], reads: float, old: float) -> float:
+def _gets_of_visit(window: Window, by_scans: float, reads: float, old: float) -> float:
     """Page gets for a visit to a leaf page: one for each level of the index, and more where a range is read.
 
     Each row, or each few rows, of a range get their page anew. While its first access is younger than
@@ -199,7 +225,6 @@ def _gets_of_visit(window: Window, scanned: Sequence[Scan], reads: float, old: f
     """
     seconds = float(number(window.latest.setting("innodb_old_blocks_time")) or 0.0) / 1000
     not_young = ratio(window.delta(over_pools("not_made_young")), window.seconds)
-    by_scans = read_by(scanned)
     lookups = reads - by_scans
     if not_young is None or not seconds or lookups * window.seconds < _FEW or old < _LONG * seconds * reads:
         return _levels(window)
@@ -232,24 +257,36 @@ def _levels(window: Window) -> float:
     return levels / rows if rows else _LEVELS
 
 
-def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> dict[str, Table]:
-    """The tables that are read by anything but scans; ``held`` are the pool's pages."""
+def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tuple[dict[str, Table], dict[str, Table]]:
+    """The tables that are read by anything but scans, and those that were asked for and read nothing.
+
+    ``held`` are the pool's pages.
+    """
     sizes = window.latest[INDEX_SIZES]
     pages: dict[str, float] = {}
     for index, size in (sizes.sizes if sizes else {}).items():
         name = f"{index.schema}.{index.table}"
         pages[name] = pages.get(name, 0.0) + (size.pages if size.leaf_pages is None else size.leaf_pages)
     resident = _residents(window, pages, held)
-    found: dict[str, Table] = {}
-    for table, file in (window.latest[TABLE_FILES] or {}).items():
-        name = f"{table.schema}.{table.table}"
-        read = window.growth(lambda s: s[TABLE_FILES], table, lambda each: each.reads) or 0.0
-        by_lookups = max(0.0, read - (read_by_scans(scans[name]) if name in scans else 0.0))
-        if not by_lookups or not pages.get(name):
+    files = {f"{table.schema}.{table.table}": table for table in window.latest[TABLE_FILES] or ()}
+    asked = _asked(window)
+    read: dict[str, Table] = {}
+    resting: dict[str, Table] = {}
+    for name in sorted(pages.keys() & (files.keys() | asked)):
+        by_lookups, since_start = 0.0, 0.0
+        if name in files:
+            by_lookups = window.growth(lambda s: s[TABLE_FILES], files[name], lambda each: each.reads) or 0.0
+            since_start = float((window.latest[TABLE_FILES] or {})[files[name]].reads)
+        if name in scans:
+            by_lookups = max(0.0, by_lookups - read_by_scans(scans[name]))
+        if not pages[name] or not (by_lookups or (name in asked and name not in scans)):
             continue
         kept = None if resident is None else resident.get(name, 0.0)
-        found[name] = Table(pages[name], by_lookups / window.seconds, kept, float(file.reads))
-    return found
+        found = Table(pages[name], by_lookups / window.seconds, kept, since_start)
+        (read if by_lookups else resting)[name] = found
+    if window.latest[TABLE_IO] is None and not read:  # any table may be asked for
+        resting[OTHERS] = Table(held, 0.0)
+    return read, resting
 
 
 def _asked(window: Window) -> set[str]:
@@ -283,12 +320,6 @@ def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[
     }
     whole = math.fsum(found.values())
     return {name: count * min(1.0, held / whole) if whole else 0.0 for name, count in found.items()}
-
-
-def _scanned(window: Window, scans: Mapping[str, ScanFacts]) -> Iterator[Scan]:
-    for scan in scans.values():
-        pages, passes = scan.pages or 0.0, scan.passes or 1.0
-        yield Scan(pages, window.seconds / passes, read_by_scans(scan) / passes)
 
 
 def _filling(history: Sequence[Snapshot], tables: Collection[str], gets_of_visit: float) -> list[tuple[float, float]]:

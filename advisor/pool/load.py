@@ -16,8 +16,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from advisor.models.lru.popularity import Pages
 from advisor.pool.search import Point, search
-from advisor.pool.steady import List, Pages, Regime, Scan, State
+from advisor.pool.steady import List, Regime, State
 
 _REACH, _NODES = 3.6, 25
 """Standard deviations on each side of the middle, and the points between: rates of a distribution."""
@@ -34,6 +35,8 @@ _ALL, _NONE = 0.9995, 0.5
 """Share of a table's pages that counts as all of them, and pages that count as none."""
 _LARGEST, _LONGEST = 700.0, 30.0
 """exp of more overflows; and logarithm of seconds."""
+_MERGED = 4
+"""Logarithm of how often a page is asked for while it stays: pages on one side of it have one fate."""
 MOST_TABLES = 12
 """Tables with a distribution of their own, those with the most reads; the others have one."""
 OTHERS = "(other tables)"
@@ -108,6 +111,16 @@ class Load:
         first = math.fsum(pages * rate * math.exp(-min(rate * seconds, _LARGEST)) for pages, rate in self.groups[own])
         return min(1.0, first / max(math.fsum(self.state.reads[own]), _LEAST))
 
+    def merged(self) -> tuple[Pages, ...]:
+        """All pages in a few groups, the most popular first."""
+        lives = self.state.old_seconds + self.state.young_seconds
+        merged: dict[int, tuple[float, float]] = {}
+        for pages, rate in self.groups:
+            number = min(max(round(math.log(rate * lives)), -_MERGED), _MERGED)
+            had, asked = merged.get(number, (0.0, 0.0))
+            merged[number] = had + pages, asked + pages * rate
+        return tuple(Pages(pages, asked / pages) for _, (pages, asked) in sorted(merged.items(), reverse=True))
+
     def _own(self, name: str) -> slice:
         at = self.names.index(name) if name in self.names else len(self.names) - 1
         return slice(at * _NODES, (at + 1) * _NODES)
@@ -117,7 +130,6 @@ def load(
     tables: Mapping[str, Table],
     held: List,
     made_young: float,
-    scans: tuple[Scan, ...] = (),
     check_time: Callable[[], None] = lambda: None,
 ) -> Load | None:
     """The load that explains the reads and the residents of each table, and the pages made young.
@@ -126,7 +138,6 @@ def load(
         tables: By name, those that are read.
         held: The list, without the pages of others.
         made_young: Pages a second.
-        scans: Beside it.
         check_time: Called between two steps; an exception from it ends the work.
 
     Returns:
@@ -146,9 +157,9 @@ def load(
     def evaluate(at: Point) -> tuple[Point, tuple[list[Popularity], Regime, State]]:
         check_time()
         old_seconds, young_seconds = (math.exp(min(max(each, -_LONGEST), _LONGEST)) for each in at)
-        regime = Regime(held, scans, old_seconds, young_seconds, read)
+        regime = Regime(held, old_seconds, young_seconds, read)
         stays = _Stays(regime, old_seconds, young_seconds)
-        _, young, promoted = regime.scanned
+        young = promoted = 0.0
         fitted = [stays.fit(table) for table in some.values()]
         for each in fitted:
             stay = stays.mean(each.median, each.spread)

@@ -11,10 +11,11 @@ from advisor.pool.errors import Refused, Unanswerable
 from exporter.collectors.pools import POOLS
 from exporter.collectors.variables import VARIABLES
 
+POOL_SIZE = "innodb_buffer_pool_size"
 SETTINGS_OF_MODEL = (
     "innodb_old_blocks_pct",
     "innodb_old_blocks_time",
-    "innodb_buffer_pool_size",
+    POOL_SIZE,
     "innodb_parallel_read_threads",
     "innodb_lru_scan_depth",
 )

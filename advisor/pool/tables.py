@@ -22,6 +22,8 @@ MOST_TABLES = 12
 """The model takes longer with each table. Reads of further tables count as other reads."""
 _FROM_MEMORY = 10e-6
 """Seconds that the row path takes for a page in memory (seen on MySQL 9.7: 9,258 pages in 0.1 s)."""
+_PASSES = 1.0
+"""Over the window: less than a whole pass is a range that is long, or the rest of a scan."""
 _WHOLE = 0.98
 """Share of a table that the last pass found in the pool. From here on the pool holds the whole table, if it can."""
 
@@ -33,7 +35,8 @@ def table_name(scan: ScanFacts) -> str:
 
 def is_measured(scan: ScanFacts) -> bool:
     """Whether enough is known of the scans of a table for the model."""
-    return bool(scan.pages and scan.passes and scan.passes_per_hour) and scan.pages_read is not None
+    whole = (scan.passes or 0.0) >= _PASSES
+    return bool(whole and scan.pages and scan.passes_per_hour) and scan.pages_read is not None
 
 
 def tables_in_model(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], list[ScanFacts]]:

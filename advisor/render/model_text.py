@@ -9,9 +9,9 @@ from rich.text import Text
 
 from advisor.contract.templates import duration
 from advisor.models.lru.scenario import Pass
+from advisor.pool.what_if import Amount, TableOutcome, WhatIf
 from advisor.render.phrases import setting_text, value_text
 from advisor.render.terminal import joined, plain_table, words
-from advisor.whatif.answer import Amount, TableOutcome, WhatIf
 
 
 def print_what_if(out: Console, answer: WhatIf) -> None:
@@ -69,9 +69,4 @@ def _cached(each: TableOutcome) -> str:
 
 def _fit_lines(answer: WhatIf) -> Iterator[str]:
     yield f"model error {answer.error:.1%}, confidence {answer.confidence:g}"
-    for hot in answer.hot_sets:
-        yield (
-            f"hot set, {'assumed' if hot.assumed else 'fitted'}: {value_text(hot.pages)} pages,"
-            f" {value_text(hot.accesses_per_second)} accesses per second, skew {hot.skew:g}"
-        )
     yield from answer.notes

@@ -24,7 +24,7 @@ from lab.packages.cache import REPOSITORY
 RULE, SETTING = "buffer-pool-too-small", "innodb_buffer_pool_size"
 _PATIENCE = 180.0
 """The rule's time budget here, seconds: the result must not depend on the machine's load."""
-_MODEL = ("advisor/pool", "advisor/models", "advisor/whatif", "advisor/facts")
+_MODEL = ("advisor/pool", "advisor/models", "advisor/facts")
 
 
 def model() -> str:

@@ -41,6 +41,7 @@ def pool(**values: int) -> BufferPool:
 def variables(**values: str) -> dict[str, str]:
     return {
         "innodb_page_size": "16384",
+        "innodb_buffer_pool_size": "268435456",
         "innodb_old_blocks_pct": "37",
         "innodb_old_blocks_time": "1000",
         "innodb_lru_scan_depth": "1024",

@@ -51,19 +51,20 @@ Labels = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Scrape:
-    """One answer of /metrics: values by name and labels, and which names are counters."""
+    """One answer of /metrics: values by name and labels, which names are counters, and the server's process."""
 
     values: Mapping[tuple[str, Labels], float]
     counters: frozenset[str]
+    pid: int
 
     @classmethod
-    def of(cls, text: str) -> Scrape:
+    def of(cls, text: str, pid: int) -> Scrape:
         families = list(text_string_to_metric_families(text))
         samples = [sample for family in families for sample in family.samples]
         values = {(sample.name, frozenset(sample.labels.items())): float(sample.value) for sample in samples}
         assert len(values) == len(samples), "a sample is there twice"
         counters = {sample.name for family in families if family.type == "counter" for sample in family.samples}
-        return cls(values, frozenset(counters))
+        return cls(values, frozenset(counters), pid)
 
     def get(self, name: str, /, **labels: str) -> float | None:
         """A sample's value; None if there is no such sample."""
@@ -137,9 +138,16 @@ def contradictions(before: Scrape, after: Scrape, resets: tuple[str, ...] = ()) 
 
 
 def restarted(before: Scrape, after: Scrape) -> bool:
-    """Whether the later of two scrapes has another server, or the same one after a restart."""
+    """Whether the later of two scrapes has another server, or the same one after a restart.
+
+    A server that restarts in its first seconds may have been up for as long before: the test's own restarts are known.
+    """
     uptime = "innodb_server_uptime_seconds"
-    return before.version != after.version or (after.get(uptime) or 0) < (before.get(uptime) or 0)
+    return (
+        before.pid != after.pid
+        or before.version != after.version
+        or (after.get(uptime) or 0) < (before.get(uptime) or 0)
+    )
 
 
 @dataclass
@@ -174,7 +182,7 @@ class Guard:
         assert health.status_code == httpx.codes.OK, health.text
         answer = self.sidecar.get("/metrics")
         assert answer.status_code == httpx.codes.OK, answer.text[:200]
-        scrape = Scrape.of(answer.text)
+        scrape = Scrape.of(answer.text, self.server.pid)
         complaints = [*wrong(scrape)]
         if self.scrapes:
             complaints += contradictions(self.scrapes[-1], scrape, self.resets)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from advisor.observe.window import Window
-from advisor.whatif.answer import what_if
+from advisor.pool.what_if import what_if
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
 from lab.lru_scenarios import settle

@@ -8,16 +8,15 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from advisor.facts import facts
-from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Settings
-from advisor.models.lru.workload import HOT, ROUNDS, scenario
+from advisor.models.lru.workload import LOOKED_UP, ROUNDS, run
 from advisor.observe.window import Window
-from advisor.whatif.calibration import Calibration, calibrate
+from advisor.pool.model import PoolModel
 from lab.observation import observed_window
 from lab.servers import Server
 from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
@@ -102,10 +101,11 @@ def filled(start_server: Start, name: str) -> Server:
     return server
 
 
-def following(model: Calibration, pct: int, rounds: int) -> list[float]:
+def following(model: PoolModel, pct: int, rounds: int) -> list[float]:
     """The model's prediction of pages read in the first rounds after the change."""
-    found = scenario(model.fit.workload, model.pool, then=(Settings(old_blocks_pct=pct), model.fit.workload))
-    passes = [each for each in simulation.simulate(found).passes if each.object in ("shop.orders", HOT)][-2 * ROUNDS :]
+    workload = replace(model.today.workload, lookups=model.loads[0])
+    found = run(workload, model.today.pool, (Settings(old_blocks_pct=pct), workload))
+    passes = [each for each in found.passes if each.object in ("shop.orders", LOOKED_UP)][-2 * ROUNDS :]
     return [a.pages_read + b.pages_read for a, b in zip(passes[::2], passes[1::2], strict=True)][:rounds]
 
 
@@ -124,8 +124,8 @@ def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
     load = Load(filled(start_server, name), lookups=800 if even else 1_500, even=even)
     load.rounds(6)
     window = load.watched(4)
-    model = calibrate(window, facts(window))
-    assert model.fit.error <= 0.05
+    model = PoolModel(window, facts(window))
+    assert model.error <= 0.05
     today = sum(map(sum, load.read[-4:])) / 4
 
     load.set(innodb_old_blocks_pct=60)

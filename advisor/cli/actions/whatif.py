@@ -7,9 +7,9 @@ from advisor.cli.actions.output import say_json
 from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.what_if import what_if
 from advisor.render import model_text
 from advisor.render.terminal import console
-from advisor.whatif.answer import what_if
 
 
 def whatif(

@@ -13,6 +13,13 @@ popular pages are always in the pool, very rare ones never."""
 _EXACT = 256  # ranks whose weights are summed one by one
 
 
+class Pages(NamedTuple):
+    """Pages that are asked for equally often: ``rate`` times a second each."""
+
+    pages: float
+    rate: float
+
+
 class PageGroup(NamedTuple):
     """``pages`` pages of an object, spread evenly over the page numbers ``lo`` to ``hi``."""
 

@@ -16,14 +16,14 @@ from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance
 from advisor.models.lru.list import Sublists
 from advisor.models.lru.lookups import Lookups
-from advisor.models.lru.popularity import PageGroup, chances, groups
+from advisor.models.lru.popularity import PageGroup, Pages, chances, groups
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenario, Step
 
 ALIKE = 1e-3
 """Share of an instance: instances that differ by less in each object are one instance in the model."""
-LONGEST = 50_000
-"""Steps of a simulation that somebody waits for, some 5 s of a core: ten tables beside lookups take a few thousand."""
+LONGEST = 10_000
+"""Steps of a simulation that somebody waits for, some 1 s of a core: twelve tables beside lookups take 3,700."""
 _STEP_SECONDS = 100e-6
 """Of a core, for a step of a long simulation (60 to 190 µs were measured)."""
 STEADY = 2e-3
@@ -45,17 +45,20 @@ class Simulation:
     steps: int
 
 
-def simulate(scenario: Scenario, most_steps: float = math.inf) -> Simulation:
+def simulate(
+    scenario: Scenario, most_steps: float = math.inf, popularity: Mapping[str, Sequence[Pages]] | None = None
+) -> Simulation:
     """Run a scenario: the pages it reads, and the pages it leaves in the pool.
 
     Args:
         scenario: What happens.
         most_steps: Steps that it may take.
+        popularity: By object, how often its pages are asked for, in place of a skew. Rates are relative.
 
     Raises:
         TooManySteps: It takes more.
     """
-    simulator = _Simulator(scenario, most_steps)
+    simulator = _Simulator(scenario, most_steps, popularity or {})
     try:
         passes = tuple(each for step in scenario.steps for each in simulator.do(step))
     except TooManySteps:
@@ -83,7 +86,7 @@ def _parts(steps: Sequence[Step]) -> int:
 
 
 class _Simulator:
-    def __init__(self, scenario: Scenario, most_steps: float) -> None:
+    def __init__(self, scenario: Scenario, most_steps: float, popularity: Mapping[str, Sequence[Pages]]) -> None:
         self.pool = scenario.pool
         self.sizes = scenario.sizes()
         self.now = 0.0  # ms
@@ -96,8 +99,12 @@ class _Simulator:
                 looked_up[step.points] = max(step.pages, looked_up.get(step.points, 0))
                 if step.skew:
                     skewed.add(step.points)
+        self.popularity = popularity
         self.groups = {
-            name: groups(size, looked_up.get(name, 0), skewed=name in skewed) for name, size in self.sizes.items()
+            name: tuple(PageGroup(0.0, size, pages) for pages, _ in popularity[name])
+            if popularity.get(name)
+            else groups(size, looked_up.get(name, 0), skewed=name in skewed)
+            for name, size in self.sizes.items()
         }
         shares = _shares(self.pool, self.sizes)
         each = most_steps / len(shares)
@@ -172,7 +179,11 @@ class _Simulator:
 
     def _points(self, step: Points) -> Pass:
         lasts = step.seconds * 1000
-        shares = chances(self.groups[step.points], step.pages, step.skew)
+        if popular := self.popularity.get(step.points):
+            asked = math.fsum(pages * rate for pages, rate in popular)
+            shares = [pages * rate / asked for pages, rate in popular]
+        else:
+            shares = chances(self.groups[step.points], step.pages, step.skew)
 
         def one(group: _Instances) -> None:
             share = group.shares[step.points]

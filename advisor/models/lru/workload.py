@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Fetch, Pass, Points, Pool, Repeat, Scan, Scenario, Set, Settings, Step
+from advisor.models.lru.simulation import LONGEST, Simulation, simulate
 from exporter.midpoint import MINIMUM_LENGTH
 
-HOT, UNSEEN, OTHER = "(hot set)", "(unseen hot set)", "(other pages)"
+LOOKED_UP, OTHER = "(looked up)", "(other pages)"
 """Objects of a scenario beside the tables; no table can have such a name."""
 ROUNDS = 20
 LAST_ROUNDS = 2
@@ -22,7 +24,7 @@ MOST_PASSES = 8
 """Most passes over a table in a round. A table that more passes would keep cached is cached by eight, too."""
 _QUIET_ROUND = 10.0
 _WARM_UP = 3
-"""Accesses to each page of the hot set before the first round, on average: it has been in use for long."""
+"""Accesses before the first round, times the pages that the pool can hold of those looked up: it is warm."""
 _SMALLEST_PCT, _LARGEST_PCT = 5, 95
 
 
@@ -48,31 +50,23 @@ class TableScan:
 
 
 @dataclass(frozen=True, slots=True)
-class Background:
-    """Accesses to single pages; the page of rank r is chosen with weight ``r ** -skew``.
+class Workload:
+    """All accesses to a pool.
 
     Attributes:
-        per_second: Mean rate of the accesses.
-        warm: Share of the pages, 0 to 1, that the young sublist holds to begin with, the popular ones first; the others
-            have to enter it from the old one.
-        spread: Share of the time between two scans that the accesses are spread over; below 1 they are bursts.
+        scans: Of tables.
+        other_pages: Were read before, and nothing asks for them again.
+        lookups: Pages that are asked for one by one, in groups that are asked for equally often.
     """
-
-    pages: int
-    skew: float
-    per_second: float
-    warm: float = 0.0
-    spread: float = 1.0
-    name: str = HOT
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """All accesses to a pool; nothing asks again for the ``other_pages``, which were read before."""
 
     scans: tuple[TableScan, ...]
     other_pages: int
-    backgrounds: tuple[Background, ...] = ()
+    lookups: tuple[Pages, ...] = ()
+
+    @property
+    def asked(self) -> float:
+        """Lookups a second."""
+        return math.fsum(pages * rate for pages, rate in self.lookups)
 
     @property
     def round_seconds(self) -> float:
@@ -95,7 +89,7 @@ class Rates:
     Attributes:
         per_pass: Pages read by a scan, by table.
         scans: Pages read per second by all scans.
-        other: Pages read per second by the background.
+        other: Pages read per second by lookups.
         made_young: Pages made young per second.
     """
 
@@ -127,6 +121,15 @@ def scenario(
     return Scenario(pool=pool, steps=tuple(steps))
 
 
+def run(workload: Workload, pool: Pool, then: tuple[Settings, Workload] | None = None) -> Simulation:
+    """The simulation of a workload, as ``scenario`` has it.
+
+    Raises:
+        TooManySteps: It takes too long.
+    """
+    return simulate(scenario(workload, pool, then=then), LONGEST, {LOOKED_UP: workload.lookups})
+
+
 def passes_of(workload: Workload, rounds: int = ROUNDS) -> int:
     """The number of passes in these rounds, lookups included."""
     return rounds * len(_round(workload))
@@ -146,17 +149,17 @@ def rates(workload: Workload, passes: Sequence[Pass], ago: int = 0) -> Rates:
         scans += per_pass[name] * rate
         made_young += sum(each.made_young for each in of_table) / shared * rate
     seconds = LAST_ROUNDS * workload.round_seconds
-    hot = [each for each in last if each.object in (HOT, UNSEEN)]
+    looked_up = [each for each in last if each.object == LOOKED_UP]
     return Rates(
         per_pass=per_pass,
         scans=scans,
-        other=sum(each.pages_read for each in hot) / seconds,
-        made_young=made_young + sum(each.made_young for each in hot) / seconds,
+        other=sum(each.pages_read for each in looked_up) / seconds,
+        made_young=made_young + sum(each.made_young for each in looked_up) / seconds,
     )
 
 
 def _fill(workload: Workload, pool: Pool) -> list[Step]:
-    """Steps that fill the pool: with the hot set, with what it keeps of the tables, and with other pages."""
+    """Steps that fill the pool: with what is looked up, with what it keeps of the tables, and with other pages."""
     tables = {scan.name: scan for scan in workload.scans}.values()
     young = 1 - _SMALLEST_PCT / 100
     parts = [
@@ -166,13 +169,14 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
     ]
     whole = [each for each in tables if each.kept == 1]
     steps: list[Step] = []
-    warm = [hot for hot in workload.backgrounds if hot.warm]
+    warm = bool(workload.asked)
     if parts or warm:  # first pages stay young in a pool with a minimal old sublist
         steps.append(_set(_SMALLEST_PCT))
     if parts and workload.other_pages:  # below the minimum length pages enter at the head
         steps += [Scan(scan=OTHER, pages=min(workload.other_pages, MINIMUM_LENGTH + 64)), *parts]
-    steps += [Scan(scan=hot.name, pages=hot.pages) for hot in warm if hot.name == UNSEEN]  # the pool holds all of it
-    steps += [_warm_up(hot) for hot in warm]
+    if warm:
+        accesses = max(1, round(_WARM_UP * min(pool.pages, _looked_up(workload))))
+        steps.append(_points(workload, accesses, accesses / workload.asked))
     if workload.other_pages:
         steps.append(Scan(scan=OTHER, pages=workload.other_pages))
     if parts or warm or whole:  # the largest old sublist takes any table that fits the pool
@@ -212,12 +216,12 @@ def _round(workload: Workload) -> list[Step]:
         for number in range(passes)
     )
     if not begins:
-        return [*_accesses(workload, 0.0, length, length, 1)]
+        return [*_accesses(workload, 0.0, length, length)]
     steps: list[Step] = []
-    for number, ((begin, place), (end, _)) in enumerate(pairwise([*begins, (begins[0][0] + length, 0)])):
+    for (begin, place), (end, _) in pairwise([*begins, (begins[0][0] + length, 0)]):
         scan = workload.scans[place]
         seconds = min(scan.seconds, end - begin)
-        lookups = list(_accesses(workload, begin, end, end - begin - seconds, number + 2))
+        lookups = list(_accesses(workload, begin, end, end - begin - seconds))
         steps += lookups
         busy = sum(each.seconds for each in lookups)
         pause = max(0.0, end - begin - seconds - busy)
@@ -225,23 +229,19 @@ def _round(workload: Workload) -> list[Step]:
     return steps
 
 
-def _accesses(workload: Workload, begin: float, end: float, seconds: float, seed: int) -> Iterator[Points]:
-    """The accesses of a part of the round, in ``seconds`` of it, one background after the other."""
-    for hot in workload.backgrounds:
-        accesses = round(hot.per_second * end) - round(hot.per_second * begin)
-        if accesses:
-            yield _points(hot, accesses, seconds * hot.spread / len(workload.backgrounds), seed)
+def _accesses(workload: Workload, begin: float, end: float, seconds: float) -> Iterator[Points]:
+    """The lookups of a part of the round, in ``seconds`` of it."""
+    accesses = round(workload.asked * end) - round(workload.asked * begin)
+    if accesses:
+        yield _points(workload, accesses, seconds)
 
 
-def _warm_up(hot: Background) -> Points:
-    """Accesses that reach the warm share of the pages: n to each on average miss e ** -n of them, if all are alike."""
-    each = min(-math.log1p(-hot.warm), _WARM_UP) if hot.warm < 1 else _WARM_UP
-    accesses = max(1, round(each * hot.pages))
-    return _points(hot, accesses, accesses / hot.per_second)
+def _points(workload: Workload, accesses: int, seconds: float) -> Points:
+    return Points(points=LOOKED_UP, pages=_looked_up(workload), accesses=accesses, seconds=seconds)
 
 
-def _points(hot: Background, accesses: int, seconds: float, seed: int = 1) -> Points:
-    return Points(points=hot.name, pages=hot.pages, accesses=accesses, seconds=seconds, skew=hot.skew, seed=seed)
+def _looked_up(workload: Workload) -> int:
+    return max(1, math.ceil(math.fsum(pages for pages, _ in workload.lookups)))
 
 
 def _passes(scan: TableScan, length: float) -> int:

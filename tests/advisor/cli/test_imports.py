@@ -74,7 +74,7 @@ def test_a_command_imports_no_more_than_it_needs() -> None:
         assert HEAVY & names <= needed, command
     listing = modules["rules list --json"]
     assert "advisor.rules.check" in listing
-    assert not {name for name in listing if name.startswith(("advisor.models.lru", "advisor.whatif"))}
+    assert not {name for name in listing if name.startswith("advisor.models.lru")}
 
 
 def test_serve_imports_nothing_for_terminals_pictures_or_fleets_and_models_once_when_they_are_asked(
@@ -90,7 +90,7 @@ def test_serve_imports_nothing_for_terminals_pictures_or_fleets_and_models_once_
     assert "advisor.models.lru.simulation" not in sidecar.log()
     for path in ("/whatif?set=innodb_old_blocks_pct%3D50", "/curve", "/curve?window=5m"):
         sidecar.get(path)
-    for module in ("advisor.models.lru.simulation", "advisor.whatif.calibration", "advisor.pool.load"):
+    for module in ("advisor.models.lru.simulation", "advisor.pool.evidence", "advisor.pool.load"):
         assert len(re.findall(rf"^import time:.*\| +{module}$", sidecar.log(), re.MULTILINE)) == 1, module
 
 

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from advisor.cli.main import main
 from advisor.models.lru.scenario import Scenario
 from advisor.models.lru.simulation import simulate
-from advisor.whatif.answer import WhatIf, what_if
+from advisor.pool.what_if import WhatIf, what_if
 from lab.servers import Server
 from tests.advisor.building import capture, captured
 

@@ -14,8 +14,8 @@ import pytest
 from advisor.contract.recommendation import Advice
 from advisor.http import examples, pages
 from advisor.http.description import undescribed
+from advisor.pool.what_if import WhatIf, what_if
 from advisor.render import text
-from advisor.whatif.answer import WhatIf, what_if
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.in_process import InProcess
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from advisor.http import examples
-from advisor.whatif.ranges import SettingRanges, ranges
-from advisor.whatif.sweep import Sweep, sweep
+from advisor.pool.ranges import SettingRanges, ranges
+from advisor.pool.sweep import Sweep, sweep
 from tests.advisor.building import RECORDING, captured
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
@@ -29,7 +29,7 @@ def test_the_settings_are_listed_with_their_ranges(replaying: InProcess, without
     assert SettingRanges.model_validate_json(replaying.get("/whatif/settings").content) == ranges(captured(RECORDING))
     lacking = SettingRanges.model_validate_json(without_sources.get("/whatif/settings").content)
     assert lacking.lacks is not None
-    assert lacking.lacks.startswith("which tables are scanned is not known: performance_schema is OFF")
+    assert lacking.lacks.startswith("what is read of each table is not known: performance_schema is OFF")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess,
 def test_an_unanswerable_question_gets_a_reason(without_sources: InProcess, away: InProcess) -> None:
     status, detail = problem(without_sources.post("/whatif/sweep", json={"setting": PCT}))
     assert status == 503
-    assert detail.startswith("the model has no answer: which tables are scanned is not known: performance_schema is")
+    assert detail.startswith("the model has no answer: what is read of each table is not known: performance_schema is")
     for response in (away.post("/whatif/sweep", json={"setting": PCT}), away.get("/whatif/settings")):
         assert problem(response) == (503, "cannot connect to 127.0.0.1:1: Connection refused")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from advisor.whatif.answer import WhatIf, what_if
+from advisor.pool.what_if import WhatIf, what_if
 from tests.advisor.building import RECORDING, captured
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
@@ -86,6 +86,6 @@ def test_an_unanswerable_question_gets_a_reason(without_sources: InProcess, away
     question = {"set": {"innodb_old_blocks_pct": 80}}
     status, detail = problem(ask(without_sources, question))
     assert status == 503
-    assert detail.startswith("the model has no answer: which tables are scanned is not known: performance_schema is")
+    assert detail.startswith("the model has no answer: what is read of each table is not known: performance_schema is")
     status, detail = problem(ask(away, question))
     assert (status, detail) == (503, "cannot connect to 127.0.0.1:1: Connection refused")

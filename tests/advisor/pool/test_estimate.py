@@ -7,23 +7,49 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from advisor.facts import ScanFacts
+from advisor.models.lru.popularity import Pages
+from advisor.models.lru.scenario import Pool
+from advisor.models.lru.workload import TableScan, Workload
 from advisor.pool.curve import Estimate, Size
 from advisor.pool.estimate import Explained, explain
 from advisor.pool.evidence import Evidence
 from advisor.pool.load import Table
-from advisor.pool.steady import List, Pages, Regime, Scan, settle
+from advisor.pool.scanned import Scanned
+from advisor.pool.settings import POOL_SIZE
+from advisor.pool.steady import List, Regime, settle
+from tests.advisor.building import server
 
 TIMES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 100.0)
+FEW_TIMES = (0.75, 1.5, 100.0)
+"""Sizes beside scans, where each of them takes some simulations."""
 BYTES = 2.0**30
+
+
+def scanned_of(held: List, workload: Workload, per_pass: dict[str, float]) -> Scanned:
+    pages = held.young + held.old
+    pct = min(max(round(100 * held.old / pages), 5), 95)
+    milliseconds = 1000 * held.old_seconds
+    return Scanned(
+        server=server(),
+        settings={POOL_SIZE: BYTES, "innodb_old_blocks_pct": pct, "innodb_old_blocks_time": milliseconds},
+        pool=Pool(pages=round(pages), old_blocks_pct=pct, old_blocks_time_ms=milliseconds),
+        reserved=0,
+        scans={name: ScanFacts("shop", name.removeprefix("shop.")) for name in per_pass},
+        left_out=(),
+        workload=workload,
+        per_pass=per_pass,
+    )
 
 
 def evidence_of(
     tables: dict[str, Table], young: float, old: float, made_young: float, *, old_seconds: float = 1.0
 ) -> Evidence:
     reads = math.fsum(each.reads for each in tables.values())
+    held = List(young, old, old_seconds)
     return Evidence(
         seconds=300.0,
         page_bytes=16_384.0,
@@ -31,10 +57,10 @@ def evidence_of(
         full=True,
         kept_free=0.0,
         most_free=0.0,
-        held=List(young, old, old_seconds),
+        held=held,
         tables=tables,
-        resting=(),
-        scans=(),
+        resting={},
+        scanned=scanned_of(held, Workload((), round(young + old)), {}),
         made_young=made_young,
         reads=reads,
         unexplained=0.0,
@@ -51,41 +77,53 @@ def explained(found: Evidence) -> Explained:
 def adversarial(draw: st.DrawFn) -> Evidence:
     """Anything that counters may say, whether some load can cause it or not."""
     pages = draw(st.floats(1e3, 1e7))
-    tables = {}
+    tables, resting = {}, {}
     for number in range(draw(st.integers(0, 4))):
         size = draw(st.floats(1.0, 10 * pages))
         resident = draw(st.none() | st.floats(0.0, size))
         since_start = draw(st.floats(0.0, 1e12))
         tables[f"shop.table{number}"] = Table(size, draw(st.floats(1e-6, 1e6)), resident, since_start)
-    if any(each.resident is None for each in tables.values()):
+    known = all(each.resident is not None for each in tables.values())
+    if not known:
         tables = {name: replace(each, resident=None) for name, each in tables.items()}
+    for number in range(draw(st.integers(0, 1))):
+        size = draw(st.floats(1.0, 10 * pages))
+        resting[f"shop.resting{number}"] = Table(size, 0.0, draw(st.floats(0.0, size)) if known else None)
     share = draw(st.floats(0.06, 0.9))
-    scans = tuple(
-        Scan(size, draw(st.floats(0.1, 1e5)), size * draw(st.floats(0.0, 1.0)))
-        for size in draw(st.lists(st.floats(1.0, 2 * pages), max_size=2))
-    )
+    old_seconds = draw(st.sampled_from([0.0, 0.01, 1.0, 30.0]))
     unexplained = draw(st.floats(0.0, 1e3))
-    by_scans = math.fsum(each.read / each.period for each in scans)
-    reads = math.fsum(each.reads for each in tables.values()) + by_scans + unexplained
+    found = evidence_of(tables, pages * share, pages * (1 - share), draw(st.floats(0.0, 1e6)), old_seconds=old_seconds)
     return replace(
-        evidence_of(tables, pages * share, pages * (1 - share), draw(st.floats(0.0, 1e6))),
-        full=draw(st.booleans()),
-        scans=scans,
-        unexplained=unexplained,
-        reads=reads,
-        held=List(pages * share, pages * (1 - share), draw(st.sampled_from([0.0, 0.01, 1.0, 30.0]))),
+        found, full=draw(st.booleans()), resting=resting, unexplained=unexplained, reads=found.reads + unexplained
     )
+
+
+@st.composite
+def beside_scans(draw: st.DrawFn, scanned_tables: int) -> Evidence:
+    """The same beside scanned tables, of which a pass may find any part in the pool. A window lasts an hour at most."""
+    found = draw(adversarial())
+    scans, per_pass = [], {}
+    for number in range(scanned_tables):
+        name, pages = f"shop.report{number}", draw(st.integers(1, round(2 * found.pages)))
+        period, sharers = draw(st.floats(0.1, 3_600.0)), draw(st.sampled_from([1.0, 3.0]))
+        kept = draw(st.sampled_from([0.0, 1.0]) | st.floats(0.0, 0.98))
+        per_pass[name] = (1 - kept) * pages / sharers
+        seconds, fetch = period * draw(st.floats(0.0, 1.0)), draw(st.sampled_from(["normal", "scan"]))
+        scans.append(TableScan(name, pages, period, seconds, fetch, kept, sharers))  # type: ignore[arg-type]
+    used = round(found.pages)
+    workload = Workload(tuple(scans), used if found.full else draw(st.integers(0, used)))
+    scanned = scanned_of(found.held, workload, per_pass)
+    return replace(found, scanned=scanned, reads=found.reads + math.fsum(scanned.by_table.values()))
 
 
 def every(size: Size) -> list[Estimate]:
     return [size.reads, *size.tables.values()]
 
 
-@given(found=adversarial())
-@settings(max_examples=60)
-def test_whatever_was_measured_the_answer_is_possible(found: Evidence) -> None:
-    sizes = explained(found).sizes(TIMES)
-    assert [size.times for size in sizes] == sorted({1.0, *TIMES})  # never blind
+def obey(found: Evidence, times: tuple[float, ...]) -> None:
+    """The answer is possible."""
+    sizes = explained(found).sizes(times)
+    assert [size.times for size in sizes] == sorted({1.0, *times})  # never blind
     for size in sizes:
         for reads in every(size):
             assert 0.0 <= reads.low <= reads.expected * (1 + 1e-9) + 1e-9
@@ -102,6 +140,32 @@ def test_whatever_was_measured_the_answer_is_possible(found: Evidence) -> None:
     assert sizes[-1].reads.high <= first.high + 0.03 * found.reads + 1e-9
 
 
+@given(found=adversarial())
+@settings(max_examples=60)
+def test_whatever_was_measured_the_answer_is_possible(found: Evidence) -> None:
+    obey(found, TIMES)
+
+
+@pytest.mark.parametrize(
+    ("scanned_tables", "examples", "times"),
+    [
+        (1, 5, FEW_TIMES),
+        (2, 2, FEW_TIMES),
+        pytest.param(1, 150, TIMES, marks=pytest.mark.long),
+        pytest.param(2, 60, TIMES, marks=pytest.mark.long),
+    ],
+)
+def test_whatever_was_measured_beside_scans_the_answer_is_possible(
+    scanned_tables: int, examples: int, times: tuple[float, ...]
+) -> None:
+    @given(found=beside_scans(scanned_tables))
+    @settings(max_examples=examples, phases=[Phase.generate])  # to shrink one would take minutes
+    def check(found: Evidence) -> None:
+        obey(found, times)
+
+    check()
+
+
 def state_of(groups: dict[str, list[Pages]], held: List) -> Evidence | None:
     """What the counters say of a pool under these accesses, by the closed form."""
     pages = [group for some in groups.values() for group in some]
@@ -109,7 +173,7 @@ def state_of(groups: dict[str, list[Pages]], held: List) -> Evidence | None:
     if state is None or not state.read:
         return None
     tables, at = {}, 0
-    regime = Regime(held, (), state.old_seconds, state.young_seconds, state.read)
+    regime = Regime(held, state.old_seconds, state.young_seconds, state.read)
     for name, some in groups.items():
         stays = [regime.of(rate) for _, rate in some]
         resident = math.fsum(number * (stay.old + stay.young) for (number, _), stay in zip(some, stays, strict=True))

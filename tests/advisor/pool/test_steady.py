@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.models.lru.scenario import Points, Pool, Scenario, Step
-from advisor.models.lru.scenario import Scan as FullScan
-from advisor.pool.steady import List, Pages, Scan, State, settle
+from advisor.models.lru.popularity import Pages
+from advisor.models.lru.scenario import Points, Pool, Scenario
+from advisor.pool.steady import List, State, settle
 from exporter.midpoint import TOLERANCE, old_target
 from tests.advisor.models.lru import reference
 
@@ -25,29 +25,24 @@ def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
     return [Pages(number, per_second * weight / whole) for number, weight in groups]
 
 
-def settled(pages: list[Pages], held: List, *scans: Scan) -> State:
-    found = settle(pages, held, scans)
+def settled(pages: list[Pages], held: List) -> State:
+    found = settle(pages, held)
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize(
-    ("skew", "pool", "scan"),
-    [(0.0, 1000, 0), (0.6, 1800, 0), (1.2, 800, 0), (0.9, 1200, 300)],
-)
-def test_it_is_the_page_exact_list_on_average(skew: float, pool: int, scan: int) -> None:
-    steps: list[Step] = []
-    for seed in range(1, 31):
-        accesses = round(PER_SECOND * ROUND)
-        steps.append(Points(points="items", pages=PAGES, accesses=accesses, seconds=ROUND, skew=skew, seed=seed))
-        if scan:
-            steps.append(FullScan(scan="report", pages=scan, seconds=0.01))
+@pytest.mark.parametrize(("skew", "pool"), [(0.0, 1000), (0.6, 1800), (1.2, 800)])
+def test_it_is_the_page_exact_list_on_average(skew: float, pool: int) -> None:
+    accesses = round(PER_SECOND * ROUND)
+    steps = tuple(
+        Points(points="items", pages=PAGES, accesses=accesses, seconds=ROUND, skew=skew, seed=seed)
+        for seed in range(1, 31)
+    )
     size = Pool(pages=pool, instances=1, old_blocks_pct=37, old_blocks_time_ms=TIME_MS, free_low=0, free_high=0)
-    exact = [each for each in reference.simulate(Scenario(pool=size, steps=tuple(steps))) if each.object == "items"]
+    exact = reference.simulate(Scenario(pool=size, steps=steps))
     last = exact[len(exact) // 2 :]
     old = old_target(pool, 37) - TOLERANCE
-    bursts = (Scan(scan, ROUND, scan),) if scan else ()
-    found = settled(zipf(PAGES, skew, PER_SECOND), List(pool - old, old, TIME_MS / 1000), *bursts)
+    found = settled(zipf(PAGES, skew, PER_SECOND), List(pool - old, old, TIME_MS / 1000))
     assert found.read == pytest.approx(sum(each.pages_read for each in last) / len(last) / ROUND, rel=0.02)
     assert found.made_young == pytest.approx(sum(each.made_young for each in last) / len(last) / ROUND, rel=0.03)
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from advisor.models.lru import simulation
+from advisor.models.lru.popularity import Pages, chances, groups
 from advisor.models.lru.scenario import Pass, Points, Repeat, Scenario, Step
 from tests.advisor.models.lru import reference
 from tests.advisor.models.lru.random_scenarios import scenarios
@@ -227,6 +228,26 @@ def test_very_many_accesses_are_not_lost() -> None:
     )
     [only] = simulation.simulate(scenario).passes
     assert only.pages_read == pytest.approx(2_000_000 * (1 - 1536 / 5007), rel=0.03)
+
+
+@pytest.mark.parametrize("instances", [1, 4])
+@pytest.mark.parametrize("skew", [0.4, 0.8, 1.2])
+def test_lookups_by_groups_of_pages_read_what_those_by_a_skew_read(skew: float, instances: int) -> None:
+    """Beside a scan, which evicts some of the pages."""
+    points = {"points": "h", "pages": 9_000, "accesses": 20_000, "seconds": 5.0}
+
+    def of(skew: float) -> Scenario:
+        steps = [{"repeat": 10, "steps": [{**points, "skew": skew}, {"scan": "a", "pages": 2_000, "seconds": 0.1}]}]
+        return Scenario.model_validate({"pool": {"pages": 6_000, "instances": instances}, "steps": steps})
+
+    found = groups(9_000, 9_000, skewed=True)
+    shares = chances(found, 9_000, skew)
+    lookups = [Pages(group.pages, 20_000 * share / group.pages) for group, share in zip(found, shares, strict=True)]
+    by_skew = simulation.simulate(of(skew)).passes
+    by_groups = simulation.simulate(of(0.0), popularity={"h": lookups}).passes
+    for one_pass, other in zip(by_skew, by_groups, strict=True):
+        assert other.pages_read == pytest.approx(one_pass.pages_read, rel=0.02, abs=1)
+        assert other.made_young == pytest.approx(one_pass.made_young, rel=0.02, abs=1)
 
 
 def test_an_object_smaller_than_the_instances_has_pages_in_some_of_them() -> None:

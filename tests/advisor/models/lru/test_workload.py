@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise
 
@@ -10,18 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advisor.models.lru import simulation
+from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Points, Pool, Repeat, Scan, Scenario, Set, Settings
 from advisor.models.lru.workload import (
-    HOT,
+    LOOKED_UP,
     MOST_PASSES,
     OTHER,
     ROUNDS,
-    UNSEEN,
-    Background,
     Rates,
     TableScan,
     Workload,
+    passes_of,
     rates,
+    run,
     scenario,
 )
 
@@ -39,15 +41,10 @@ tables = st.lists(
     min_size=1,
     max_size=6,
 ).map(tuple)
-backgrounds = st.one_of(
-    st.just(()),
-    st.builds(lambda *a: (Background(*a),), st.integers(1, 9_000), st.floats(0, 2), st.floats(0.01, 9_000)),
-    st.builds(
-        lambda rate, spread: (Background(10, 0.0, rate, spread=spread), Background(20, 0.0, 3.0, name=UNSEEN)),
-        st.floats(1, 100),
-        st.floats(0.1, 1),
-    ),
-)
+lookups = st.lists(
+    st.builds(lambda pages, asked: Pages(pages, asked / pages), st.floats(0.5, 9_000), st.floats(0.01, 9_000)),
+    max_size=3,
+).map(tuple)
 
 
 def the_round(made: Scenario) -> list[Scan | Points]:
@@ -56,11 +53,11 @@ def the_round(made: Scenario) -> list[Scan | Points]:
     return [step for step in repeat.steps if isinstance(step, Scan | Points)]
 
 
-@given(scans=tables, hot=backgrounds)
+@given(scans=tables, asked=lookups)
 def test_a_round_lasts_the_longest_period_and_has_each_pass_in_it(
-    scans: tuple[TableScan, ...], hot: tuple[Background, ...]
+    scans: tuple[TableScan, ...], asked: tuple[Pages, ...]
 ) -> None:
-    workload = Workload(scans, 4_000, hot)
+    workload = Workload(scans, 4_000, asked)
     steps = the_round(scenario(workload, POOL))
     seconds = sum(step.seconds + (step.gap_seconds if isinstance(step, Scan) else 0.0) for step in steps)
     assert seconds == pytest.approx(workload.round_seconds, rel=1e-6)
@@ -70,16 +67,14 @@ def test_a_round_lasts_the_longest_period_and_has_each_pass_in_it(
     assert Counter(step.scan for step in steps if isinstance(step, Scan)) == expected
 
 
-@given(scans=tables, hot=backgrounds)
-def test_a_round_has_the_accesses_of_its_time(scans: tuple[TableScan, ...], hot: tuple[Background, ...]) -> None:
-    workload = Workload(scans, 4_000, hot)
-    steps = the_round(scenario(workload, POOL))
-    for background in hot:
-        found = [step for step in steps if isinstance(step, Points) and step.points == background.name]
-        assert sum(step.accesses for step in found) == pytest.approx(
-            background.per_second * workload.round_seconds, abs=1
-        )
-        assert len({step.seed for step in found}) == len(found)
+@given(scans=tables, asked=lookups)
+def test_a_round_has_the_accesses_of_its_time(scans: tuple[TableScan, ...], asked: tuple[Pages, ...]) -> None:
+    workload = Workload(scans, 4_000, asked)
+    found = [step for step in the_round(scenario(workload, POOL)) if isinstance(step, Points)]
+    per_second = sum(pages * rate for pages, rate in asked)
+    assert sum(step.accesses for step in found) == pytest.approx(per_second * workload.round_seconds, abs=1)
+    pages = math.ceil(math.fsum(group.pages for group in asked))
+    assert {(step.points, step.pages) for step in found} <= {(LOOKED_UP, pages)}
 
 
 def test_passes_of_a_table_are_evenly_placed() -> None:
@@ -93,17 +88,17 @@ def test_passes_of_a_table_are_evenly_placed() -> None:
     assert [after - before for before, after in pairwise(begins)] == pytest.approx([25.0] * 3)
 
 
-def test_accesses_in_a_burst_leave_a_pause() -> None:
-    workload = Workload((TableScan("s.a", 10, 10.0, 2.0, "normal"),), 0, (Background(9, 0.0, 5.0, spread=0.25),))
-    lookups, scan = the_round(scenario(workload, POOL))
+def test_lookups_are_spread_over_the_time_between_two_scans() -> None:
+    workload = Workload((TableScan("s.a", 10, 10.0, 2.0, "normal"),), 0, (Pages(9, 0.5),))
+    points, scan = the_round(scenario(workload, POOL))
     assert isinstance(scan, Scan)
-    assert (lookups.seconds, scan.seconds, scan.gap_seconds) == (2.0, 2.0, 6.0)
+    assert (points.seconds, scan.seconds, scan.gap_seconds) == (8.0, 2.0, 0.0)
 
 
 def test_without_scans_a_round_is_accesses_alone() -> None:
-    [lookups] = the_round(scenario(Workload((), 4_000, (Background(9, 0.5, 5.0),)), POOL))
-    assert isinstance(lookups, Points)
-    assert lookups.accesses / lookups.seconds == 5.0
+    [points] = the_round(scenario(Workload((), 4_000, (Pages(9, 0.5), Pages(1, 0.5))), POOL))
+    assert isinstance(points, Points)
+    assert points.accesses / points.seconds == 5.0
 
 
 @settings(max_examples=10)
@@ -111,33 +106,34 @@ def test_without_scans_a_round_is_accesses_alone() -> None:
 def test_the_pool_is_full_before_the_first_round_and_at_todays_settings(kept: float, *, warm: bool, pct: int) -> None:
     scans = (TableScan("s.a", 1_000, 10.0, 0.1, "normal", kept),)
     pool = Pool(pages=4_000, old_blocks_pct=pct)
-    made = scenario(Workload(scans, 4_000, (Background(500, 0.0, 10.0, warm),)), pool)
+    asked = (Pages(100, 0.08), Pages(400, 0.005)) if warm else ()
+    made = scenario(Workload(scans, 4_000, asked), pool)
     before = [step for step in made.steps if not isinstance(step, Repeat)]
-    assert simulation.simulate(Scenario(pool=pool, steps=tuple(before))).passes[-1].free_pages == pytest.approx(
-        0, abs=1
-    )
+    found = simulation.simulate(Scenario(pool=pool, steps=tuple(before)), popularity={LOOKED_UP: asked})
+    assert found.passes[-1].free_pages == pytest.approx(0, abs=1)
     sets = [step.set.old_blocks_pct for step in before if isinstance(step, Set)]
     assert sets[-1:] in ([], [pct])
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.3, 1.0])
 def test_the_first_round_finds_the_kept_part_of_a_table(kept: float) -> None:
-    made = scenario(Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal", kept),), 4_000), POOL)
-    [first, *_] = [each for each in simulation.simulate(made).passes if each.object == "s.a"][-ROUNDS:]
+    found = run(Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal", kept),), 4_000), POOL)
+    [first, *_] = [each for each in found.passes if each.object == "s.a"][-ROUNDS:]
     assert first.pages_read == pytest.approx(2_000 * (1 - kept), abs=60)
 
 
 def test_a_pool_that_was_never_full_keeps_its_free_pages() -> None:
-    made = scenario(Workload((TableScan("s.a", 1_000, 10.0, 0.1, "normal"),), 2_000), POOL)
-    assert simulation.simulate(made).passes[-1].free_pages == pytest.approx(1_000, abs=70)
+    found = run(Workload((TableScan("s.a", 1_000, 10.0, 0.1, "normal"),), 2_000), POOL)
+    assert found.passes[-1].free_pages == pytest.approx(1_000, abs=70)
 
 
 def test_as_many_rounds_follow_a_change_as_come_before_it() -> None:
     workload = Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal"),), 4_000)
-    now = simulation.simulate(scenario(workload, POOL)).passes
-    then = simulation.simulate(scenario(workload, POOL, then=(Settings(old_blocks_pct=80), workload))).passes
+    now = run(workload, POOL).passes
+    then = run(workload, POOL, then=(Settings(old_blocks_pct=80), workload)).passes
     assert then[: len(now)] == now
     assert len(then) == len(now) + ROUNDS
+    assert passes_of(workload) == ROUNDS
     assert rates(workload, now).per_pass["s.a"] > 1_900
     assert rates(workload, then).per_pass["s.a"] == pytest.approx(0, abs=1)
 
@@ -145,8 +141,8 @@ def test_as_many_rounds_follow_a_change_as_come_before_it() -> None:
 def test_rates_are_means_of_the_last_rounds_at_the_pace_of_each_table() -> None:
     often = TableScan("s.a", 3_900, 10.0, 0.1, "normal")
     seldom = TableScan("s.b", 3_900, 100.0, 0.1, "scan")
-    workload = Workload((often, seldom), 4_000, (Background(100_000, 0.0, 7.0),))
-    found = rates(workload, simulation.simulate(scenario(workload, POOL)).passes)
+    workload = Workload((often, seldom), 4_000, (Pages(100_000, 7e-5),))
+    found = rates(workload, run(workload, POOL).passes)
     assert found.per_pass["s.b"] > 3_000
     assert found.scans == pytest.approx(found.per_pass["s.a"] / 10 + found.per_pass["s.b"] / 100)
     assert found.other == pytest.approx(7.0, rel=0.1)
@@ -160,8 +156,8 @@ def test_a_table_with_both_kinds_of_fetch_has_the_passes_of_both() -> None:
 
 def test_an_empty_workload_reads_nothing() -> None:
     workload = Workload((), 4_000)
-    assert rates(workload, simulation.simulate(scenario(workload, POOL)).passes) == Rates({}, 0.0, 0.0, 0.0)
+    assert rates(workload, run(workload, POOL).passes) == Rates({}, 0.0, 0.0, 0.0)
 
 
 def test_no_table_can_be_named_like_the_other_objects() -> None:
-    assert not [name for name in (HOT, UNSEEN, OTHER) if "." in name]
+    assert not [name for name in (LOOKED_UP, OTHER) if "." in name]

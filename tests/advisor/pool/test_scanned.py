@@ -1,4 +1,4 @@
-"""The model is calibrated to the window: tables, sizes, periods and kinds of fetch. A missing fact is named."""
+"""The model takes from the window: tables, sizes, periods, kinds of fetch, and lookups. A missing fact is named."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from advisor.facts import facts
-from advisor.models.lru.workload import UNSEEN
 from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
-from advisor.whatif.calibration import Calibration, calibrate, evidence
+from advisor.pool.model import PoolModel
+from advisor.pool.scanned import scanned as scanned_in
+from advisor.pool.tables import written_growth
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
@@ -20,13 +21,13 @@ from exporter.snapshot import Index, Outcome, Snapshot, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
 
-def of(window: Window) -> Calibration:
-    return calibrate(window, facts(window))
+def of(window: Window) -> PoolModel:
+    return PoolModel(window, facts(window))
 
 
 def lacking(window: Window) -> Unanswerable:
     with pytest.raises(Unanswerable) as caught:
-        of(window)
+        assert of(window).loads
     return caught.value
 
 
@@ -36,9 +37,10 @@ def lacking(window: Window) -> Unanswerable:
 )
 def test_the_model_reads_what_the_captured_server_read(name: str) -> None:
     found = of(captured(name))
-    [scan] = found.fit.workload.scans
-    assert found.fit.error < 0.02
-    assert found.fit.rates.per_pass["shop.orders"] == pytest.approx(found.measured.per_pass["shop.orders"], rel=0.01)
+    [scan] = found.today.workload.scans
+    assert found.error < 0.02
+    by_model = found.predict({}).rates.per_pass["shop.orders"]
+    assert by_model == pytest.approx(found.today.per_pass["shop.orders"], rel=0.01)
     assert scan.fetch == ("scan" if "parallel" in name else "normal")
     assert 0.01 < scan.seconds < 1.0
     assert scan.period == pytest.approx(1.5, abs=0.3)
@@ -46,33 +48,33 @@ def test_the_model_reads_what_the_captured_server_read(name: str) -> None:
 
 def test_a_table_that_the_server_caches_is_cached_in_the_model() -> None:
     for name in ("mysql-9.7/repeated-scan-followed", "mariadb-10.11/repeated-scan", "mysql-9.7/small-table-scan"):
-        assert of(captured(name)).fit.rates.per_pass == {"shop.orders": pytest.approx(0, abs=30)}, name
+        assert of(captured(name)).predict({}).rates.per_pass == {"shop.orders": pytest.approx(0, abs=30)}, name
 
 
 def test_a_pool_with_free_pages_keeps_them() -> None:
     found = of(captured("mysql-9.7/scan-fits-free-pages"))
-    assert found.fit.workload.other_pages == pytest.approx(5_620 - 4_646, abs=5)
-    assert found.fit.rates.read == 0
+    assert found.today.workload.other_pages == pytest.approx(5_620 - 4_646, abs=5)
+    assert found.predict({}).rates.read == 0
 
 
 def test_only_mariadb_from_10_6_on_keeps_a_free_list() -> None:
-    assert (of(captured("mariadb-10.11/repeated-scan")).pool.free_low) == 768
-    assert (of(captured("mariadb-10.11/repeated-scan")).pool.free_high) == 1_536
+    assert (of(captured("mariadb-10.11/repeated-scan")).today.pool.free_low) == 768
+    assert (of(captured("mariadb-10.11/repeated-scan")).today.pool.free_high) == 1_536
     for name in ("mariadb-10.5/repeated-scan", "mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan"):
-        assert of(captured(name)).pool.free_high == 0
+        assert of(captured(name)).today.pool.free_high == 0
 
 
 def test_the_time_of_a_count_is_measured_and_of_a_scan_estimated() -> None:
     window = captured("mysql-9.7/parallel-count")
     counted = of(window)
-    assert counted.fit.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
+    assert counted.today.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
     estimated = "the time of a serial scan is estimated from the time of its reads"
-    assert estimated not in counted.notes
-    assert estimated in of(captured("mysql-9.7/repeated-scan")).notes
+    assert estimated not in counted.notes()
+    assert estimated in of(captured("mysql-9.7/repeated-scan")).notes()
 
 
 def test_the_size_of_a_table_is_what_an_uncached_pass_reads() -> None:
-    [scan] = of(captured("mariadb-10.5/repeated-scan")).fit.workload.scans
+    [scan] = of(captured("mariadb-10.5/repeated-scan")).today.workload.scans
     assert scan.pages == 4_643  # of 4,646, with 4,601 leaves
 
 
@@ -87,17 +89,17 @@ def test_a_table_with_both_kinds_of_fetch_is_in_the_workload_twice() -> None:
         counts = {ORDERS: CountStatement(2 * n, 0.5 * n, 0, 0)}
         return scanned(10.0 * n, n, 3 * n * 11_400, variables=settings, count_statements=counts)
 
-    found = of(Window(tuple(at(n) for n in range(4))))
-    assert {(scan.fetch, round(scan.period, 2)) for scan in found.fit.workload.scans} == {
+    found = of(Window(tuple(at(n) for n in range(4)))).today
+    assert {(scan.fetch, round(scan.period, 2)) for scan in found.workload.scans} == {
         ("normal", 10.0),
         ("scan", 5.0),
     }
-    assert [scan.seconds for scan in found.fit.workload.scans if scan.fetch == "scan"] == [0.25]
-    serial = found.workload_with({**found.settings, "innodb_parallel_read_threads": 1.0})
-    assert [(scan.fetch, round(scan.period, 2)) for scan in serial.scans] == [("normal", 3.33)]
+    assert [scan.seconds for scan in found.workload.scans if scan.fetch == "scan"] == [0.25]
+    serial = found.scans_with({**found.settings, "innodb_parallel_read_threads": 1.0})
+    assert [(scan.fetch, round(scan.period, 2)) for scan in serial] == [("normal", 3.33)]
 
 
-def test_other_reads_are_a_hot_set_of_the_tables_that_were_read() -> None:
+def test_other_reads_are_lookups_in_the_tables_that_were_read() -> None:
     items, archive = Table("shop", "items"), Table("shop", "archive")
     sizes = {Index(t.schema, t.table, "PRIMARY"): IndexSize(pages, pages - 9, ROWS) for t, pages in (
         (ORDERS, 11_400), (items, 6_000), (archive, 90_000))}  # fmt: skip
@@ -114,10 +116,10 @@ def test_other_reads_are_a_hot_set_of_the_tables_that_were_read() -> None:
         )
 
     found = of(Window(tuple(at(n) for n in range(4))))
-    assert found.measured.other_pages == 6_000
-    assert found.fit.error <= 0.15
-    [hot] = found.fit.workload.backgrounds
-    assert hot.pages <= 6_000
+    [(name, table)] = found.explained.evidence.tables.items()
+    assert (name, table.pages, table.reads) == ("shop.items", 6_000 - 9, 60.0)
+    assert found.error <= 0.15
+    assert found.predict({}).rates.other == pytest.approx(60.0, rel=0.5)
 
 
 @pytest.mark.parametrize(
@@ -139,22 +141,19 @@ def test_a_table_that_is_written_may_have_grown_to_the_size_of_its_file(
         return scanned(
             10.0 * n,
             0,
-            n * 10_000,
-            table_scans={},
-            table_files={items: FileReads(n * 10_000, n * 10_000 * 16_384, 0.0)},
+            0,
             index_sizes=IndexSizes({Index("shop", "items", "PRIMARY"): IndexSize(2_442, 2_207, ROWS)}, 0),
             table_io={Index("shop", "items", ""): IndexIo(0, n * inserted, 0, 0, 0.0, 0.0)},
             file_sizes={} if file_pages is None else {items: file_pages * 16_384},
         )
 
-    window = Window((at(0), at(1)))
-    assert evidence(window, facts(window)).measured.other_pages == pages
+    assert written_growth(Window((at(0), at(1)))) == pages / 2_442
 
 
 def test_a_table_whose_file_is_not_known_is_left_out_and_named() -> None:
     found = of(watched(table_files={}))
-    assert found.fit.workload.scans == ()
-    assert any("scans of shop.orders are not in the model" in note for note in found.notes)
+    assert found.today.workload.scans == ()
+    assert any("scans of shop.orders are not in the model" in note for note in found.notes())
 
 
 def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
@@ -162,15 +161,15 @@ def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
     sizes = IndexSizes({Index("shop", "orders", "PRIMARY"): IndexSize(1_000, 990, ROWS)}, 0)
     window = Window(tuple(scanned(10.0 * n, n, n * 1_000, index_sizes=sizes) for n in range(4)))
     found = of(window)
-    assert found.fit.error > 0.15
-    assert found.fit.confidence < 0.2
-    assert any("deviates from the measured reads" in note for note in found.notes)
+    assert found.error > 0.15
+    assert found.confidence < 0.2
+    assert any("deviates from the measured reads" in note for note in found.notes())
 
 
 @pytest.mark.parametrize(
     ("sections", "lacks"),
     [
-        ({"pools": None}, "pool.pages"),
+        ({"pools": None}, "pools"),
         ({"variables": {"innodb_old_blocks_pct": "37"}}, "setting.innodb_old_blocks_time"),
         ({"index_sizes": None}, "index_sizes"),
         ({"table_scans": None}, "table_scans"),
@@ -183,7 +182,7 @@ def test_a_missing_fact_is_named_and_is_never_zero(sections: dict[str, Any], lac
 def test_a_source_that_is_off_is_named_with_its_cure() -> None:
     outcome = Outcome(0.0, 0.0, "disabled", "it is OFF", "switch it ON")
     sections = {"table_scans": None, "outcomes": {"table_scans": outcome}}
-    assert str(lacking(watched(**sections))) == "which tables are scanned is not known: it is OFF; switch it ON"
+    assert str(lacking(watched(**sections))) == "what is read of each table is not known: it is OFF; switch it ON"
 
 
 def test_one_collection_is_not_enough() -> None:
@@ -193,8 +192,8 @@ def test_one_collection_is_not_enough() -> None:
 def test_a_server_that_does_nothing_has_an_empty_workload() -> None:
     window = Window((snapshot(1, pools=(pool(size_pages=999, database_pages=500),), **EMPTY), snapshot(9, **LATER)))
     found = of(window)
-    assert (found.fit.workload.scans, found.fit.workload.backgrounds, found.fit.error) == ((), (), 0.0)
-    assert found.server == server()
+    assert (found.today.workload.scans, found.loads, found.error) == ((), ((),), 0.0)
+    assert found.today.server == server()
 
 
 EMPTY: dict[str, Any] = {
@@ -224,11 +223,11 @@ def test_a_hot_set_without_reads_is_no_larger_than_the_tables_that_are_asked() -
 
         return Window(tuple(at(n) for n in range(4)))
 
-    def unseen(of_window: Window) -> int:
-        return sum(hot.pages for hot in of(of_window).fit.workload.backgrounds if hot.name == UNSEEN)
+    def looked_up(of_window: Window) -> float:
+        return sum(pages for pages, _ in of(of_window).loads[-1])
 
-    assert unseen(window(items=50_000, archive=0)) == 1_200
-    assert unseen(window(items=50_000, archive=1)) > 9_000
+    assert looked_up(window(items=50_000, archive=0)) == 1_200 - 9
+    assert looked_up(window(items=50_000, archive=1)) > 9_000
 
 
 @pytest.mark.parametrize(
@@ -251,7 +250,7 @@ def test_undo_logs_take_pages_from_the_tables(
         return scanned(10.0 * n, n, n * 11_400, of=of_server, table_io=io, variables=known)
 
     window = Window((at(0), at(1)))
-    assert evidence(window, facts(window)).reserved == pages
+    assert scanned_in(window, facts(window)).reserved == pages
 
 
 def test_only_undo_logs_written_while_the_pool_is_read_anew_take_pages() -> None:
@@ -262,4 +261,4 @@ def test_only_undo_logs_written_while_the_pool_is_read_anew_take_pages() -> None
         return scanned(10.0 * n, n, n * 16_382 * 5, table_io=io, variables=variables(innodb_lru_scan_depth="0"))
 
     window = Window((at(0), at(1)))
-    assert evidence(window, facts(window)).reserved == 40
+    assert scanned_in(window, facts(window)).reserved == 40

@@ -11,9 +11,9 @@ from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
 from advisor.pool.choice import ENOUGH, EQUAL, LARGER
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
-from advisor.pool.settings import size_as_set
-from advisor.whatif.model import POOL_SIZE, LruModel
-from advisor.whatif.reads import Reads
+from advisor.pool.model import PoolModel
+from advisor.pool.scanned import Reads
+from advisor.pool.settings import POOL_SIZE, size_as_set
 
 _PCT = "innodb_old_blocks_pct"
 _CANDIDATES: dict[str, tuple[float, ...]] = {
@@ -44,7 +44,7 @@ class Trial:
         best: The fewest.
     """
 
-    model: LruModel
+    model: PoolModel
     setting: str
     value: float
     now: Reads
@@ -53,7 +53,7 @@ class Trial:
     best: Reads
 
     @classmethod
-    def of(cls, model: LruModel, setting: str, value: float) -> Trial:
+    def of(cls, model: PoolModel, setting: str, value: float) -> Trial:
         """Try a value.
 
         Args:
@@ -83,6 +83,9 @@ class Trial:
     @property
     def error(self) -> float:
         """Error of all pages read per second, relative to those of today."""
+        size = self.model.size({self.setting: self.value})
+        if size is not None:
+            return size.error
         return self._error(self.now.all, self.model.predict({}).rates.read, self.worst.all - self.best.all)
 
     def _error(self, now: float, by_model: float, spread: float) -> float:
@@ -90,13 +93,13 @@ class Trial:
         return deviation(self.model, now, by_model) + spread / now if now else 0.0
 
 
-def deviation(model: LruModel, now: float, by_model: float) -> float:
+def deviation(model: PoolModel, now: float, by_model: float) -> float:
     """The model's deviation from what is measured today, relative to it; but at least what it is known to be off."""
-    least = ROUGH if model.calibration.fit.workload.backgrounds else EXACT
+    least = ROUGH if any(model.loads) else EXACT
     return max(abs(by_model - now) / now, least) if now else 0.0
 
 
-def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
+def choose(model: PoolModel, setting: str, scan: ScanFacts | None, at_most: float | None = None) -> Choice:
     """The model's choice for one scanned table, or for the server as a whole.
 
     Args:
@@ -133,22 +136,22 @@ def choose(model: LruModel, setting: str, scan: ScanFacts | None, at_most: float
     )
 
 
-def _by_pct(model: LruModel, table: str) -> float:
+def _by_pct(model: PoolModel, table: str) -> float:
     """Pages read per pass over a table with the best innodb_old_blocks_pct."""
     return float(round(Trial.of(model, _PCT, best(model, _PCT)).then.per_pass[table]))
 
 
-def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
+def best(model: PoolModel, setting: str, at_most: float | None = None) -> float:
     """The value with the least change among those with the fewest reads, whichever accesses explain today's.
 
     Raises:
         Unanswerable: The server has no such setting, or the model cannot be calibrated.
     """
-    if setting not in model.calibration.settings:
+    if setting not in model.today.settings:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     if setting == POOL_SIZE:
         return _size(model, math.inf if at_most is None else at_most)
-    today = model.calibration.settings[setting]
+    today = model.today.settings[setting]
     reads = {today: _reads(model, setting, today)}
     for value in _CANDIDATES[setting]:
         if value != today and (at_most is None or value <= at_most):
@@ -164,9 +167,9 @@ def best(model: LruModel, setting: str, at_most: float | None = None) -> float:
     return found
 
 
-def _size(model: LruModel, at_most: float) -> float:
+def _size(model: PoolModel, at_most: float) -> float:
     """The smallest pool that saves nearly as many reads as the largest one."""
-    window, today = model.window, model.calibration.settings[POOL_SIZE]
+    window, today = model.window, model.today.settings[POOL_SIZE]
     at_most = min(at_most, model.most_bytes or math.inf, LARGER[-1] * today)
     sizes = {size_as_set(window, today * times) for times in LARGER} | {size_as_set(window, at_most, up=False)}
     reads = {today: _reads(model, POOL_SIZE, today)}
@@ -190,7 +193,7 @@ def _size(model: LruModel, at_most: float) -> float:
     return found
 
 
-def others(model: LruModel, setting: str, value: float) -> Effect:
+def others(model: PoolModel, setting: str, value: float) -> Effect:
     """What a value does to the pages that everything but the scans reads."""
     found = Trial.of(model, setting, value)
     return Effect(
@@ -202,7 +205,7 @@ def others(model: LruModel, setting: str, value: float) -> Effect:
     )
 
 
-def alternatives(model: LruModel, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
+def alternatives(model: PoolModel, setting: str, scan: ScanFacts) -> tuple[Alternative, ...]:
     """Other settings that help the table too, each with the value that the model chooses.
 
     None beside a larger pool, which is for tables that no share of today's holds: other settings share it out in
@@ -213,12 +216,12 @@ def alternatives(model: LruModel, setting: str, scan: ScanFacts) -> tuple[Altern
     return tuple(
         found
         for other in (*_CANDIDATES, POOL_SIZE)
-        if other != setting and other in model.calibration.settings
+        if other != setting and other in model.today.settings
         for found in _alternative(model, other, model.table(scan))
     )
 
 
-def _alternative(model: LruModel, setting: str, table: str) -> Iterator[Alternative]:
+def _alternative(model: PoolModel, setting: str, table: str) -> Iterator[Alternative]:
     found = Trial.of(model, setting, best(model, setting))
     before, after = found.now.per_pass[table], found.worst.per_pass[table]
     if after > WORTHWHILE * before or found.worst.all >= found.now.all:
@@ -241,31 +244,30 @@ def _alternative(model: LruModel, setting: str, table: str) -> Iterator[Alternat
     )
 
 
-def _reads(model: LruModel, setting: str, value: float, most: float = math.inf) -> float:
+def _reads(model: PoolModel, setting: str, value: float, most: float = math.inf) -> float:
     """All pages read per second with a value, at worst; or any number above ``most``, where it is above."""
     changes, found = _change(model, setting, value), 0.0
-    for rival in (None, *model.rivals):
-        found = max(found, model.reads(changes, strained=True, rival=rival).all)
+    for lookups in model.loads:
+        found = max(found, model.reads(changes, strained=True, lookups=lookups).all)
         if found > most:
             break  # the value is out, whatever the other accesses would read
     return found
 
 
-def _futures(model: LruModel, setting: str, value: float) -> Iterator[Reads]:
+def _futures(model: PoolModel, setting: str, value: float) -> Iterator[Reads]:
     """The reads to expect with a value, then what may come instead."""
     changes = _change(model, setting, value)
     yield model.reads(changes)
-    yield model.reads(changes, strained=True)
-    for rival in model.rivals:
-        yield model.reads(changes, strained=True, rival=rival)
+    for lookups in model.loads:
+        yield model.reads(changes, strained=True, lookups=lookups)
 
 
 def _all(reads: Reads) -> float:
     return reads.all
 
 
-def _change(model: LruModel, setting: str, value: float) -> dict[str, float]:
-    return {} if value == model.calibration.settings[setting] else {setting: value}
+def _change(model: PoolModel, setting: str, value: float) -> dict[str, float]:
+    return {} if value == model.today.settings[setting] else {setting: value}
 
 
 def _least(reads: dict[float, float], today: float) -> float:

@@ -11,7 +11,7 @@ from advisor.contract.settings import SettingValue
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused
 from advisor.pool.settings import SETTINGS_OF_MODEL
-from advisor.whatif.answer import WhatIf, what_if
+from advisor.pool.what_if import WhatIf, what_if
 from tests.advisor.building import captured, pool, scanned, server, variables
 
 MIB = 2**20

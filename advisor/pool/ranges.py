@@ -45,12 +45,12 @@ class SettingRanges(Frozen):
 
 def ranges(window: Window) -> SettingRanges:
     """The settings, without a question to the model. Raises Unanswerable where those of the server are not known."""
-    from advisor.whatif.calibration import evidence  # noqa: PLC0415 - takes the code of the model
+    from advisor.pool.evidence import evidence  # noqa: PLC0415 - takes the code of the model
 
     known = facts(window)
     lacks = None
     try:
-        evidence(window, known)
+        evidence(window.snapshots, window, known)
     except Unanswerable as error:
         lacks = str(error)
     return SettingRanges(settings=tuple(_ranges(window, known.pool.most_bytes)), lacks=lacks)

@@ -15,8 +15,8 @@ from advisor.observe.window import Window
 from advisor.pool.settings import values_as_set
 
 if TYPE_CHECKING:  # the answer's form is known without the model's code
-    from advisor.whatif.calibrations import Calibrations
-    from advisor.whatif.model import LruModel
+    from advisor.pool.fitting import Loads
+    from advisor.pool.model import PoolModel
 
 
 class Amount(Frozen):
@@ -38,15 +38,6 @@ class TableOutcome(Frozen):
     passes_until_cached: int | None = Field(description="After the change; none where it is never cached.")
 
 
-class HotSet(Frozen):
-    """Single page accesses beside the scans, as fitted."""
-
-    pages: Number
-    skew: Number = Field(description="The page of rank r is asked for in proportion to r ** -skew.")
-    accesses_per_second: Number
-    assumed: bool = Field(description="It read nothing that it could be fitted to: the most pages that may be there.")
-
-
 class WhatIf(Frozen):
     """The answer to: what if these settings were changed?"""
 
@@ -59,7 +50,6 @@ class WhatIf(Frozen):
     pages_read_per_second: Amount = Field(description="By all.")
     pages_of_others: Amount = Field(description="In the pool, of what is not scanned: what is left to the hot set.")
     young_pages_of_others: Amount = Field(description="Those of them in the young sublist.")
-    hot_sets: tuple[HotSet, ...]
     error: Number = Field(
         description="What the prediction may be off, relative to today's reads: for another size of the pool, how far"
         " nine tenths of such predictions were off at most; else the deviation of the model from today's reads."
@@ -68,25 +58,25 @@ class WhatIf(Frozen):
     notes: tuple[str, ...]
 
 
-def what_if(window: Window, changes: Mapping[str, SettingValue], calibrations: Calibrations | None = None) -> WhatIf:
+def what_if(window: Window, changes: Mapping[str, SettingValue], loads: Loads | None = None) -> WhatIf:
     """What a change of settings would do.
 
     Args:
         window: What has been watched.
         changes: New values by setting, as a person writes them: 80, "80" or "4G".
-        calibrations: Those of earlier windows.
+        loads: Those of earlier windows.
 
     Raises:
         Refused: The server would not take a change, or the model has no answer for it.
         Unanswerable: The window does not tell enough.
     """
-    from advisor.whatif.model import LruModel  # noqa: PLC0415 - where it is asked
+    from advisor.pool.model import PoolModel  # noqa: PLC0415 - where it is asked
 
     wanted = values_as_set(window, changes)
-    return answer(LruModel(window, facts(window), calibrations), wanted, tuple(_roundings(changes, wanted)))
+    return answer(PoolModel(window, facts(window), loads), wanted, tuple(_roundings(changes, wanted)))
 
 
-def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:
+def answer(model: PoolModel, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:
     """The answer of the model.
 
     Args:
@@ -94,13 +84,11 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
         changes: As ``values_as_set`` returns them.
         notes: Sentences that come before the notes of the calibration.
     """
-    from advisor.models.lru.workload import UNSEEN  # noqa: PLC0415 - the model was asked
-
-    today, window = model.calibration, model.window
+    today, window = model.today, model.window
     server = window.latest.server
     now, then = model.predict({}), model.predict(changes)
     reads, reads_then, size = model.reads({}), model.reads(changes), model.size(changes)
-    per_second = today.fit.workload.scans_per_second
+    per_second = today.workload.scans_per_second
     return WhatIf(
         server=str(server),
         at=window.latest.at,
@@ -111,7 +99,7 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
                 subject={"schema": scan.schema, "table": scan.table},
                 pages=tidy(scan.pages or 0.0),
                 passes_per_hour=tidy(per_second[name] * 3600.0),
-                measured_pages_read_per_pass=tidy(today.measured.per_pass[name]),
+                measured_pages_read_per_pass=tidy(today.per_pass[name]),
                 pages_read_per_pass=_amount(reads.per_pass[name], reads_then.per_pass[name]),
                 pages_read_per_second=_amount(
                     reads.per_pass[name] * per_second[name], reads_then.per_pass[name] * per_second[name]
@@ -124,18 +112,9 @@ def answer(model: LruModel, changes: Mapping[str, float], notes: Sequence[str] =
         pages_read_per_second=_amount(reads.all, reads_then.all),
         pages_of_others=_amount(round(now.others), round(then.others)),
         young_pages_of_others=_amount(round(now.young), round(then.young)),
-        hot_sets=tuple(
-            HotSet(
-                pages=hot.pages,
-                skew=tidy(hot.skew),
-                accesses_per_second=tidy(hot.per_second),
-                assumed=hot.name == UNSEEN,
-            )
-            for hot in today.fit.workload.backgrounds
-        ),
-        error=tidy(today.fit.error if size is None else size.error),
-        confidence=round(today.fit.confidence if size is None else size.confidence, 3),
-        notes=(*notes, *(today.notes if size is None else model.notes_of_sizes)),
+        error=tidy(model.error if size is None else size.error),
+        confidence=round(model.confidence if size is None else size.confidence, 3),
+        notes=(*notes, *model.notes()),
     )
 
 

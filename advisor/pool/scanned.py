@@ -1,0 +1,344 @@
+"""Scanned tables beside lookups, page by page: what passes read, and what they leave to everything else.
+
+The scans are known: tables, periods, and how each fetches its pages. The lookups are those of a load. The list is
+simulated at today's settings and at others (advisor/models/lru); every answer starts from what was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from advisor.facts import Facts, ScanFacts
+from advisor.facts.base import over_pools
+from advisor.models.lru.popularity import Pages
+from advisor.models.lru.scenario import Pass, Pool, Settings
+from advisor.models.lru.workload import LOOKED_UP, OTHER, Rates, TableScan, Workload, passes_of, rates, run
+from advisor.observe.window import Window
+from advisor.pool.errors import Unanswerable
+from advisor.pool.settings import POOL_SIZE, SETTINGS_OF_MODEL
+from advisor.pool.tables import GROWTH, kept_share, last_pass, table_scans, tables_in_model
+from exporter.collectors.pools import POOLS
+from exporter.collectors.table_io import TABLE_IO
+from exporter.rows import number
+from exporter.server import Server
+
+CACHED = 0.01
+"""Share of a table: a pass that reads no more finds the table cached."""
+_FULL = 0.02
+"""Share of the pool: with fewer free pages it is full."""
+_SEARCHED = 100
+"""Pages from the tail of each instance that a search for a page to evict looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD,
+buf0lru.cc). Only when all of them are dirty does the page cleaner write some, so that many may stay at the tail."""
+_ROLLBACK_SEGMENTS, _UNDO_TABLESPACES = 128, 2
+"""The defaults, where the settings do not exist any more."""
+_PAGES_OF_WRITE = 2
+"""Header of a rollback segment, and undo log. Each transaction takes the next segment (trx0trx.cc), so that all of
+them stay young. Seen on MySQL 9.7 under updates: 256 headers and 256 undo pages, most of them in the young sublist."""
+_EXPLAINED = 0.5
+"""Share of a measured value that the model has to explain before it may scale it."""
+_MOVED, _PERIOD_MOVED = 0.05, 0.1
+"""Share of sizes, and of periods, that scans may move by and be the same: the last pass of a scan alone varies by 6 %
+under a steady load (seen beside lab.demo)."""
+_RESERVED = 0.01
+"""Share of the pool that the reserved pages may grow by: a value chosen for fewer of them may be too small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The pool and the scans beside the lookups.
+
+    Attributes:
+        settings: The SETTINGS_OF_MODEL that the server has.
+        reserved: Pages of the pool that a scanned table may not get, as far as the server tells.
+        scans: The facts of the tables in the workload, by their name there.
+        left_out: Scanned tables that the model does not take.
+        workload: The scans, without lookups.
+        per_pass: Pages read by the last pass, by table.
+    """
+
+    server: Server
+    settings: Mapping[str, float]
+    pool: Pool
+    reserved: int
+    scans: Mapping[str, ScanFacts]
+    left_out: Sequence[ScanFacts]
+    workload: Workload
+    per_pass: Mapping[str, float]
+
+    @property
+    def by_table(self) -> dict[str, float]:
+        """Pages that the scans of each table read a second."""
+        return {name: pages * self.workload.scans_per_second[name] for name, pages in self.per_pass.items()}
+
+    def pool_with(self, settings: Mapping[str, float]) -> Pool:
+        """The pool under other settings; its pages are in proportion to its size."""
+        pages = self.pool.pages
+        size, before = settings.get(POOL_SIZE), self.settings.get(POOL_SIZE)
+        if size and before:
+            pages = round(pages * size / before)
+        return _pool(settings, pages, self.pool.instances, self.server)
+
+    def scans_with(self, settings: Mapping[str, float]) -> tuple[TableScan, ...]:
+        """The scans under other settings: one reader thread reads nothing in parallel."""
+        threads = settings.get("innodb_parallel_read_threads")
+        if threads == self.settings.get("innodb_parallel_read_threads"):
+            return self.workload.scans
+        kept = {scan.name: scan.kept for scan in self.workload.scans}
+        return tuple(_scans(self.scans, kept, threads))
+
+    def same(self, other: Scanned) -> bool:
+        """Whether the settings are those of another one, and the scans about the same."""
+        mine, others = (sorted(each.workload.scans, key=_identity) for each in (self, other))
+        most = _MOVED * self.pool.pages
+        return (
+            (self.server, self.settings, self.pool) == (other.server, other.settings, other.pool)
+            and other.reserved <= self.reserved + _RESERVED * self.pool.pages
+            and abs(self.workload.other_pages - other.workload.other_pages) <= most
+            and list(map(_identity, mine)) == list(map(_identity, others))
+            and all(
+                abs(was.pages - has.pages) <= _MOVED * was.pages
+                and abs(was.period - has.period) <= _PERIOD_MOVED * was.period
+                and abs(was.seconds - has.seconds) <= _PERIOD_MOVED * was.period
+                and abs(was.kept - has.kept) <= _PERIOD_MOVED
+                for was, has in zip(mine, others, strict=True)
+            )
+        )
+
+
+def scanned(window: Window, known: Facts) -> Scanned:
+    """The pool and the scans of a window.
+
+    Raises:
+        Unanswerable: A fact is not known.
+    """
+    server = window.latest.server
+    settings = {name: value for name in SETTINGS_OF_MODEL if isinstance(value := known.setting[name], float)}
+    pages, instances = (_needed(f"pool.{name}", getattr(known.pool, name)) for name in ("pages", "instances"))
+    pool = _pool(settings, int(pages), int(instances), server)
+    scans, left_out = tables_in_model(known.lists["scans"])
+    kept = {name: kept_share(scan) for name, scan in scans.items()}
+    parts = tuple(_scans(scans, kept, settings.get("innodb_parallel_read_threads")))
+    workload = Workload(parts, _before(known, pool, sum(scan.pages or 0.0 for scan in scans.values())))
+    per_pass = {name: last_pass(scan) for name, scan in scans.items()}
+    return Scanned(server, settings, pool, _reserved(window, pool), scans, left_out, workload, per_pass)
+
+
+def begun(today: Scanned, lookups: tuple[Pages, ...], check_time: Callable[[], None]) -> Scanned:
+    """The same, with what the pool holds of the tables to begin with: what the last pass found, or nothing.
+
+    Some of both last. What explains the last pass better is how it was.
+    """
+    scans = tuple(replace(scan, kept=0.0) for scan in today.workload.scans)
+    anew = replace(today, workload=replace(today.workload, scans=scans))
+
+    def off(begin: Scanned) -> float:
+        by_model = predict(begin, lookups, {}, check_time).rates.per_pass
+        per_second = today.workload.scans_per_second
+        return math.fsum(abs(by_model[name] - pages) * per_second[name] for name, pages in today.per_pass.items())
+
+    return min(anew, today, key=off) if any(scan.kept for scan in today.workload.scans) else today
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the simulation says of some settings.
+
+    Attributes:
+        rates: Reads of the last rounds.
+        others: Pages in the pool that the scanned tables leave for everything else.
+        young: How many of these are in the young sublist.
+        until_cached: By table, the passes until it is cached; None where it never is.
+    """
+
+    rates: Rates
+    others: float
+    young: float
+    until_cached: Mapping[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Pages read: as measured today, or as expected after a change.
+
+    Attributes:
+        per_pass: By table.
+        per_second: Passes, by table.
+        other: Per second, by everything else.
+    """
+
+    per_pass: Mapping[str, float]
+    per_second: Mapping[str, float]
+    other: float
+
+    @property
+    def scans(self) -> float:
+        """Per second, by all scans."""
+        return math.fsum(pages * self.per_second[name] for name, pages in self.per_pass.items())
+
+    @property
+    def all(self) -> float:
+        """Per second, by everything."""
+        return self.scans + self.other
+
+
+def predict(
+    today: Scanned,
+    lookups: tuple[Pages, ...],
+    changes: Mapping[str, float],
+    check_time: Callable[[], None],
+    *,
+    strained: bool = False,
+) -> Prediction:
+    """What the simulation says of some changes.
+
+    Args:
+        today: The pool and the scans.
+        lookups: Beside them.
+        changes: To settings of the model.
+        check_time: Called between two simulations; an exception from it ends the work.
+        strained: With scanned tables that have grown, and without the pages that the pool may not be able to give to
+            them (`Scanned.reserved`). What only just fits does not fit then.
+
+    Raises:
+        TooManySteps: It would take too long.
+    """
+    settings = {**today.settings, **changes}
+    workload, pool = replace(today.workload, lookups=lookups), today.pool
+    then, then_pool = replace(workload, scans=today.scans_with(settings)), today.pool_with(settings)
+    if strained:
+        workload, then = _grown(workload), _grown(then)
+        pool, then_pool = _shrunk(pool, today.reserved), _shrunk(then_pool, today.reserved)
+    check_time()
+    if then_pool.pages != pool.pages:  # a pool of another size starts empty
+        found = run(then, then_pool)
+    elif changes:
+        found = run(workload, pool, (_settings(then_pool), then))
+    else:
+        found = run(workload, pool)
+    after = found.passes[-passes_of(then) :] if changes else found.passes
+    others = [found.resident[name] for name in (LOOKED_UP, OTHER) if name in found.resident]
+    return Prediction(
+        rates=rates(then, found.passes),
+        others=sum(each.young + each.old for each in others),
+        young=sum(each.young for each in others),
+        until_cached={
+            scan.name: _until_cached(scan.pages, [each for each in after if each.object == scan.name])
+            for scan in then.scans
+        },
+    )
+
+
+def scaled(measured: float, now: float, then: float) -> float:
+    """The value after a change, of one that is measured today.
+
+    The model is never exact. Today's value is the measured one, and the model says by how much it changes: by a share
+    where it falls and the model explains most of it; else by an amount, since a share of nearly nothing says nothing,
+    and what the model does not explain stays.
+
+    Args:
+        measured: On the server, today.
+        now: By the model, today.
+        then: By the model, after the change.
+    """
+    if then < now and now >= _EXPLAINED * measured:
+        return measured * then / now
+    return max(0.0, measured + then - now)
+
+
+def _scans(scans: Mapping[str, ScanFacts], kept: Mapping[str, float], threads: float | None) -> Iterator[TableScan]:
+    for name, scan in scans.items():
+        yield from table_scans(name, scan, threads, kept[name])
+
+
+def _identity(scan: TableScan) -> tuple[str, str]:
+    return scan.name, scan.fetch
+
+
+def _grown(workload: Workload) -> Workload:
+    """The workload with larger tables, and no part of them kept from before: a restart would lose it."""
+    scans = (replace(scan, pages=math.ceil(scan.pages * GROWTH), kept=float(scan.kept == 1)) for scan in workload.scans)
+    return replace(workload, scans=tuple(scans))
+
+
+def _shrunk(pool: Pool, pages: int) -> Pool:
+    """The pool without some of its pages, of which it keeps half at least."""
+    return pool.model_copy(update={"pages": pool.pages - min(pages, pool.pages // 2)})
+
+
+def _settings(pool: Pool) -> Settings:
+    return Settings(
+        old_blocks_pct=pool.old_blocks_pct,
+        old_blocks_time_ms=pool.old_blocks_time_ms,
+        free_low=pool.free_low,
+        free_high=pool.free_high,
+    )
+
+
+def _until_cached(pages: int, passes: Sequence[Pass]) -> int | None:
+    reading = [number for number, each in enumerate(passes, 1) if each.pages_read > CACHED * pages]
+    last = reading[-1] if reading else 0
+    return None if last == len(passes) else last
+
+
+def _needed(name: str, value: float | None) -> float:
+    if value is None:
+        raise Unanswerable(name, f"{name} is not known")
+    return value
+
+
+def _pool(settings: Mapping[str, float], pages: int, instances: int, server: Server) -> Pool:
+    depth = 0
+    if server.has("free_list_kept"):  # before, and on MySQL, pages are evicted one by one where they are needed
+        depth = int(_needed("setting.innodb_lru_scan_depth", settings.get("innodb_lru_scan_depth")))
+        depth = min(depth, pages // instances // 2)
+    return Pool(
+        pages=pages,
+        instances=instances,
+        old_blocks_pct=int(_needed("setting.innodb_old_blocks_pct", settings.get("innodb_old_blocks_pct"))),
+        old_blocks_time_ms=_needed("setting.innodb_old_blocks_time", settings.get("innodb_old_blocks_time")),
+        free_low=depth // 2,
+        free_high=depth,
+    )
+
+
+def _reserved(window: Window, pool: Pool) -> int:
+    """Pages of the pool that tables may not get: dirty ones at the tail, undo logs, and those kept free.
+
+    Dirty pages at the tail cannot be evicted, so pages of the table are evicted before them (seen on MariaDB 10.5 with
+    200 to 500 of 1,530 pages dirty: an old sublist of 774 pages did not hold a table of 737; one of 781 did). What the
+    page cleaner keeps free is seen, up to innodb_lru_scan_depth in each instance; MariaDB's is in the model already.
+    """
+    dirty = sum(min(each.modified_pages, _SEARCHED) for each in window.latest[POOLS] or ())
+    taken = dirty + _undo_pages(window)
+    depth = number(window.latest.setting("innodb_lru_scan_depth"))
+    if pool.free_high or depth is None:
+        return taken
+    free = max(sum(each.free_pages for each in snapshot[POOLS] or ()) for snapshot in window.snapshots)
+    return taken + min(free, int(depth) * pool.instances)
+
+
+def _undo_pages(window: Window) -> int:
+    """Pages of rollback segments that the rows written while the pool is read anew may use, a transaction each."""
+    read = window.delta(over_pools("pages_read")) or 0.0
+    pages = sum(each.size_pages for each in window.latest[POOLS] or ())
+    written = min(1.0, pages / max(read, 1.0)) * sum(
+        window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written) or 0.0
+        for index in window.latest[TABLE_IO] or ()
+    )
+    segments = number(window.latest.setting("innodb_rollback_segments")) or _ROLLBACK_SEGMENTS
+    if window.latest.server.has("rollback_segments_per_tablespace"):
+        segments *= max(_UNDO_TABLESPACES, number(window.latest.setting("innodb_undo_tablespaces")) or 0.0)
+    return _PAGES_OF_WRITE * int(min(written, segments))
+
+
+def _before(known: Facts, pool: Pool, scanned_pages: float) -> int:
+    """Pages that nothing asks for any more: all of a full pool, else the used pages that hold no scanned table."""
+    free, length = known.pool.free_pages or 0.0, known.pool.list_pages or 0.0
+    if free <= pool.free_high * pool.instances + _FULL * pool.pages:
+        return pool.pages
+    depth = known.setting["innodb_lru_scan_depth"]
+    if isinstance(depth, float) and free <= depth * pool.instances + _FULL * pool.pages:
+        return pool.pages  # MySQL's page cleaner refills the free list now and then, too
+    return max(0, round(length - scanned_pages))
