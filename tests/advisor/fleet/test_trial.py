@@ -50,7 +50,7 @@ BY_DEFAULT = {"mariadb-10.5": 1, "mysql-5.6": 1, "mysql-9.7": 1}
 MOVED = {
     (Source.PEER, "buffer-pool-too-small", capture): ratio
     for capture, ratio in {
-        "mariadb-10.11/write-pressure": 1.012,
+        "mariadb-10.11/write-pressure": 1.006,
         "mysql-5.6/change-buffer-merges": 1.038,
         "mysql-5.6/change-buffer-off": 1.042,
         "mysql-5.6/change-buffer-off-lookups": 1.043,

@@ -68,7 +68,8 @@ def test_the_published_errors_keep_to_what_the_advice_says() -> None:
     record = records.load(recorded.GROUP)
     assert record is not None
     every = list(recorded.cases(record))
-    assert {(case.server, case.load) for case in every} <= {
+    too_fast = {("mysql-9.7", "ycsb-c-uniform")}  # the pool is full at the fourth collection
+    assert {(case.server, case.load) for case in every} | too_fast == {
         (server, each.name) for server in curves.SERVERS for each in WORKLOADS
     }
     assert list(recorded.broken(every)) == []
