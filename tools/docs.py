@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -25,8 +26,10 @@ from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
+from advisor.pool import estimate
 from advisor.pool import metrics as curve_metrics
-from advisor.render import fleet_text, grades_text, history_text, text
+from advisor.pool.answer import answer
+from advisor.render import curve_text, fleet_text, grades_text, history_text, text
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -70,6 +73,7 @@ COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
 FOLLOWED = CAPTURES / "mysql-9.7/scan-followed-midway/recording.jsonl.gz"
+HOT_SET = CAPTURES / "mysql-9.7/hot-set-exceeds-pool/recording.jsonl.gz"
 _PART = re.compile(r"(<!-- (\w+): made by tools/docs\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 _OF_PEER_ANYWAY = ("status", "variables", "pools", "machine")
 """Sections that mysqld_exporter has by default; and machine, which kube-state-metrics has."""
@@ -114,6 +118,13 @@ def history() -> str:
     """What `innodb-advisor history` prints of the same, as a block of text."""
     found = ledger_history.history(_followed().ledger)
     return _block(lambda out: history_text.print_history(out, found))
+
+
+def miss_curve() -> str:
+    """What `innodb-advisor curve` prints for the capture of a hot set that exceeds the pool, as a block of text."""
+    history = tuple(Replay(HOT_SET).history)
+    found = answer(estimate.curve(history, math.inf, (0.5, 1.5, 2.0)), str(history[-1].server))
+    return _block(lambda out: curve_text.print_curve(out, found))
 
 
 @functools.cache
@@ -232,6 +243,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "advice": advice,
     "excerpt": excerpt,
     "grades": grades,
+    "curve": miss_curve,
     "history": history,
     "names": names_tables,
     "sections": sections_table,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from advisor.http import examples
+from advisor.pool.answer import MissCurve, answer
+from advisor.pool.estimate import curve
 from advisor.pool.ranges import SettingRanges, ranges
 from advisor.pool.sweep import Sweep, sweep
+from advisor.render import curve_text
 from tests.advisor.building import RECORDING, captured
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
@@ -66,3 +71,7 @@ def test_an_unanswerable_question_gets_a_reason(without_sources: InProcess, away
 def test_the_examples_are_real_answers() -> None:
     assert Sweep.model_validate(examples.SWEEP) == sweep(captured(RECORDING), PCT, points=7)
     assert SettingRanges.model_validate(examples.SETTINGS) == ranges(captured(RECORDING))
+    window, shown = captured("mysql-9.7/hot-set-exceeds-pool"), examples.curve()
+    real = answer(curve(window.snapshots, math.inf, (0.5, 2.0)), str(window.latest.server))
+    assert MissCurve.model_validate(shown["application/json"]["example"]) == real
+    assert shown["text/plain"]["example"] == curve_text.plain(real)
