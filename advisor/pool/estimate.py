@@ -388,7 +388,9 @@ class Explained:
         likely = smooth[0].tables if smooth else most.tables
         then = max(low, math.fsum(likely.values()))
         high = then + _SMALLER * (then - read)
-        if self.hurried or not smooth or found.scanned.scans:
+        if self.hurried:
+            high = max(high, read * found.pages / (found.pages + more))
+        if not smooth or found.scanned.scans:
             worst = max(then, math.fsum(most.tables.values()))
             high = max(high, worst + _SMALLER * (worst - read))
         shares = _shares(likely, now.tables)

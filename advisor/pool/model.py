@@ -140,10 +140,11 @@ class PoolModel:
         """1 within the accepted error, and less beyond it."""
         return min(1.0, ACCEPTED_ERROR / self.error) if self.error else 1.0
 
-    def notes(self) -> Iterator[str]:
-        """What the answer rests on, and what it cannot see, in sentences."""
+    def notes(self, changes: Mapping[str, float]) -> Iterator[str]:
+        """What the answer to some changes rests on, and what it cannot see, in sentences."""
         yield from self.explained.notes()
-        if self.error > ACCEPTED_ERROR:
+        simulated = self.today.scans or self.size(changes) is None
+        if simulated and self.error > ACCEPTED_ERROR:
             yield (
                 f"the model reads {self.predict({}).rates.read:,.1f} pages/s today and deviates from the measured reads"
                 f" by {self.error:.0%}: its predictions are as uncertain"

@@ -187,7 +187,7 @@ def _answer(
             error=tidy(error),
         ),
         confidence=round(min((each.confidence for each in sizes), default=model.confidence), 3),
-        notes=tuple(model.notes()),
+        notes=tuple(model.notes({**beside, setting: today.settings[setting]})),
     )
 
 

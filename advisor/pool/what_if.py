@@ -114,7 +114,7 @@ def answer(model: PoolModel, changes: Mapping[str, float], notes: Sequence[str] 
         young_pages_of_others=_amount(round(now.young), round(then.young)),
         error=tidy(model.error if size is None else size.error),
         confidence=round(model.confidence if size is None else size.confidence, 3),
-        notes=(*notes, *model.notes()),
+        notes=(*notes, *model.notes(changes)),
     )
 
 

@@ -69,8 +69,8 @@ def test_the_time_of_a_count_is_measured_and_of_a_scan_estimated() -> None:
     counted = of(window)
     assert counted.today.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
     estimated = "the time of a serial scan is estimated from the time of its reads"
-    assert estimated not in counted.notes()
-    assert estimated in of(captured("mysql-9.7/repeated-scan")).notes()
+    assert estimated not in counted.notes({})
+    assert estimated in of(captured("mysql-9.7/repeated-scan")).notes({})
 
 
 def test_the_size_of_a_table_is_what_an_uncached_pass_reads() -> None:
@@ -153,7 +153,7 @@ def test_a_table_that_is_written_may_have_grown_to_the_size_of_its_file(
 def test_a_table_whose_file_is_not_known_is_left_out_and_named() -> None:
     found = of(watched(table_files={}))
     assert found.today.workload.scans == ()
-    assert any("scans of shop.orders are not in the model" in note for note in found.notes())
+    assert any("scans of shop.orders are not in the model" in note for note in found.notes({}))
 
 
 def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
@@ -163,7 +163,7 @@ def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
     found = of(window)
     assert found.error > 0.15
     assert found.confidence < 0.2
-    assert any("deviates from the measured reads" in note for note in found.notes())
+    assert any("deviates from the measured reads" in note for note in found.notes({}))
 
 
 @pytest.mark.parametrize(
