@@ -276,8 +276,7 @@ class Evaluator:
         if chosen.model == "curve":
             from advisor.pool.choice import choose_size  # noqa: PLC0415 - see lazy_model.py
 
-            model = self._model
-            return choose_size(self._window, self._facts, at_most, model.fits.loads, model.pool.check_time)
+            return choose_size(self._model.pool, at_most)
         from advisor.pool.trials import choose  # noqa: PLC0415 - see lazy_model.py
 
         return choose(self._model.pool, chosen.setting, item, at_most)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from advisor.facts import Facts
 from advisor.facts.choice import Choice
 from advisor.observe.window import Window
-from advisor.pool.estimate import TAKEN, Explained, explained
-from advisor.pool.fitting import Loads
+from advisor.pool.estimate import Explained
+from advisor.pool.model import PoolModel
 from advisor.pool.settings import size_as_set
 from advisor.pool.tables import GROWTH, written_growth
 
@@ -23,44 +22,40 @@ _BETWEEN, _ROUNDS = 4, 2
 """Sizes to try between two of these, and how often."""
 
 
-def choose_size(
-    window: Window,
-    known: Facts,
-    at_most: float | None,
-    loads: Loads | None = None,
-    check_time: Callable[[], None] = lambda: None,
-) -> Choice:
+def choose_size(model: PoolModel, at_most: float | None) -> Choice:
     """The smallest size that is expected to save nearly as many reads as the largest one; the most reads are promised.
 
     Args:
-        window: What has been watched.
-        known: Its facts.
+        model: Of the window.
         at_most: Largest size, bytes. It is never more than the machine has memory for, if that is known.
-        loads: Those of earlier windows.
-        check_time: Called between two steps; an exception from it ends the work.
 
     Raises:
-        Unanswerable: A section is not known.
+        Unanswerable: The window does not tell enough, or time is over.
     """
-    found = explained(window, known, loads, check_time)
-    # Tables grow, and undo logs and dirty pages take their part of the pool.
-    grown = max(GROWTH, written_growth(window))
-    largest = min(at_most or math.inf, known.pool.most_bytes or math.inf, LARGER[-1] * found.bytes)
+    found, value = model.explained, smallest_size(model, at_most)
+    most = found.evidence.reads if value == found.bytes else found.most(value / found.bytes / _grown(model.window))
+    return _choice(found, value, most, model.pages_read_per_second)
 
-    def expected(size: float) -> float:
-        return found.size(size * (1 - TAKEN) / found.bytes / grown).reads.expected
 
-    today = found.evidence.reads
-    reads = {size: expected(size) for size in sorted(_sizes(window, found.bytes, largest))}
+def smallest_size(model: PoolModel, at_most: float | None) -> float:
+    """The size that ``choose_size`` chooses, bytes; today's where no larger one saves anything."""
+    found, window = model.explained, model.window
+    grown, today = _grown(window), found.evidence.reads
+    largest = min(at_most or math.inf, model.most_bytes or math.inf, LARGER[-1] * found.bytes)
+    reads = {size: found.planned(size / found.bytes, grown) for size in sorted(_sizes(window, found.bytes, largest))}
     value = _enough(reads, today, found.bytes)
     for _ in range(_ROUNDS if value != found.bytes else 0):
         less = max((size for size in reads if size < value), default=found.bytes)
         step = (value - less) / (_BETWEEN + 1)
         between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
-        reads |= {size: expected(size) for size in between if less < size < value}
+        reads |= {size: found.planned(size / found.bytes, grown) for size in between if less < size < value}
         value = _enough(reads, today, found.bytes)
-    most = today if value == found.bytes else found.most(value / found.bytes / grown)
-    return _choice(found, value, most, known.pool.pages_read_per_second or 0.0)
+    return value
+
+
+def _grown(window: Window) -> float:
+    """How many times as large the tables may be: they grow, and take their part of the pool."""
+    return max(GROWTH, written_growth(window))
 
 
 def _sizes(window: Window, today: float, most: float) -> Iterator[float]:

@@ -258,6 +258,17 @@ class Explained:
             per_pass,
         )
 
+    def planned(self, times: float, grown: float) -> float:
+        """The reads by which a larger size is chosen: of lookups as expected, of scans the most.
+
+        For a pool holds a scanned table or it does not. Tables are so many times as large as today.
+        """
+        size = self.size(times * (1 - TAKEN) / grown)
+        if not self.evidence.scanned.scans:
+            return size.reads.expected
+        scans = self._simulated(times, self.fitted.lookups[-1], strained=True).scans
+        return size.reads.expected - size.scans + math.fsum(scans.values())
+
     def most(self, times: float) -> float:
         """The most pages read a second with a larger pool, where others take what they may; at most today's reads."""
         found = self.evidence
@@ -303,7 +314,7 @@ class Explained:
         found, first = self.evidence, self._first
         by_scans = found.scanned.by_table
         whole = found.tables_pages + math.fsum(scan.pages for scan in found.scanned.workload.scans)
-        if found.of_tables + self._more(times) >= whole:
+        if found.of_tables + self._more(times) >= whole and not strained:
             return _Reads(first, dict.fromkeys(by_scans, 0.0), 0.0)
         try:
             reads = self.reads({POOL_SIZE: self.bytes * times}, lookups, strained=strained)

@@ -42,6 +42,11 @@ class PoolModel:
         """The largest pool that the machine has memory for, in bytes; None where not known."""
         return self._known.pool.most_bytes
 
+    @property
+    def pages_read_per_second(self) -> float:
+        """Over the whole window, which may begin before the pool was full."""
+        return self._known.pool.pages_read_per_second or 0.0
+
     @cached_property
     def explained(self) -> Explained:
         """What was watched, and the load that explains it.

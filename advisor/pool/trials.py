@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import ScanFacts
 from advisor.facts.choice import Choice
-from advisor.pool.choice import ENOUGH, EQUAL, LARGER
+from advisor.pool.choice import EQUAL, smallest_size
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
 from advisor.pool.model import PoolModel
 from advisor.pool.scanned import Reads
-from advisor.pool.settings import POOL_SIZE, size_as_set
+from advisor.pool.settings import POOL_SIZE
 
 _PCT = "innodb_old_blocks_pct"
 _CANDIDATES: dict[str, tuple[float, ...]] = {
@@ -21,9 +21,7 @@ _CANDIDATES: dict[str, tuple[float, ...]] = {
     "innodb_old_blocks_time": (0.0, 1_000.0),  # 0 promotes pages at the second access; 1,000 is the default
     "innodb_parallel_read_threads": (1.0,),
 }
-"""Values to try beside today's; the pool's size is tried in LARGER times today's."""
-_HALVINGS = 5
-"""Of the step between two of these sizes, to approach the smallest size that is enough."""
+"""Values to try beside today's."""
 WORTHWHILE = 0.5
 """Share of a table's reads that an alternative may leave at most."""
 EXACT, ROUGH = 0.01, 0.05
@@ -150,7 +148,7 @@ def best(model: PoolModel, setting: str, at_most: float | None = None) -> float:
     if setting not in model.today.settings:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     if setting == POOL_SIZE:
-        return _size(model, math.inf if at_most is None else at_most)
+        return smallest_size(model, at_most)
     today = model.today.settings[setting]
     reads = {today: _reads(model, setting, today)}
     for value in _CANDIDATES[setting]:
@@ -164,32 +162,6 @@ def best(model: PoolModel, setting: str, at_most: float | None = None) -> float:
             reads[nearer] = _reads(model, setting, nearer, _enough(reads, today))
             nearer += step
         found = _least(reads, today)
-    return found
-
-
-def _size(model: PoolModel, at_most: float) -> float:
-    """The smallest pool that saves nearly as many reads as the largest one."""
-    window, today = model.window, model.today.settings[POOL_SIZE]
-    at_most = min(at_most, model.most_bytes or math.inf, LARGER[-1] * today)
-    sizes = {size_as_set(window, today * times) for times in LARGER} | {size_as_set(window, at_most, up=False)}
-    reads = {today: _reads(model, POOL_SIZE, today)}
-    enough = reads[today]
-    for size in sorted((size for size in sizes if today < size <= at_most), reverse=True):
-        reads[size] = _reads(model, POOL_SIZE, size, enough)
-        least = min(reads.values())
-        enough = least + ENOUGH * (reads[today] - least)
-    if reads[today] - min(reads.values()) <= EQUAL * reads[today]:
-        return today
-    found = min(size for size, read in reads.items() if read <= enough)
-    less = max(size for size in reads if size < found)
-    for _ in range(_HALVINGS):
-        between = size_as_set(window, (less + found) / 2)
-        if not less < between < found:
-            break
-        if _reads(model, POOL_SIZE, between, enough) <= enough:
-            found = between
-        else:
-            less = between
     return found
 
 
