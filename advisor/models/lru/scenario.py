@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_val
 Fetch = Literal["normal", "scan"]
 """How a scan fetches its pages: by the row path, or by Page_fetch::SCAN as MySQL's parallel readers do."""
 MOST_PAGES = 2**40
+MOST_ACCESSES = 10**15
 MOST_PASSES = 100_000
 """Most passes of a scenario: the result of each is kept."""
 
@@ -71,7 +72,7 @@ class Points(_Shape):
 
     points: str = Field(min_length=1)
     pages: int = Field(gt=0, le=MOST_PAGES)
-    accesses: int = Field(gt=0, le=10**15)
+    accesses: int = Field(gt=0, le=MOST_ACCESSES)
     seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
     skew: float = Field(0.0, ge=0, le=10)
     seed: int = 1

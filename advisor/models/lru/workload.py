@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from advisor.models.lru.popularity import Pages
-from advisor.models.lru.scenario import Fetch, Pass, Points, Pool, Repeat, Scan, Scenario, Set, Settings, Step
+from advisor.models.lru.scenario import (
+    MOST_ACCESSES,
+    Fetch,
+    Pass,
+    Points,
+    Pool,
+    Repeat,
+    Scan,
+    Scenario,
+    Set,
+    Settings,
+    Step,
+)
 from advisor.models.lru.simulation import LONGEST, Simulation, simulate
 from exporter.midpoint import MINIMUM_LENGTH
 
@@ -237,7 +249,8 @@ def _accesses(workload: Workload, begin: float, end: float, seconds: float) -> I
 
 
 def _points(workload: Workload, accesses: int, seconds: float) -> Points:
-    return Points(points=LOOKED_UP, pages=_looked_up(workload), accesses=accesses, seconds=seconds)
+    pages = _looked_up(workload)
+    return Points(points=LOOKED_UP, pages=pages, accesses=min(accesses, MOST_ACCESSES), seconds=seconds)
 
 
 def _looked_up(workload: Workload) -> int:
