@@ -1,1 +1,0 @@
-"""The names that users rely on, and the policy that keeps them (docs/versioning.md)."""
