@@ -45,13 +45,10 @@ from lab.bench import report as bench
 from lab.bench.registry import FIGURES
 from lab.curves import report as curves
 from lab.experiments import report as experiments
-from lab.gauntlet import outcomes as gauntlet_outcomes
 from lab.gauntlet import report as gauntlet
 from lab.observation import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
-from lab.proofs import outcomes as proofs_outcomes
 from lab.proofs import report as proofs
-from lab.reports import calibration
 from lab.steady import report as steady
 from lab.warm_ups import report as warm_ups
 from tools import generated, man
@@ -273,20 +270,9 @@ def documents() -> dict[Path, str]:
     in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET, SECURITY)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
-    graded = calibration.calibration([*proofs_outcomes.outcomes(), *gauntlet_outcomes.outcomes(), *outcomes.outcomes()])
-    found[PROOFS] = "".join(
-        (
-            _MADE_FROM_RECORDS,
-            proofs.page(),
-            calibration.section(graded),
-            gauntlet.section(),
-            outcomes.section(),
-            steady.section(),
-            warm_ups.section(),
-        )
-    )
+    proof_parts = (proofs.page, gauntlet.section, outcomes.section, steady.section, warm_ups.section)
+    found[PROOFS] = _MADE_FROM_RECORDS + "".join(part() for part in proof_parts)
     found[MAN] = man.page()
-    found[calibration.PICTURE] = calibration.svg(graded)
     if (measured := bench.document(FIGURES)) is not None:
         found[bench.PAGE] = measured
     found[PAGES / "README.md"] = _index()

@@ -17,7 +17,6 @@ from advisor.contract.recommendation import (
     Evidence,
     Number,
     Recommendation,
-    TrackRecord,
     fingerprint,
     tidy,
 )
@@ -31,9 +30,7 @@ from advisor.rules.expressions import EvaluationError, Expression, Missing
 from exporter.server import Server
 
 
-def recommendation(
-    rule: Rule, model: LazyModel, values: FactValues, item: Any, track_record: TrackRecord | None = None
-) -> Recommendation | None:
+def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) -> Recommendation | None:
     """The recommendation; None where no change and no action of the rule can be made on this server.
 
     Args:
@@ -41,7 +38,6 @@ def recommendation(
         model: The model of the window.
         values: What the rule's expressions see.
         item: The item of ``for_each``; None without.
-        track_record: What became of the rule's earlier advice on this server.
 
     Raises:
         Missing: A value in it is not known.
@@ -68,7 +64,7 @@ def recommendation(
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
-        confidence=round(file.confidence * certainty * (track_record.factor if track_record else 1.0), 3),
+        confidence=round(file.confidence * certainty, 3),
         fingerprint=fingerprint(rule.id, subject),
         summary=_line(file.summary, values),
         why=file.why.strip(),
@@ -81,7 +77,6 @@ def recommendation(
         others=left,
         alternatives=tried,
         watched_seconds=round(window.seconds, 3),
-        track_record=track_record,
         references=file.references,
     )
 

@@ -20,7 +20,6 @@ from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
 from advisor.facts.choice import Choice
-from advisor.ledger.calibration import track_records
 from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
@@ -102,7 +101,6 @@ class Evaluator:
             spare(known_before.memory, window, known_before.may_read),
             harms(known_before.outcomes, window.latest),
         )
-        self._track_records = track_records(known_before.outcomes)
         self._model = LazyModel(window, self._facts, fits or Fits(), pause)
         self._slices: list[tuple[Window, facts.Facts]] | None = None
 
@@ -217,7 +215,7 @@ class Evaluator:
                     lacks, cure = rule.file.blind.lacks, rule.file.blind.cure
                     cured = None if cure is None else fill(cure, values)
                     return Blind(rule=rule.id, lacks=lacks, reason=f"{reason}{_of(item)}", cure=cured), ()
-                found = recommendation(rule, self._model, values, item, self._track_records.get(rule.id))
+                found = recommendation(rule, self._model, values, item)
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)
                 return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}"), ()

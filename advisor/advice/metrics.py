@@ -49,8 +49,7 @@ SPECS = {
         Spec(
             "innodb_advisor_confidence",
             "gauge",
-            "How sure a recommendation is, from 0 to 1: by its rule, its evidence, and what became of its rule's "
-            "earlier advice.",
+            "How sure a recommendation is, from 0 to 1: by its rule and its evidence.",
             ("rule", "subject"),
         ),
         Spec(

@@ -17,7 +17,6 @@ from advisor.cli.parameters import Duration
         "grade busy-hour.jsonl.gz",
         "grade benchmark.jsonl.gz --window 20s",
         "grade before.jsonl.gz after.jsonl.gz --format json",
-        "grade monday.jsonl.gz tuesday.jsonl.gz --format svg -o calibration.svg",
         "grade canary.jsonl.gz --fail-on harm || echo take it back",
     )
 )
@@ -31,7 +30,7 @@ from advisor.cli.parameters import Duration
     help="A change is measured over three windows of this length before it and after it. Shorter ones do for short"
     " recordings of an even load.",
 )
-@click.option("--format", "style", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "-o",
     "--output",
@@ -55,8 +54,7 @@ def grade() -> None:
     value; not comparable, where the work changed; or still open at the end. What got worse beside it is named, with
     the statement that takes the change back.
 
-    The calibration has a line for each rule: how many promises were kept, and how far predictions were off. The plot
-    has a letter for each rule: what was measured over what was predicted, both by the value before.
+    A table at the end says for each rule how many promises were kept.
 
     Recordings that follow each other are one stretch. To grade a change, record before and after it, or all along: the
     pool needs minutes to settle.

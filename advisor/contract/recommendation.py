@@ -92,15 +92,6 @@ class Alternative(Frozen):
     others: Effect | None = Field(None, description="Reads of everything that the change is not made for.")
 
 
-class TrackRecord(Frozen):
-    """What became of a rule's earlier advice on this server: its newest promises that could be measured."""
-
-    kept: int = Field(description="Promises that were kept.")
-    off: int = Field(description="Promises that were not kept, or after which something else got worse.")
-    factor: float = Field(ge=0, le=1, description="What the confidence was multiplied by; 1 if all were kept.")
-    note: str = Field(description="In words, with the last promise that was off.")
-
-
 class Recommendation(Frozen):
     """One recommendation: what to change, why, and the effect."""
 
@@ -136,9 +127,6 @@ class Recommendation(Frozen):
     )
     judged_at: float | None = Field(
         None, description="Time of the snapshot that last showed it, Unix seconds. It may be older than the advice."
-    )
-    track_record: TrackRecord | None = Field(
-        None, description="Of its rule on this server; null where none of its advice was followed and measured."
     )
     references: tuple[str, ...]
 

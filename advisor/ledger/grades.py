@@ -1,14 +1,13 @@
-"""What a replay of recordings found: the outcomes of each stretch, and the calibration of all."""
+"""What a replay of recordings found: the outcomes of each stretch, and how many promises each rule kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
-from advisor.ledger.calibration import Calibration, calibration
-from advisor.ledger.entry import Found, Outcome
+from advisor.ledger.entry import Found, Outcome, Result
 
 
 class Stretch(Frozen):
@@ -23,11 +22,21 @@ class Stretch(Frozen):
     outcomes: tuple[Outcome, ...] = Field(description="In the order of their changes.")
 
 
+class RulePromises(Frozen):
+    """What became of the promises of a rule."""
+
+    rule: str
+    kept: int
+    missed: int
+    not_comparable: int
+    harmful: int = Field(description="Outcomes after which something else got worse.")
+
+
 class Grades(Frozen):
     """The stretches, and what became of their promises."""
 
     stretches: tuple[Stretch, ...]
-    calibration: Calibration
+    rules: tuple[RulePromises, ...] = Field(description="Rules that promised something, in the order of their names.")
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -36,11 +45,21 @@ class Grades(Frozen):
 
 
 def grades(stretches: Iterable[Stretch]) -> Grades:
-    """With the calibration of all stretches, each prediction with its recordings."""
+    """With the promises of all stretches by rule. Changes that nobody promised anything of are left out."""
     found = tuple(stretches)
-    return Grades(
-        stretches=found,
-        calibration=calibration(
-            (", ".join(stretch.recordings), outcome) for stretch in found for outcome in stretch.outcomes
-        ),
+    by_rule: dict[str, list[Outcome]] = {}
+    for outcome in (outcome for stretch in found for outcome in stretch.outcomes):
+        if outcome.rule is not None and outcome.promise is not None:
+            by_rule.setdefault(outcome.rule, []).append(outcome)
+    return Grades(stretches=found, rules=tuple(_promises(*each) for each in sorted(by_rule.items())))
+
+
+def _promises(rule: str, outcomes: Sequence[Outcome]) -> RulePromises:
+    results = [outcome.result for outcome in outcomes]
+    return RulePromises(
+        rule=rule,
+        kept=results.count(Result.KEPT),
+        missed=results.count(Result.MISSED),
+        not_comparable=results.count(Result.NOT_COMPARABLE),
+        harmful=sum(bool(outcome.harm) for outcome in outcomes),
     )

@@ -1,4 +1,4 @@
-"""Whether a promise was kept. Production, proofs and the gauntlet share it."""
+"""Whether a promise was kept."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from advisor.ledger.entry import Compared, Promise, Result
 
 _UNSTATED = 0.2
 """The error of a promise that states none: the bound that the proofs hold every effect to."""
-
-
-def stated(promise: Promise) -> float:
-    """The error that a promise may have, relative to now."""
-    return _UNSTATED if promise.error is None else float(promise.error)
 
 
 def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None:
@@ -22,5 +17,6 @@ def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None
     if not now:
         return None
     error = (float(measured.after) - float(promise.predicted)) / now
-    kept = abs(error) <= max(stated(promise), float(measured.noise) / now)
+    stated = _UNSTATED if promise.error is None else float(promise.error)
+    kept = abs(error) <= max(stated, float(measured.noise) / now)
     return Result.KEPT if kept else Result.MISSED, error

@@ -1,4 +1,4 @@
-"""The grades for people: each outcome, then the calibration."""
+"""The grades for people: each outcome, then the promises by rule."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from rich.console import Console
 from advisor.contract.templates import duration
 from advisor.ledger.grades import Grades, Stretch
 from advisor.render import outcomes
-from advisor.render.calibration_text import print_calibration
 from advisor.render.history_text import print_outcomes
 from advisor.render.phrases import moment
-from advisor.render.terminal import in_file, words
+from advisor.render.terminal import in_file, plain_table, words
+
+_COLUMNS = ("rule", "kept", "missed", "not comparable", "harm")
 
 
 def print_grades(out: Console, found: Grades) -> None:
-    """Each stretch with its outcomes, then the calibration of all."""
+    """Each stretch with its outcomes, then the promises of all by rule."""
     for number, stretch in enumerate(found.stretches):
         if number:
             out.print()
@@ -23,9 +24,13 @@ def print_grades(out: Console, found: Grades) -> None:
         print_outcomes(out, stretch.outcomes)
         if not stretch.outcomes:
             out.print(outcomes.NOTHING)
-    if found.calibration.rules:
-        out.print("\nCalibration:")
-        print_calibration(out, found.calibration)
+    if found.rules:
+        out.print("\nPromises by rule:")
+        table = plain_table(*_COLUMNS, right=tuple(range(1, len(_COLUMNS))))
+        for each in found.rules:
+            counts = (each.kept, each.missed, each.not_comparable, each.harmful)
+            table.add_row(words(each.rule), *map(str, counts))
+        out.print(table)
 
 
 def plain(found: Grades) -> str:

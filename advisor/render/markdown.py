@@ -48,8 +48,6 @@ def _recommendation(found: Recommendation) -> list[str]:
     if found.since is not None and found.judged_at is not None:
         trend = f", {phrases.TRENDS[found.trend]}" if found.trend else ""
         lines.append(f"Since {phrases.moment(found.since)}{trend}; last seen {phrases.moment(found.judged_at)}.  ")
-    if found.track_record is not None:
-        lines.append(f"So far: {inline(phrases.track_record(found.track_record))}.  ")
     lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
     lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
     lines += [row((item.name.replace("_", " "), phrases.quantity(item), item.source)) for item in found.evidence]

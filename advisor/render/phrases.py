@@ -19,7 +19,6 @@ from advisor.contract.recommendation import (
     Number,
     Recommendation,
     SetAside,
-    TrackRecord,
     Trend,
     tidy,
 )
@@ -137,15 +136,8 @@ def _details(found: Recommendation) -> Iterator[tuple[str, str]]:
     if found.since is not None and found.judged_at is not None:
         trend = f", {TRENDS[found.trend]}" if found.trend else ""
         yield "since", f"{moment(found.since)}{trend}; last seen {moment(found.judged_at)}"
-    if found.track_record is not None:
-        yield "so far", track_record(found.track_record)
     watched = f"watched {duration(found.watched_seconds)}"
     yield "rule", f"{found.rule}, confidence {found.confidence:g}, {watched}, {found.fingerprint}"
-
-
-def track_record(found: TrackRecord) -> str:
-    """What became of the rule's earlier advice, and what that did to the confidence."""
-    return found.note if found.factor == 1 else f"{found.note}; the confidence is multiplied by {found.factor:g}"
 
 
 TRENDS: dict[Trend, str] = {"worse": "getting worse", "steady": "steady", "better": "getting better"}

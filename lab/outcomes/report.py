@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from advisor.contract.recommendation import tidy
-from advisor.ledger.entry import Outcome
 from lab.campaign import records
 from lab.outcomes import by_hand
 from lab.outcomes.ordinary import WINDOWS
@@ -69,13 +68,6 @@ def _changes_row(record: by_hand.ChangesRecord) -> Iterator[str]:
     yield f"{record.compared} of {record.changes}"
     yield "–" if record.told_after is None else f"{record.told_after:.1f} windows"
     yield "; ".join(record.harm) or "none"
-
-
-def outcomes() -> Iterator[tuple[str, Outcome]]:
-    """Each with the load and the server, for the calibration of all predictions."""
-    for name, each in _found().items():
-        if each.comparable:
-            yield f"followed by hand: {name}", each.outcome
 
 
 def _found() -> dict[str, OutcomeRecord]:

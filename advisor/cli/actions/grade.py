@@ -13,7 +13,7 @@ from advisor.advice.replay import Replaying
 from advisor.cli.actions.output import writable, write
 from advisor.cli.actions.progress import progress_bar
 from advisor.cli.actions.setup import Setup, load_setup
-from advisor.cli.exits import FINDINGS, Unusable
+from advisor.cli.exits import FINDINGS
 from advisor.cli.options import SetupOptions
 from advisor.contract.json_text import json_of
 from advisor.ledger.entry import Result
@@ -33,17 +33,15 @@ def grade(
     output: Path | None,
     fail_on: str | None,
 ) -> None:
-    """Print the outcomes and the calibration; exit with 1 where --fail-on applies.
+    """Print the outcomes and the promises by rule; exit with 1 where --fail-on applies.
 
     Raises:
-        Unusable: There is nothing to draw, or the file cannot be written.
+        Unusable: The file cannot be written.
         RecordingError, FileError: A file cannot be used.
     """
     writable(output)
     loaded = load_setup(setup)
     found = grades(_stretches(recordings, loaded, setup.may_read, window))
-    if style == "svg" and not found.calibration.predictions:
-        raise Unusable("there is nothing to draw: no promise was measured in these recordings")
     if output is not None:
         write(output, _written(found, style))
     elif style == "text":
@@ -82,10 +80,6 @@ def _begin(recording: Path) -> float:
 def _written(found: Grades, style: str) -> str:
     if style == "json":
         return json_of(found, indent=2) + "\n"
-    if style == "svg":
-        from advisor.render import calibration_svg  # noqa: PLC0415 - as above
-
-        return calibration_svg.svg(found.calibration)
     from advisor.render import grades_text  # noqa: PLC0415 - as above
 
     return grades_text.plain(found)

@@ -166,9 +166,6 @@ const Evidence = ({ found, pageSize }) =>
       </table>
     </details>`;
 
-const soFar = (record) =>
-  `${record.note}${record.factor === 1 ? "" : `; the confidence is multiplied by ${format.number(record.factor)}`}`;
-
 /** When it began; `first_seen` is older where the finding had gone and came back. */
 const Since = ({ found }) =>
   found.since !== null && found.since !== undefined && html`
@@ -194,7 +191,6 @@ export const Finding = ({ found, pageSize, children }) => html`
         <${Effect} part=${found.others} role="Others" pageSize=${pageSize} />
       </dl>
     </div>
-    ${found.track_record && html`<p class="track-record">So far on this server: ${soFar(found.track_record)}</p>`}
     <div class="finding-more">
       ${children}
       <${Alternatives} found=${found} pageSize=${pageSize} />

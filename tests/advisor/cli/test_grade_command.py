@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
@@ -49,17 +48,16 @@ def test_followed_advice_is_shown_with_what_was_predicted_and_measured() -> None
     assert f"rule {RULE}, shop.orders, followed, a63178a321b3b23c" in lines
     assert any(line.startswith("predicted pages read per pass: ") and " -> 0 " in line for line in lines)
     assert any(line.startswith("measured pages read per pass of shop.orders: ") for line in lines)
-    assert f"a {RULE} 1 1 0.0 % 0.0 % 0.0 % 0 0" in lines
-    assert "measured, by the quantity before; · as predicted" in lines
+    assert "rule kept missed not comparable harm" in lines
+    assert f"{RULE} 1 0 0 0" in lines
 
 
-def test_json_has_the_stretch_its_outcomes_and_the_calibration() -> None:
+def test_json_has_the_stretch_its_outcomes_and_the_promises_by_rule() -> None:
     found = grades(FOLLOWED, "--window", "8s")
     [stretch] = found.stretches
     assert (stretch.recordings, stretch.server, stretch.collections) == (("recording.jsonl.gz",), "mysql 9.7.4-2", 51)
     assert [(each.rule, each.result) for each in found.outcomes] == [(RULE, Became.KEPT)]
-    assert [(each.rule, each.kept) for each in found.calibration.rules] == [(RULE, 1)]
-    assert [each.where for each in found.calibration.predictions] == ["recording.jsonl.gz"]
+    assert [(each.rule, each.kept) for each in found.rules] == [(RULE, 1)]
 
 
 def test_recordings_that_do_not_follow_each_other_are_stretches_in_the_order_of_their_time() -> None:
@@ -69,23 +67,20 @@ def test_recordings_that_do_not_follow_each_other_are_stretches_in_the_order_of_
     assert [each.result for each in found.outcomes] == [Became.NOT_COMPARABLE]  # 5 minutes were not watched
 
 
-@pytest.mark.parametrize("style", ["text", "json", "svg"])
+@pytest.mark.parametrize("style", ["text", "json"])
 def test_the_file_has_what_would_be_printed(tmp_path: Path, style: str) -> None:
     printed = run(FOLLOWED, "--window", "8s", "--format", style).stdout
     done = run(FOLLOWED, "--window", "8s", "--format", style, "-o", tmp_path / "grades")
     assert (done.exit_code, done.stdout) == (0, "")
     written = (tmp_path / "grades").read_text()
     assert written.split() == printed.split()
-    if style == "svg":
-        assert ET.fromstring(written).tag.endswith("svg")  # noqa: S314 - made here
 
 
 def test_a_recording_without_a_change_has_nothing_to_grade() -> None:
     done = run(SCAN)
     assert done.exit_code == 0
     assert "No change of a setting was seen." in done.stdout
-    assert "Calibration" not in done.stdout
-    assert refused(SCAN, "--format", "svg") == "there is nothing to draw: no promise was measured in these recordings"
+    assert "Promises" not in done.stdout
 
 
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ SHAPE = {
     "first_seen": type(None),
     "trend": type(None),
     "judged_at": float,
-    "track_record": type(None),
     "references": list,
 }
 CHANGE = {"setting", "from", "to", "dynamic", "apply", "rollback", "persist", "config", "via", "note"}

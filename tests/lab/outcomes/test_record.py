@@ -7,8 +7,9 @@ import pytest
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
 from lab.campaign import records
 from lab.outcomes.by_hand import CASES, GROUP, ChangesRecord
+from lab.outcomes.record import GROUP as OUTCOMES
 from lab.outcomes.record import OutcomeRecord
-from lab.outcomes.report import outcomes, section
+from lab.outcomes.report import section
 
 MEASURED = Compared(quantity="pages read per pass", before=2_700, after=100, noise=1)
 
@@ -51,9 +52,12 @@ def test_other_work_has_to_be_not_comparable() -> None:
     assert list(_record(result=Result.NOT_COMPARABLE, comparable=False).broken()) == []
 
 
-def test_the_recorded_outcomes_hold_and_count_in_the_calibration() -> None:
+def test_the_recorded_outcomes_hold() -> None:
+    record = records.load(OUTCOMES)
+    assert record is not None
+    recorded = [OutcomeRecord(**data) for data in records.data(record).values()]
+    assert [list(each.broken()) for each in recorded] == [[]] * len(recorded)
     assert "within 20% of the lab's own count" in section()
-    assert {each.result for _, each in outcomes()} == {Result.KEPT}
 
 
 def _changes(**values: Any) -> ChangesRecord:
