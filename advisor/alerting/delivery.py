@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from urllib.parse import urlencode
 
 import httpcore
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
-from advisor.alerting.alert import NAME, Alert
-from advisor.alerting.claims import Claims
+from advisor.alerting.alert import Alert
 from advisor.contract.templates import duration
 from advisor.outgoing import connections
 from advisor.outgoing.client_settings import ClientSettings
@@ -28,8 +25,6 @@ CAPACITY = 1000
 """Alerts in the queue of a sidecar at most. An alert replaces a waiting one with the same labels."""
 BATCH = 64
 """Alerts in a request at most."""
-LARGEST_ANSWER = 4 << 20
-"""Bytes of what Alertmanager knows at most: a thousand alerts of the usual length."""
 LONGEST_PAUSE = 30.0
 """Seconds between two attempts at most, and half of it on average."""
 _FIRST_PAUSE = 1.0
@@ -40,10 +35,6 @@ _RETRIED = (408, 425, 429)
 
 class _Failed(Exception):
     """An attempt that is worth repeating."""
-
-
-class _Unanswered(Exception):
-    """A request without an answer; the text says why."""
 
 
 class Alertmanager:
@@ -78,7 +69,6 @@ class Alertmanager:
         self.url, self.capacity = url, capacity
         self.sent = self.errors = self.dropped = 0
         self._connections = Connections(settings)
-        self._claims = Claims()
         self._first_pause, self._error_pause = first_pause, error_pause
         self._queue: dict[frozenset[tuple[str, str]], Alert] = {}
         self._filled = asyncio.Event()
@@ -133,21 +123,14 @@ class Alertmanager:
             _Failed: They were neither taken nor refused.
         """
         batch = list(islice(self._queue.values(), BATCH))
-        if batch:
-            await self._ask(batch)
-        for alert in [each for each in batch if self._claims.forbid(each)]:
-            self._take_out(alert)
-            batch.remove(alert)
-        if not batch:
-            return True
-        self._claims.tell(batch)
         status, said = await self._post(batch)
         if status is None or status in _RETRIED or status >= 500:
             self.errors += len(batch)
             self._say(str(status), "%s; it is tried again and again", said)
             raise _Failed
         for alert in batch:
-            self._take_out(alert)
+            if self._queue.get(alert.key) is alert:
+                del self._queue[alert.key]
         if 200 <= status < 300:
             self.sent += len(batch)
             return True
@@ -156,58 +139,26 @@ class Alertmanager:
         self._say(str(status), "it refuses alerts: %s", said)
         return False
 
-    def _take_out(self, alert: Alert) -> None:
-        if self._queue.get(alert.key) is alert:
-            del self._queue[alert.key]
-
-    async def _ask(self, batch: Sequence[Alert]) -> None:
-        """Ask what it knows of the server of these alerts. Without an answer nobody claims any of them.
-
-        The alerts of a fleet are about many servers. Nobody else sends those, so they are sent unasked.
-        """
-        servers = {alert.labels.get("instance", "") for alert in batch}
-        if len(servers) > 1 or "" in servers:
-            return
-        wanted = {"alertname": NAME, "instance": servers.pop()}
-        filters = [("filter", f"{name}={json.dumps(value, ensure_ascii=False)}") for name, value in wanted.items()]
-        with contextlib.suppress(_Unanswered, ValueError):  # what is longer than LARGEST_ANSWER is cut, and invalid
-            async with self._request("GET", f"{PATH}?{urlencode(filters)}") as answer:
-                if answer.status == 200:
-                    self._claims.hear(await connections.content(answer, LARGEST_ANSWER))
-
     async def _post(self, batch: Sequence[Alert]) -> tuple[int | None, str]:
         """The status of the answer, None if there is none, and in words what is wrong."""
         content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
-        try:
-            async with self._request("POST", PATH, content) as answer:
-                said = await connections.beginning(answer)
-        except _Unanswered as error:
-            return None, str(error)
-        if answer.status in connections.REDIRECTS:
-            said = "redirects are not followed"
-        status = connections.status_line(answer)
-        return answer.status, status + (f": {said}" if said else "")
-
-    @contextlib.asynccontextmanager
-    async def _request(self, method: str, path: str, content: bytes | None = None) -> AsyncIterator[httpcore.Response]:
-        """An answer, which has to be read in time.
-
-        Raises:
-            _Unanswered: There is none.
-        """
         settings, pool = await self._connections.pool()
         head, more = connections.headers(settings, "application/json"), connections.extensions(settings)
         try:
             # httpcore's timeout limits each step, and an answer that drips has many steps.
             async with (
                 asyncio.timeout(2 * settings.timeout),
-                pool.stream(method, self.url + path, headers=head, content=content, extensions=more) as answer,
+                pool.stream("POST", self.url + PATH, headers=head, content=content, extensions=more) as answer,
             ):
-                yield answer
+                said = await connections.beginning(answer)
         except (TimeoutError, httpcore.TimeoutException):
-            raise _Unanswered(f"no answer within {settings.timeout:g} s") from None
+            return None, f"no answer within {settings.timeout:g} s"
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-            raise _Unanswered(connections.reason(error)) from error
+            return None, connections.reason(error)
+        if answer.status in connections.REDIRECTS:
+            said = "redirects are not followed"
+        status = connections.status_line(answer)
+        return answer.status, status + (f": {said}" if said else "")
 
     def _say(self, trouble: str, message: str, said: str) -> None:
         """Log each kind of trouble once, until an attempt succeeds."""

@@ -62,17 +62,12 @@ def status_line(answer: httpcore.Response) -> str:
 
 async def beginning(answer: httpcore.Response) -> str:
     """The beginning of an answer. A short one is read to its end, so that the connection can be used again."""
-    return shown((await content(answer, 4 * _SAID)).decode("utf-8", "replace"))
-
-
-async def content(answer: httpcore.Response, limit: int) -> bytes:
-    """An answer as far as it was read: to its end, or to the part of it that goes beyond so many bytes."""
     read = bytearray()
     async for part in answer.aiter_stream():
         read += part
-        if len(read) > limit:
+        if len(read) > 4 * _SAID:
             break
-    return bytes(read)
+    return shown(read.decode("utf-8", "replace"))
 
 
 def shown(text: str) -> str:
