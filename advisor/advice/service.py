@@ -258,6 +258,19 @@ class Service:
         """The advice of ``fresh_assessment``."""
         return (await self.fresh_assessment(longest)).advice
 
+    def last_advice(self) -> Advice:
+        """The last advice, also while the server is away: nothing is collected or judged for it.
+
+        It has no ``age_seconds`` and ``next_at``, and so stays the same until it says something new.
+
+        Raises:
+            Unseen: There is none yet.
+        """
+        found = self.last_verdict
+        if found is None:
+            raise self.unseen
+        return found.advice.model_copy(update={"age_seconds": None, "next_at": None})
+
     async def what_if(self, changes: Mapping[str, SettingValue], longest: float | None = None) -> WhatIf:
         """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
         return await self.ask(lambda seen, kept: self._model(seen, changes, kept), longest)

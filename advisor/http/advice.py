@@ -36,6 +36,12 @@ class Filter(LookBack):
     rule: list[str] = Field([], description="These rules; may be repeated.", examples=[["scan-exceeds-old-sublist"]])
     schema_: str | None = Field(None, alias="schema", min_length=1, description="About this schema.", examples=["shop"])
     table: str | None = Field(None, min_length=1, description="About tables of this name.", examples=["orders"])
+    last: bool = Field(
+        False,
+        description="The last advice over the longest window, as it is: nothing is collected or judged for it, and it "
+        "is there while the server is away.",
+        examples=[True],
+    )
 
     def of(self, advice: Advice) -> Advice:
         """The wanted part of the advice. Blind and failed rules have no subject: only ``rule`` leaves them out."""
@@ -90,8 +96,8 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
     for rule in wanted.rule:
         if rule not in known:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
-    advice = wanted.of(await service.fresh_advice(wanted.window))
-    return _answer(form, advice, _plain, markdown.markdown)
+    advice = service.last_advice() if wanted.last else await service.fresh_advice(wanted.window)
+    return _answer(form, wanted.of(advice), _plain, markdown.markdown)
 
 
 @router.get(

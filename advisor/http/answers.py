@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from advisor.contract.json_text import json_of
 from advisor.contract.visible import visible_json, visible_lines
 from advisor.http.negotiation import NEGOTIATED
+from advisor.http.validation import etag
 
 JSON, HTML, PLAIN, MARKDOWN = "application/json", "text/html", "text/plain", "text/markdown"
 
@@ -34,7 +35,8 @@ def written(text: str, form: str, headers: Mapping[str, str] = NEGOTIATED) -> Re
         headers: Beside those of the content.
     """
     shows = visible_lines(text) if form in (PLAIN, MARKDOWN) else text  # JSON and pages show already
-    return Response(shows.encode("utf-8", "replace"), media_type=form, headers=headers)
+    content = shows.encode("utf-8", "replace")
+    return Response(content, media_type=form, headers={**headers, "ETag": etag(content)})
 
 
 def as_json(content: BaseModel) -> Response:

@@ -13,7 +13,6 @@ from advisor.http import (
     curve,
     health,
     history,
-    live,
     metrics,
     overview,
     pages,
@@ -25,7 +24,6 @@ from advisor.http import (
     statements,
     whatif,
 )
-from advisor.http.broadcast import Broadcast
 from advisor.http.exposition import Exposed
 from advisor.http.foundation import Background, application
 from advisor.render import html
@@ -48,7 +46,6 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.state.service = service
     app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))
     app.state.book, app.state.links = service.book, html.LINKS
-    app.state.broadcast = Broadcast(service)
     # Routes are tried in order. Those that have to answer within milliseconds whatever else is asked come first.
     app.include_router(health.liveness)
     app.include_router(health.readiness)
@@ -60,7 +57,6 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.include_router(runbooks.router)
     app.include_router(reload.router)
     app.include_router(state.router)
-    app.include_router(live.router)
     app.include_router(whatif.router)
     app.include_router(curve.router)
     app.include_router(overview.router)

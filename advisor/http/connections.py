@@ -30,13 +30,10 @@ GONE = "gone"
 """Key in the state of a request: a function that says whether the client has gone."""
 CROWDED = "crowded"
 """Key in the state of a request whose connection is above the limit."""
-PROLONG = "prolong"
-"""Key in the state of a request: a function to call before a response without an end, and after each part of it."""
-SECONDS: Mapping[str, float] = {"reading": 10.0, "answering": 60.0, "sending": 30.0, "streaming": 30.0}
-"""Limits for receiving a request, answering it, sending the response, and sending one part of a response without an
-end; then the connection is closed."""
+SECONDS: Mapping[str, float] = {"reading": 10.0, "answering": 60.0, "sending": 30.0}
+"""Limits for receiving a request, answering it and sending the response; then the connection is closed."""
 HANDSHAKE_SECONDS = 5.0
-_Phase = Literal["reading", "answering", "sending", "streaming"]
+_Phase = Literal["reading", "answering", "sending"]
 _MALFORMED = json.dumps(
     {
         "type": "about:blank",
@@ -68,12 +65,7 @@ class Connection(H11Protocol):
         if not (self._crowd.enter(self) and (tls is None or self._admits(tls.getpeercert()))):
             transport.abort()
             return
-        self.app_state = {
-            **self.app_state,
-            CROWDED: self._crowd.is_large,
-            PROLONG: lambda: self._within("streaming"),
-            GONE: transport.is_closing,
-        }
+        self.app_state = {**self.app_state, CROWDED: self._crowd.is_large, GONE: transport.is_closing}
         self._within("reading")
 
     @property
@@ -102,13 +94,6 @@ class Connection(H11Protocol):
                 self._within("reading")
         elif self._phase == "reading":
             self._within("answering")
-
-    def shutdown(self) -> None:
-        """End it for the server's end: at once where the response has no end of its own."""
-        if self._phase == "streaming":
-            self.transport.abort()
-        else:
-            super().shutdown()
 
     def on_response_complete(self) -> None:
         """The response is written. The client may still be slow to receive it, or to finish its request."""

@@ -38,7 +38,7 @@ def _of_the_sidecar(scope: Scope) -> str:
     method, path = scope["method"], scope["path"]
     if method == "POST":
         return str(path)
-    if path in ("/curve", "/live", "/series", "/statements"):
+    if path in ("/curve", "/series", "/statements"):
         return str(path)
     if path == "/whatif/settings":
         return "/whatif/sweep"
@@ -60,7 +60,6 @@ SIDECAR = Costs(
         "/overview": MODEL,
         "/statements": MODEL,
         "/series": _SWEEP,
-        "/live": _SWEEP,
         "/-/reload": (Rate(10, 0.2), Rate(20, 0.4)),
     },
     _of_the_sidecar,

@@ -66,21 +66,6 @@ def history() -> dict[str, Any]:
     }
 
 
-def live() -> dict[str, Any]:
-    """Content of /live: the beginning of a stream, and an event."""
-    newest = {
-        "at": SERIES["at"][-1:],
-        "series": [{**each, "values": each["values"][-1:]} for each in SERIES["series"] if each["values"][-1]],
-    }
-    events = (("state", STATE), ("advice", _ADVICE), ("overview", OVERVIEW), ("series", newest))
-    mark = f"{SERIES['at'][-1]}-{EVENTS['events'][-1]['at']}"
-    text = "".join(
-        f"event: {kind}\nid: {mark}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
-        for kind, data in (*events, ("event", EVENTS["events"][-1]))
-    )
-    return {"text/event-stream": {"schema": {"type": "string"}, "example": f"retry: 2000\n\n{text}"}}
-
-
 def curve() -> dict[str, Any]:
     """Content of /curve by media type."""
     return {

@@ -1,4 +1,4 @@
-"""What both services stand on: an application with background tasks, problems, compression, HEAD and /docs."""
+"""What both services stand on: an application with background tasks, problems, compression, ETags, HEAD and /docs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from advisor.http import problems
 from advisor.http.answers import Json
 from advisor.http.compression import Compression
 from advisor.http.head import Head
+from advisor.http.validation import Validation
 from exporter import __version__
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ def application(
         telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
     )
     app.state.running = []
+    app.add_middleware(Validation)
     app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
     app.add_middleware(Head)
     problems.install(app)

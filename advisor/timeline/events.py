@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +19,6 @@ from exporter.snapshot import Snapshot
 
 MOST_EVENTS = 1_000
 """Events that are remembered, the newest."""
-_TICK = 0.001
 
 
 class Event(Frozen):
@@ -53,18 +51,16 @@ class Seen(NamedTuple):
 
 
 class Timeline:
-    """The newest events. Each has the time when it was noticed, later than that of the one before.
+    """The newest events.
 
     Attributes:
         away_since: When the server was first seen to be away, Unix seconds; None while it is not.
-        mark: When the newest event was noticed, Unix seconds; 0 before the first.
     """
 
     def __init__(self) -> None:
         """Nothing was seen yet."""
         self.away_since: float | None = None
-        self.mark = 0.0
-        self._noticed: deque[tuple[float, Event]] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
         self._differences = _Differences()
         self._seen: Seen | None = None
 
@@ -76,19 +72,12 @@ class Timeline:
             seen: Everything else.
             now: Unix seconds.
         """
-        for event in sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda each: each.at):
-            self.mark = round(max(now, self.mark + _TICK), 3)
-            self._noticed.append((self.mark, event))
+        self._events += sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda each: each.at)
         self._seen = seen
 
     def events(self, since: float = 0.0) -> list[Event]:
         """The events at ``since`` or later, Unix seconds; oldest first."""
-        return sorted((event for _, event in self._noticed if event.at >= since), key=lambda each: each.at)
-
-    def noticed_after(self, mark: float) -> list[tuple[float, Event]]:
-        """The events that were noticed later than the one with this ``mark``, in that order, with their marks."""
-        noticed = list(self._noticed)
-        return noticed[bisect.bisect_right(noticed, mark, key=lambda each: each[0]) :]
+        return sorted((event for event in self._events if event.at >= since), key=lambda each: each.at)
 
     def _news(self, seen: Seen, now: float) -> Iterator[Event]:
         if seen.problem is not None and self.away_since is None:

@@ -220,7 +220,6 @@ def series(
     names: Sequence[str],
     since: float,
     most: int = MOST_POINTS,
-    ranked_since: float | None = None,
 ) -> SeriesAnswer:
     """Series of a history.
 
@@ -229,23 +228,11 @@ def series(
         names: Of QUANTITIES.
         since: Only snapshots later than this, Unix seconds.
         most: Points at most. More are thinned to means of as many points each, at the time of the last of them.
-        ranked_since: Tables are chosen by what they read from then on; by default ``since``.
     """
     quantities = [QUANTITIES[each] for each in dict.fromkeys(names)]
     if TABLE_PAGES_READ in names:
-        quantities[quantities.index(QUANTITIES[TABLE_PAGES_READ])] = _of_tables(
-            _most_read(history, since if ranked_since is None else ranked_since)
-        )
+        quantities[quantities.index(QUANTITIES[TABLE_PAGES_READ])] = _of_tables(_most_read(history, since))
     return _answer(quantities, _thinned(list(_points(history, quantities, since)), most))
-
-
-def split(answer: SeriesAnswer) -> Iterator[SeriesAnswer]:
-    """The same as an answer for each time, without the series that have no value then."""
-    for index, at in enumerate(answer.at):
-        known = (each for each in answer.series if each.values[index] is not None)
-        yield SeriesAnswer(
-            at=(at,), series=tuple(each.model_copy(update={"values": (each.values[index],)}) for each in known)
-        )
 
 
 def _most_read(history: Sequence[Snapshot], since: float) -> list[Table]:

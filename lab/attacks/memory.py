@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -28,12 +27,22 @@ LIMIT_MIB = 64
 USE_SECONDS, SHORT_USE_SECONDS = 3600.0, 15.0
 PROBED_SECONDS, SHORT_PROBED_SECONDS = 60.0, 10.0
 """Of use beside the probe, after that."""
-LIVE = 2
-"""Open pages."""
 _V1 = Path("/sys/fs/cgroup/memory")
 _V2 = Path("/sys/fs/cgroup")
 _PAUSE_SECONDS = 0.5
-_PATHS = ("/", "/overview", "/series", "/events", "/state", "/advise", "/curve", "/history", "/rules", "/metrics")
+_PATHS = (
+    "/",
+    "/overview",
+    "/series",
+    "/events",
+    "/state",
+    "/advise",
+    "/advise?last=true",
+    "/curve",
+    "/history",
+    "/rules",
+    "/metrics",
+)
 """What an open page asks for, and a scraper."""
 READY_SECONDS, ENOUGH_SECONDS = 30.0, 180.0
 _SERVING = re.compile(r"serving on http://127\.0\.0\.1:(\d+)/")
@@ -91,22 +100,13 @@ def _unanswered(sidecar: Sidecar) -> str:
 def _use(sidecar: Sidecar, seconds: float) -> Counter[str]:
     """How many answers there were of each path and status, or name of the failure."""
     statuses: Counter[str] = Counter()
-    ended = threading.Event()
-    watching = [threading.Thread(target=_watch, args=(sidecar, ended, statuses)) for _ in range(LIVE)]
-    for each in watching:
-        each.start()
-    try:
-        deadline = time.monotonic() + seconds
-        with httpx.Client(base_url=sidecar.url, timeout=60, **PLAIN) as client:
-            while time.monotonic() < deadline:
-                for path in _PATHS:
-                    statuses[f"{path} {_status(client, 'GET', path)}"] += 1
-                statuses[f"/whatif {_status(client, 'POST', '/whatif', json=_WHAT_IF)}"] += 1
-                time.sleep(_PAUSE_SECONDS)
-    finally:
-        ended.set()
-        for each in watching:
-            each.join()
+    deadline = time.monotonic() + seconds
+    with httpx.Client(base_url=sidecar.url, timeout=60, **PLAIN) as client:
+        while time.monotonic() < deadline:
+            for path in _PATHS:
+                statuses[f"{path} {_status(client, 'GET', path)}"] += 1
+            statuses[f"/whatif {_status(client, 'POST', '/whatif', json=_WHAT_IF)}"] += 1
+            time.sleep(_PAUSE_SECONDS)
     return statuses
 
 
@@ -115,21 +115,6 @@ def _status(client: httpx.Client, method: str, path: str, **options: object) -> 
         return str(client.request(method, path, **options).status_code)  # type: ignore[arg-type]  # json alone
     except httpx.TransportError as error:
         return type(error).__name__
-
-
-def _watch(sidecar: Sidecar, ended: threading.Event, statuses: Counter[str]) -> None:
-    """The stream of an open page, opened again when it ends."""
-    with httpx.Client(base_url=sidecar.url, timeout=httpx.Timeout(10, read=60), **PLAIN) as client:
-        while not ended.is_set():
-            try:
-                with client.stream("GET", "/live") as answer:
-                    statuses[f"/live {answer.status_code}"] += 1
-                    for _ in answer.iter_lines():
-                        if ended.is_set():
-                            return
-            except httpx.TransportError as error:
-                statuses[f"/live {type(error).__name__}"] += 1
-            time.sleep(_PAUSE_SECONDS)
 
 
 @contextlib.contextmanager

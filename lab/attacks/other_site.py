@@ -53,12 +53,12 @@ _SCRIPT = """async ([target, question]) => {
         framed("null", `<script>fetch("${target}${path}", {method: "POST", mode: "no-cors", body: "x"})</` + "script>");
     }
     keep("EventSource", new Promise((done) => {
-        const events = new EventSource(target + "/live");
-        for (const name of ["state", "advice", "overview"]) events.addEventListener(name, () => done("read"));
+        const events = new EventSource(target + "/state");
+        events.onopen = () => done("read");
         events.onerror = () => { events.close(); done(""); };
     }));
     keep("WebSocket", new Promise((done) => {
-        const socket = new WebSocket(target.replace("http", "ws") + "/live");
+        const socket = new WebSocket(target.replace("http", "ws") + "/state");
         socket.onopen = () => done("read");
         socket.onerror = () => done("");
     }));

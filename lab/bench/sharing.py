@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-
-import httpx
 
 from lab.bench import costs
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import rig
-from lab.processes.service import NotServing
 
 PERIOD = 5.0
 """Seconds between two scrapes of one scraper."""
 LOOKS = ("/", "/page/app.js", "/page/page.css", "/page/pictures.css", "/history", "/whatif/settings")
-"""Requests of opening the page, besides its one stream; none makes the server work."""
+"""Requests of opening the page; none makes the server work."""
+POLLED = ("/state", "/advise?last=true", "/overview", "/series", "/events")
+"""What the open page asks for again and again."""
+INTERVAL = 10.0
+"""Seconds between two collections, and so between two rounds of the page."""
 _ALONE = "one scraper alone"
 LINES = {
     "statements": Line("two scrapers and the page at once: statements a minute", "", _ALONE, Bound(most=1.1)),
@@ -71,18 +71,15 @@ def scraper(after: float) -> Callable[[Exporter, float], None]:
 
 
 def page(exporter: Exporter, until: float) -> None:
-    """Opens the page and leaves it open: it is told of everything over one connection."""
+    """Opens the page and leaves it open: it asks for all that it shows after each collection."""
     for path in LOOKS:
         exporter.get(path)
-    with (
-        contextlib.suppress(httpx.ReadTimeout),  # nothing more is told until the end
-        httpx.stream("GET", f"http://127.0.0.1:{exporter.port}/live", timeout=until - time.monotonic()) as told,
-    ):
-        told.raise_for_status()
-        for _ in told.iter_raw():
-            if time.monotonic() > until:
-                return
-        raise NotServing(f"{exporter.name} ended the page's stream")
+
+    def ask() -> None:
+        for path in POLLED:
+            exporter.get(path)
+
+    _every(INTERVAL, 0.0, until, ask)
 
 
 def _every(period: float, after: float, until: float, work: Callable[[], object]) -> None:
@@ -111,7 +108,7 @@ FIGURE = Figure(
     title="Several clients",
     about=(
         f"One sidecar in three kinds of stretches: one scraper (every {PERIOD:g} s); two scrapers at the same moments"
-        " and the open page with its stream; two scrapers half a period apart and the page."
+        " and the open page; two scrapers half a period apart and the page."
         " Statements are those of the sidecar's account, including its work between scrapes."
     ),
     lines=LINES,

@@ -37,7 +37,7 @@ class Listening(InProcess):
         def served() -> Iterator[None]:
             wait_for(lambda: server.started)
             yield
-            server.should_exit = server.force_exit = True  # streams are open for as long as a page is
+            server.should_exit = server.force_exit = True  # a page keeps its connections open
             serving.result()
 
         self._stack.enter_context(served())

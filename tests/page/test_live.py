@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 from pathlib import Path
 
@@ -74,6 +75,37 @@ def test_updates_leave_focus_details_and_elements_alone(
     # The status line, which a screen reader reads out, is written anew only where it says something else.
     heard = page.evaluate("() => globalThis.heard")
     assert all(after != before for before, after in zip([status, *heard], heard, strict=False))
+
+
+HIDE = "() => Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })"
+SHOW = "() => { delete document.hidden; document.dispatchEvent(new Event('visibilitychange')); }"
+
+
+def test_what_is_the_same_is_not_sent_again(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
+    ready(page)
+    for path in ("/overview", "/series", "/events"):
+        page.wait_for_event("response", lambda answer, path=path: path in answer.url and answer.status == 304)
+
+
+def test_a_hidden_page_asks_seldom_and_at_once_when_it_is_seen_again(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
+    page.clock.install()
+    page.reload()
+    ready(page)
+    page.evaluate(HIDE)
+    with page.expect_response(re.compile("/history")):  # the last of a round
+        page.clock.pause_at(time.time() + 3600)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.fast_forward(50_000)
+    assert asked == []
+
+    def seen() -> bool:
+        page.evaluate(SHOW)
+        return bool(asked)
+
+    wait_for(seen)
 
 
 def connections(sidecar: Listening) -> int:

@@ -1,18 +1,14 @@
-// What the sidecar last said. /live keeps it up to date; where that stream is refused or held back, requests do.
+// What the sidecar last said: the page asks for all that it shows whenever there may be something new.
 
-const POLL_MS = 10_000; // the sidecar collects once in ten seconds at most for all who ask
-const RETRY_MS = 60_000; // until a refused stream is tried again
-const FIRST_MS = 4_000; // a proxy that holds a stream back has had its chance by then
-const SILENT_MS = 45_000; // a connection that died without a word is asked about after so long
-const WATCH_MS = 15_000;
-const HISTORY_MS = 30_000;
+const LEAST_MS = 5_000; // between two rounds of questions
+const HIDDEN_MS = 60_000; // the same while nobody sees the page
+const LATE_SECONDS = 1; // after a snapshot is due: the collection takes a moment, and so do the rules
+const HISTORY_MS = 30_000; // an outcome that was measured is shown within this time
 const REQUEST_MS = 20_000;
 const MODEL_MS = 90_000; // a model yields to everything else on the machine, and waits for its turn
-const CHECK_MS = 5_000;
-const DRAW_MS = 30; // all events of one snapshot make one redraw
+const DRAW_MS = 30; // all answers of one moment make one redraw
 const STRANGER = new Set([401, 403]);
 const POINTS = 300;
-const MOST_POINTS = 900; // so many have come in one by one: the thinned series are read anew
 
 export const store = {
   state: null,
@@ -60,12 +56,26 @@ export const seriesKey = (name, labels = {}) => {
   return pairs.length ? `${name}{${pairs.join(",")}}` : name;
 };
 
-/** The JSON of an answer. Throws what fetch throws, or an Error with the problem's `status`. */
-export const ask = async (path, options = {}) => {
-  const response = await fetch(path, { signal: AbortSignal.timeout(REQUEST_MS), ...options });
+const answered = async (response) => {
   const answer = await response.json();
   if (response.ok) return answer;
   throw Object.assign(new Error(answer.detail ?? response.statusText), { status: response.status });
+};
+
+/** The JSON of an answer. Throws what fetch throws, or an Error with the problem's `status`. */
+export const ask = async (path, options = {}) => answered(await fetch(path, { signal: AbortSignal.timeout(REQUEST_MS), ...options }));
+
+const last = new Map(); // by path: the last answer and its ETag
+
+/** The same of what is asked for again and again: only an answer that is not the last one is sent. */
+const askAgain = async (path) => {
+  const before = last.get(path);
+  const headers = before?.etag ? { "If-None-Match": before.etag } : {};
+  const response = await fetch(path, { signal: AbortSignal.timeout(REQUEST_MS), headers });
+  if (response.status === 304) return before.answer;
+  const answer = await answered(response);
+  last.set(path, { answer, etag: response.headers.get("ETag") });
+  return answer;
 };
 
 /** The same of an answer that a model is asked for. */
@@ -101,143 +111,69 @@ const SERIES = [
   "change_buffer_pages", "change_buffer_merges", "change_buffer_operations", "reader_threads", "table_pages_read",
 ];
 
+const readState = async () => {
+  const state = await askAgain("state");
+  reached();
+  if (state.rules.loaded_at !== store.state?.rules.loaded_at) historyAt = 0;
+  set({ state, clock: { now: state.now, receivedAt: Date.now() } });
+  return state;
+};
+
+const fingerprints = (advice) => advice?.recommendations.map((each) => each.fingerprint).join();
+
+const readAdvice = async () => {
+  const advice = await askAgain("advise?last=true");
+  if (fingerprints(advice) !== fingerprints(store.advice)) historyAt = 0; // a finding came or went
+  set({ advice });
+};
+
+const readOverview = async () => set({ overview: await askAgain("overview") });
+
 const readSeries = async () => {
   const { window } = store;
-  const answer = await ask(`series?names=${SERIES.join(",")}&window=${window}&points=${POINTS}`);
+  const answer = await askAgain(`series?names=${SERIES.join(",")}&window=${window}&points=${POINTS}`);
   if (window !== store.window) return; // the viewer chose another one meanwhile
   set({ series: new Map(answer.series.map((each) => [seriesKey(each.name, each.labels), { ...each, at: answer.at }])) });
 };
 
-const readEvents = async () => set({ events: (await ask(`events?window=${3600}`)).events });
+const readEvents = async () => set({ events: (await askAgain("events")).events });
+
 const readHistory = async () => {
+  if (Date.now() - historyAt < HISTORY_MS) return;
+  set({ history: await askAgain("history?limit=20") });
   historyAt = Date.now();
-  set({ history: await ask("history?limit=20") });
-};
-const readOverview = async () => set({ overview: await ask("overview") });
-
-/** Read what the stream does not send in whole. A part that fails leaves the others alone. */
-const readPast = () => Promise.allSettled([readSeries(), readEvents(), readHistory()]);
-
-const appended = (answer) => {
-  const [at] = answer.at;
-  const series = new Map(store.series);
-  for (const each of answer.series) {
-    const key = seriesKey(each.name, each.labels);
-    const before = series.get(key) ?? { ...each, at: [], values: [] };
-    if (before.at.length && at <= before.at.at(-1)) continue;
-    const first = Math.max(0, before.at.findIndex((other) => other >= at - store.window));
-    series.set(key, {
-      ...before,
-      at: [...before.at.slice(first), at],
-      values: [...before.values.slice(first), each.values[0]],
-    });
-  }
-  return series;
 };
 
-const isSame = (one) => (other) =>
-  one.at === other.at && one.kind === other.kind && one.setting === other.setting && one.text === other.text;
-
-const taken = {
-  state: (state) => {
-    const reloaded = store.state && state.rules.loaded_at !== store.state.rules.loaded_at;
-    set({ state, clock: { now: state.now, receivedAt: Date.now() } });
-    if (reloaded) readHistory().catch(judge);
-  },
-  advice: (advice) => {
-    set({ advice });
-    readHistory().catch(judge); // a finding came or went
-  },
-  overview: (overview) => {
-    set({ overview });
-    if (Date.now() - historyAt > HISTORY_MS) readHistory().catch(judge); // an outcome may have been measured
-  },
-  series: (answer) => {
-    set({ series: appended(answer) });
-    if ((store.series.get("pages_read")?.at.length ?? 0) > MOST_POINTS) readSeries().catch(judge);
-  },
-  event: (event) => {
-    if (!store.events.some(isSame(event))) set({ events: [...store.events, event].sort((one, other) => one.at - other.at) });
-  },
-};
-
-let stream = null;
 let heardAt = Date.now();
 let historyAt = 0;
-let polling = null;
+let round = null; // the timer of the next one; null while one is under way
 
-const listen = () => {
-  stream?.close();
-  stream = new EventSource("live");
-  const own = stream;
-  let spoken = false;
-  stream.addEventListener("open", () => {
-    reached();
-    if (store.series.size === 0 || store.history === null) readPast();
-  });
-  stream.addEventListener("error", () => {
-    if (own.readyState === EventSource.CLOSED) refused(); // an answer, but no stream
-    else check(); // the browser connects again, with Last-Event-ID
-  });
-  for (const [kind, take] of Object.entries(taken)) {
-    stream.addEventListener(kind, (message) => {
-      spoken = true;
-      reached();
-      stopPolling();
-      take(JSON.parse(message.data));
-    });
+/** Ask for everything, one after the other over one connection. A part that is refused leaves the others alone. */
+const readAll = async () => {
+  const { at, judged } = await readState();
+  // What is not known yet would be refused.
+  for (const read of [judged && readAdvice, at && readOverview, readSeries, readEvents, readHistory]) {
+    try {
+      if (read) await read();
+    } catch (error) {
+      if (error.status === undefined) throw error;
+    }
   }
-  setTimeout(() => {
-    if (own === stream && !spoken) startPolling();
-  }, FIRST_MS);
 };
 
-const refused = () => {
-  stream?.close();
-  stream = null;
-  startPolling();
-  setTimeout(listen, RETRY_MS);
+/** Until the next snapshot is there; at once where it is overdue, or nothing is known of it. */
+const pause = () => {
+  if (document.hidden) return HIDDEN_MS;
+  const { at, interval_seconds: interval, now, starting } = store.state ?? {};
+  const seconds = at && interval && !starting && store.connection === "live" ? at + interval + LATE_SECONDS - now : 0;
+  return Math.max(LEAST_MS, 1000 * seconds);
 };
 
 const poll = async () => {
-  try {
-    const state = await ask("state");
-    reached();
-    taken.state(state);
-    if (state.at === null) return; // nothing is known of the server that could be asked for
-    const [advice] = await Promise.allSettled([ask("advise"), readOverview(), readPast()]);
-    if (advice.status === "fulfilled") set({ advice: advice.value });
-  } catch (error) {
-    judge(error);
-  }
-};
-
-const startPolling = () => {
-  if (polling !== null) return;
-  polling = setInterval(poll, POLL_MS);
-  poll();
-};
-
-const stopPolling = () => {
-  clearInterval(polling);
-  polling = null;
-};
-
-/** Ask whether the sidecar is still there: a stream also ends by itself, once an hour. False where it is not. */
-const check = async () => {
-  try {
-    taken.state(await ask("state", { signal: AbortSignal.timeout(CHECK_MS) }));
-    reached();
-    return true;
-  } catch (error) {
-    judge(error);
-    return error.status !== undefined;
-  }
-};
-
-/** After a long silence a stream that no longer has a sidecar begins anew. */
-const watch = async () => {
-  if (polling === null && Date.now() - heardAt >= SILENT_MS && !(await check())) listen();
+  clearTimeout(round);
+  round = null;
+  await readAll().catch(judge);
+  round = setTimeout(poll, pause());
 };
 
 /** Show series over so many seconds. */
@@ -248,7 +184,8 @@ export const look = (seconds) => {
 
 /** Begin; once for a page. */
 export const start = () => {
-  listen();
-  readPast();
-  setInterval(watch, WATCH_MS);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && round !== null) poll();
+  });
+  poll();
 };

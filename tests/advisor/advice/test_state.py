@@ -67,7 +67,7 @@ async def test_while_the_server_is_away_it_says_why_and_since_when_and_what_was_
     source = Watched(6)
     clock = [source.history[-1].at]
     service = service_of(source, now=lambda: clock[0])
-    before = await judged(service)
+    before, said = await judged(service), service.last_advice()
     service.look()
     source.problem, clock[0] = Unreachable("cannot connect to db1:3306: Connection refused"), clock[0] + 10
     service.look()
@@ -77,6 +77,7 @@ async def test_while_the_server_is_away_it_says_why_and_since_when_and_what_was_
     assert (found.problem, found.problem_since) == ("cannot connect to db1:3306: Connection refused", clock[0] - 20)
     assert (found.server, found.up_since, found.at) == ("MySQL 9.7.4", None, before.at)
     assert (found.judged, found.counts) == (before.judged, before.counts)
+    assert service.last_advice() == said
     source.problem = None
     service.look()
     assert state(service).state == "watching"

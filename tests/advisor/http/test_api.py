@@ -7,6 +7,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +16,6 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from advisor.contract.recommendation import Advice
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
-from tests.advisor.http.sse import Live, events, until
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import Sidecar, problem, values
 from tests.unavailable import promtool_says
@@ -276,23 +276,30 @@ def test_it_survives_a_server_that_goes_down_and_returns(start_server: StartServ
     of_itself = ("innodb_advisor_rules", "innodb_advisor_page_info")
     assert {name for name in known if not name.startswith(of_itself)} == {"innodb_up"}
 
-    with Live(sidecar) as response:
-        told = events(response)
-        state = until(told, lambda event: event.kind == "state" and event.data["state"] == "away").data
-        assert (state["target"], state["server"], state["problem"]) == (f"127.0.0.1:{server.port}", None, detail)
-        server.restart()
-        wait_for(lambda: sidecar.get("/readyz").status_code == 200)
-        assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 1.0
-        until(told, lambda event: event.kind == "event" and event.data["kind"] == "back")
+    state = wait_for(lambda: _state(sidecar, "away"))
+    assert (state["target"], state["server"], state["problem"]) == (f"127.0.0.1:{server.port}", None, detail)
+    server.restart()
+    wait_for(lambda: sidecar.get("/readyz").status_code == 200)
+    assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 1.0
+    wait_for(lambda: [event["kind"] for event in _events(sidecar)] == ["away", "back"])
 
-        server.kill()
-        wait_for(lambda: sidecar.get("/readyz").status_code == 503)
-        assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 0.0
-        away = until(told, lambda event: event.kind == "event").data
-        state = until(told, lambda event: event.kind == "state" and event.data["state"] == "away").data
-        assert (away["kind"], away["at"]) == ("away", state["problem_since"])
-        assert state["server"].startswith("MariaDB 11.8.")
-        assert [event["kind"] for event in sidecar.get("/events").json()["events"]] == ["away", "back", "away"]
+    server.kill()
+    wait_for(lambda: sidecar.get("/readyz").status_code == 503)
+    assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 0.0
+    [*_, away] = wait_for(lambda: found if len(found := _events(sidecar)) == 3 else None)
+    state = wait_for(lambda: _state(sidecar, "away"))
+    assert (away["kind"], away["at"]) == ("away", state["problem_since"])
+    assert state["server"].startswith("MariaDB 11.8.")
+
+
+def _state(sidecar: InProcess, name: str) -> dict[str, Any] | None:
+    """The state, if it is of this name."""
+    state: dict[str, Any] = sidecar.get("/state").json()
+    return state if state["state"] == name else None
+
+
+def _events(sidecar: InProcess) -> list[dict[str, Any]]:
+    return list(sidecar.get("/events").json()["events"])
 
 
 def _after_first_try(sidecar: Sidecar | InProcess) -> httpx.Response | None:

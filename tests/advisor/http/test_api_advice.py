@@ -53,6 +53,12 @@ def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: InProcess)
     assert found["why"] == check.load_file(RULES_FOLDER / f"{SCAN}.yaml").file.why.strip()
 
 
+def test_the_last_advice_is_the_same_without_the_time_of_the_answer(replaying: InProcess) -> None:
+    whole = advice(replaying)
+    assert advice(replaying, "?last=true") == whole.model_copy(update={"age_seconds": None, "next_at": None})
+    assert advice(replaying, "?last=true&severity=critical").recommendations == ()
+
+
 def test_a_shorter_look_back_sees_less(replaying: InProcess) -> None:
     whole, part = (advice(replaying, query) for query in ("", "?window=3"))
     assert 0 < part.watched_seconds <= 3 < whole.watched_seconds

@@ -88,7 +88,6 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert {name for name, _ in operations(schema)} == {
         *("GET /metrics", "GET /snapshot", "GET /overview", "GET /series", "GET /curve", "GET /state", "GET /events"),
         *(
-            "GET /live",
             "GET /advise",
             "GET /advise/{fingerprint}",
             "GET /history",
@@ -109,7 +108,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
     ids = [operation["operationId"] for _, operation in operations(schema)]
     assert sorted(ids) == [
-        *("advise", "curve", "events", "finding", "healthz", "history", "live", "metrics", "overview", "readyz"),
+        *("advise", "curve", "events", "finding", "healthz", "history", "metrics", "overview", "readyz"),
         *(
             "reload",
             "rule",

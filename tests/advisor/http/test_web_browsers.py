@@ -131,7 +131,7 @@ def test_a_page_of_another_site_reloads_nothing_and_asks_nothing(replaying: InPr
         ("POST", "/whatif/sweep"),
         ("GET", "/curve"),
         ("GET", "/advise?window=60"),
-        ("GET", "/live"),
+        ("GET", "/series"),
         ("GET", "/metrics"),
         ("OPTIONS", "/whatif"),
     ):

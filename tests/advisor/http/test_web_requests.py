@@ -242,7 +242,7 @@ async def test_a_websocket_is_not_opened(listener: Listener) -> None:
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
     )
     assert 101 not in await statuses(listener, head("GET", "/healthz", *upgrade))
-    assert await statuses(listener, head("GET", "/live", *upgrade, "Origin: http://evil.example")) == [403]
+    assert await statuses(listener, head("GET", "/state", *upgrade, "Origin: http://evil.example")) == [403]
     assert 101 not in await statuses(
         listener,
         head("GET", "/healthz", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),

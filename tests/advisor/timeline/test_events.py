@@ -103,18 +103,6 @@ def test_rules_that_are_loaded_anew_or_refused_are_events_once() -> None:
     ]
 
 
-def test_what_was_noticed_after_a_mark_is_told_once_though_it_happened_before() -> None:
-    timeline = Timeline()
-    timeline.look([], WELL, 10.0)
-    timeline.look([], WELL._replace(problem="gone"), 20.0)
-    mark = timeline.mark
-    timeline.look([], WELL._replace(loaded_at=15.0), 20.0)  # the clock stands still
-    told = timeline.noticed_after(mark)
-    assert [each.kind for _, each in told] == ["rules", "back"]
-    assert [noticed for noticed, _ in told] == sorted({noticed for noticed, _ in told})
-    assert timeline.noticed_after(timeline.mark) == []
-
-
 def test_only_the_newest_events_are_kept() -> None:
     timeline = Timeline()
     for number in range(MOST_EVENTS + 10):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.timeline.series import QUANTITIES, TABLES, Series, SeriesAnswer, series, split
+from advisor.timeline.series import QUANTITIES, TABLES, SeriesAnswer, series
 from exporter.collectors.base import KEPT
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.pools import POOLS
@@ -119,13 +119,6 @@ def test_nothing_known_makes_no_series() -> None:
     answer = series([snapshot(10, pools=None), snapshot(20, pools=None)], tuple(QUANTITIES), BOOTED)
     assert (len(answer.at), answer.series) == (2, ())
     assert series([], tuple(QUANTITIES), 0.0) == SeriesAnswer(at=(), series=())
-
-
-def test_a_split_answer_has_each_time_with_what_is_known_then() -> None:
-    parts = list(split(series([reading(10, 0), reading(20, 100)], ("pages_read", "old_pages"), BOOTED)))
-    assert [each.at for each in parts] == [(BOOTED + 10,), (BOOTED + 20,)]
-    assert {each.name for each in parts[0].series} == {"old_pages"}
-    assert Series(name="pages_read", labels={}, unit="pages/s", values=(10,)) in parts[1].series
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mariadb-11.8/repeated-scan", "mysql-5.6/repeated-scan"])
