@@ -2,7 +2,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: setup prepare run test test-servers test-system dist screenshots image proofs gauntlet steady outcomes attack lab lint format lock captures bench clean help
+.PHONY: setup prepare run test test-servers test-system dist screenshots image proofs gauntlet steady outcomes lab lint format lock captures bench clean help
 
 PYTHON ?= python3
 VENV   := .venv
@@ -69,9 +69,6 @@ outcomes: $(STAMP) ## follow advice by hand under load, and compare the ledger's
 
 steady: $(STAMP) ## run a load that never changes for an hour: each finding must come once (SECONDS=1200 for less)
 	@exec $(BIN)/python -m lab.steady $(if $(SECONDS),--seconds $(SECONDS))
-
-attack: $(STAMP) ## attack a running sidecar under load, and compare what happens with what is promised (ONLY=idle for one)
-	@status=0; $(BIN)/python -m lab.attacks $(if $(ONLY),--only $(ONLY)) $(ATTACK_ARGS) || status=$$?; $(BIN)/python -m tools.docs && exit $$status
 
 lint: $(STAMP)  ## run ruff, mypy --strict and import-linter
 	$(BIN)/ruff check .

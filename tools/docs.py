@@ -39,8 +39,6 @@ from exporter.collectors import COLLECTORS, LIGHT
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
 from lab import fleet_report
-from lab.attacks import report as attacks
-from lab.attacks.registry import ATTACKS
 from lab.bench import report as bench
 from lab.bench.registry import FIGURES
 from lab.curves import report as curves
@@ -65,7 +63,6 @@ CURVES = ROOT / "docs" / "miss-curve.md"
 HTTP = ROOT / "docs" / "http-api.md"
 MAN = ROOT / "docs" / "man" / f"{man.NAME}.1"
 FLEET = ROOT / "docs" / "fleet.md"
-SECURITY = ROOT / "docs" / "security.md"
 COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
@@ -256,7 +253,6 @@ _PARTS: dict[str, Callable[[], str]] = {
     "curves": curves.verdicts,
     "jobs": curves.jobs,
     "workloads": curves.sections,
-    "attacks": lambda: attacks.section(ATTACKS),
 }
 
 
@@ -267,7 +263,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET, SECURITY)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET)
     found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     proof_parts = (proofs.page, gauntlet.section, outcomes.section, steady.section, warm_ups.section)

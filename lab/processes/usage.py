@@ -29,18 +29,6 @@ def memory_mib(pid: int, field: Literal["VmRSS", "VmHWM", "RssAnon"] = "VmRSS") 
     return int(found[1]) / 1024 if found else None
 
 
-def anonymous_mib(pid: int) -> float:
-    """Resident memory of a running process, without the pages of files.
-
-    Raises:
-        ProcessLookupError: It has ended.
-    """
-    found = memory_mib(pid, "RssAnon")
-    if found is None:
-        raise ProcessLookupError(f"process {pid} has ended")
-    return found
-
-
 def io_bytes(pid: int, field: Literal["rchar", "read_bytes"]) -> int:
     """Bytes that a process has read so far: by system calls, or from the disk (proc_pid_io(5)).
 

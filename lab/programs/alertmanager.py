@@ -37,9 +37,7 @@ def configuration(webhook: str, **route: object) -> str:
 
 
 @contextlib.contextmanager
-def running(
-    suite: str, folder: Path, configured: str, *more: str, port: int = 0, gossip: str = ""
-) -> Iterator[Service]:
+def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Service]:
     """Start an Alertmanager on the loopback address, and stop it at the end.
 
     Args:
@@ -48,7 +46,6 @@ def running(
         configured: Its configuration file's content, YAML or JSON.
         more: Further flags.
         port: Its port; 0 for any free one.
-        gossip: Address and port for the other members of its cluster; empty for none.
 
     Raises:
         Unavailable: Alertmanager is unavailable here; the text says why.
@@ -62,7 +59,7 @@ def running(
         f"--config.file={file}",
         f"--storage.path={folder / 'data'}",
         f"--web.listen-address={HOST}:{port}",
-        f"--cluster.listen-address={gossip}",
+        "--cluster.listen-address=",
     )
     with run_service("Alertmanager", [*command(suite), *own, *more], {}, log, LISTENING) as started:
         yield started

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from lab.attacks import other_site
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.listening import Listening
-from tests.page import chromium
+from tests.page import chromium, other_site
 from tests.page.visitor import Visitor
 from tests.waiting import wait_for
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from advisor.contract.fleet import FleetReport
 from advisor.render import fleet_html
-from lab.attacks.names import NAMES
 from tests.advisor.fleet import hostile, reports
+from tests.hostile_names import NAMES
 from tests.page.visitor import NARROWEST, Visitor, accessible, drawn, narrow, unfold
 
 SCROLLING = """() => [...document.querySelectorAll("body *")]

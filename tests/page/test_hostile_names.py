@@ -7,8 +7,8 @@ import json
 from advisor.contract.sql import identifier
 from advisor.contract.visible import visible, visible_lines
 from advisor.render import phrases
-from lab.attacks.names import NAMES
 from tests.advisor.listening import Listening
+from tests.hostile_names import NAMES
 from tests.page.visitor import Visitor
 
 _ALL = """async ([module, name, texts]) => {

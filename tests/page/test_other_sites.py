@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, expect
 
-from lab.attacks import other_site
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.listening import Listening
 from tests.advisor.sidecar import Sidecar
+from tests.page import other_site
 from tests.page.visitor import ready
 from tests.waiting import wait_for
 

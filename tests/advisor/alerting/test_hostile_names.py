@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from lab.attacks import texts
-from lab.attacks.names import IDENTIFIERS, raw
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
+from tests import hostile_tables
 from tests.advisor.alerting.harness import RESEND, alertmanager_or_skip, lasting_alerts
 from tests.advisor.in_process import InProcess
+from tests.hostile_names import IDENTIFIERS, raw
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("mysql-9.7")]
@@ -45,7 +45,9 @@ class Chat:
     def told(self) -> set[str]:
         """The tables that the webhook was told of."""
         return {
-            each["labels"]["subject"] for each in self.webhook.alerts("firing") if each["labels"]["rule"] == texts.RULE
+            each["labels"]["subject"]
+            for each in self.webhook.alerts("firing")
+            if each["labels"]["rule"] == hostile_tables.RULE
         }
 
 
@@ -56,13 +58,13 @@ def chats(
     """What they were told of all names."""
     folder = tmp_path_factory.mktemp("names")
     (folder / "rules").mkdir()
-    (folder / "rules" / f"{texts.RULE}.yaml").write_text(texts.TEXT, encoding="utf-8")
+    (folder / "rules" / f"{hostile_tables.RULE}.yaml").write_text(hostile_tables.TEXT, encoding="utf-8")
     with ExitStack() as stack:
         stack.enter_context(lasting_alerts())
         server = shared_server("mysql-9.7")
         made = {suite: Chat(suite, folder / suite) for suite in alertmanager.SUITES}
         urls = [each.start(stack) for each in made.values()]
-        stack.enter_context(texts.tables(server))
+        stack.enter_context(hostile_tables.tables(server))
         options = ("--dsn", server.dsn, "--interval", "0.5s", "--rules", folder / "rules")
         told = ("--alertmanager-resend", f"{RESEND}s", *(part for url in urls for part in ("--alertmanager", url)))
         stack.enter_context(InProcess(*options, *told))
@@ -107,5 +109,9 @@ def test_slack_takes_nothing_for_a_format(chat: Chat) -> None:
 
 
 def test_each_alert_is_told_once(chat: Chat) -> None:
-    told = [each["labels"]["subject"] for each in chat.webhook.alerts("firing") if each["labels"]["rule"] == texts.RULE]
+    told = [
+        each["labels"]["subject"]
+        for each in chat.webhook.alerts("firing")
+        if each["labels"]["rule"] == hostile_tables.RULE
+    ]
     assert len(told) == len(set(told)) == len(IDENTIFIERS)

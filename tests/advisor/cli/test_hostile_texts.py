@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from advisor.cli import logs
 from advisor.cli.main import main
 from advisor.contract.visible import visible
-from lab.attacks.names import NAMES, raw
+from tests.hostile_names import NAMES, raw
 
 ODD = "\x1b]0;title\x07\u202eto.jsonl"
 

@@ -6,9 +6,9 @@ import pytest
 
 from advisor.contract.changes import change_on
 from advisor.contract.sql import identifier, literal, option
-from lab.attacks.names import IDENTIFIERS, NAMES
 from lab.servers import Server
 from tests.advisor.building import server as of_version
+from tests.hostile_names import IDENTIFIERS, NAMES
 
 MODES = ("", "ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,IGNORE_SPACE")
 TEXTS = [each for each in NAMES if each.encode("utf-8", "ignore").decode() == each]

@@ -9,7 +9,7 @@ import pytest
 from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Evidence
 from advisor.contract.visible import visible, visible_json, visible_lines
-from lab.attacks.names import NAMES, raw
+from tests.hostile_names import NAMES, raw
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)

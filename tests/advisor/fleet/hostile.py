@@ -17,8 +17,8 @@ from advisor.contract.fleet import (
     Vanished,
 )
 from advisor.contract.recommendation import Action, Change, Evidence, Severity
-from lab.attacks.names import NAMES
 from tests.advisor.fleet import reports
+from tests.hostile_names import NAMES
 
 
 @functools.cache

@@ -20,8 +20,8 @@ from advisor.contract.fleet import FleetBlindSpot, FleetReport, Source, Vanished
 from advisor.contract.recommendation import Action, Change
 from advisor.contract.visible import visible
 from advisor.render import fleet_csv, fleet_html, fleet_markdown, fleet_phrases, fleet_text
-from lab.attacks.names import NAMES, raw
 from tests.advisor.fleet import hostile, reports
+from tests.hostile_names import NAMES, raw
 
 RENDERINGS: dict[str, Callable[[FleetReport], str]] = {
     "text": fleet_text.text,

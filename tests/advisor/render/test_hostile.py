@@ -16,9 +16,9 @@ from advisor.contract.sql import identifier
 from advisor.contract.visible import visible
 from advisor.ledger.entry import Outcome
 from advisor.render import html, markdown, phrases, svg, text
-from lab.attacks.names import NAMES, raw
 from tests.advisor.fleet import reports
 from tests.advisor.fleet.test_renderings import Page, squeezed
+from tests.hostile_names import NAMES, raw
 
 LINKS = Links("http://127.0.0.1:9747")
 

@@ -66,7 +66,6 @@ def test_there_are_no_other_records() -> None:
         "outcomes",
         "changes",
         "fleet",
-        "attacks",
         "warm-ups-recorded",
         *(f"bench-{name}" for name in FIGURES),
         *(f"gauntlet/{server}" for server in SERVERS),
