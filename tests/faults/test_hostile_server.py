@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from exporter.collectors import BY_NAME
+from exporter.collectors import BY_NAME, COLLECTORS
 from exporter.collectors.base import Collector
 from exporter.connection.errors import AccessDenied, NotMySQL, QueryFailed, ServerError, Unreachable
 from exporter.connection.session import Session
@@ -20,11 +23,20 @@ from exporter.sampling.sampler import Sampler
 from exporter.sampling.shared_columns import weight
 from lab.programs.hostile_answers import ANSWERS, other_names
 from lab.programs.hostile_mysql import GREETING, MIB, HostileServer, error, row
+from tests.advisor.in_process import InProcess
+from tests.exporter.exposition import Samples, exposed
+from tests.waiting import wait_for
 
 MOST_MIB = 20
 """Of Python's objects while an answer of the usual bound is read."""
 SQL = "SELECT a AS schema_name, b AS table_name, c AS n FROM somewhere"
 UNDER_ATTACK = ("pools", "table_scans")
+SPOILING = ("rows without end", "a row of gigabytes", "columns without end", "an error of its own")
+"""Answers that a whole sidecar gets; the others differ for the parsers alone."""
+HONEST = ("", "session", "identity", "status", "cancel")
+"""What is answered honestly meanwhile: else no session begins."""
+MOST_SERIES = 10_000
+"""Of a server that names hundreds of tables and indexes."""
 ENDLESS = {name for name in ANSWERS if "without end" in name or "bytes" in name} - {"comments without end"}
 
 
@@ -133,6 +145,47 @@ async def test_names_that_are_new_each_time_shorten_the_history() -> None:
     newest = sampler.history[-1]
     assert len(newest.sections) > 5
     assert weight(newest.sections) < SMALL
+
+
+async def test_names_that_are_new_each_time_have_few_series_and_former_ones_none() -> None:
+    answer, always = other_names(100), [replace(each, every=0.0) for each in COLLECTORS]
+    with HostileServer(lambda collector, sql: answer(sql) if _has_section(collector) else None) as server:
+        sampler = Sampler(from_dsn(server.dsn), interval=0.01, collectors=always)
+        try:
+            former, newest = [exposed(await sampler.collect()) for _ in range(2)]
+        finally:
+            await sampler.close()
+    assert sum(map(len, newest.values())) < MOST_SERIES
+    assert _names(former)
+    assert _names(newest)
+    assert not _names(former) & _names(newest)
+
+
+def _names(samples: Samples) -> set[str]:
+    """Names in the server's answers that became labels."""
+    labels = (label for each in samples.values() for labels in each for label in labels)
+    return {label for label in labels if re.fullmatch(r"n\d+_\d+_x+", label)}
+
+
+def test_a_sidecar_answers_scrapes_and_probes_whatever_its_server_sends() -> None:
+    with HostileServer() as server, InProcess("--dsn", server.dsn, "--interval", "0.2s") as sidecar:
+
+        def outcomes() -> dict[str, Any]:
+            answer = sidecar.get("/snapshot")
+            return dict(answer.json()["outcomes"]) if answer.is_success else {}
+
+        wait_for(outcomes)
+        for name in SPOILING:
+            said = ANSWERS[name]
+            server.answered.clear()
+            server.attack = lambda collector, sql, said=said: None if collector in HONEST else said(sql)  # type: ignore[misc]
+            wait_for(lambda: UNDER_ATTACK[0] in server.answered)
+            assert sidecar.get("/metrics").status_code == 200
+            assert sidecar.get("/healthz").status_code == 200
+            assert sidecar.get("/readyz").status_code in (200, 503)
+            assert all(len(each["reason"] or "") < 700 for each in outcomes().values())
+        server.attack = lambda _collector, _sql: None
+        wait_for(lambda: sidecar.get("/readyz").status_code == 200)
 
 
 def _has_section(name: str) -> bool:

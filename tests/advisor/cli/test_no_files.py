@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,30 @@ def test_an_option(arguments: tuple[object, ...], odd: tuple[Path, str]) -> None
     message = refused(*(str(each).format(odd=path) for each in arguments))
     assert str(path) in message
     assert said in message
+
+
+READERS = {
+    "advise": ("advise", "--recording", "{odd}"),
+    "grade": ("grade", "{odd}"),
+    "anonymise": ("anonymise", "{odd}", "-o", "{odd}.anonymous"),
+    "curve": ("curve", "--recording", "{odd}"),
+}
+"""Commands that read a recording of others."""
+
+
+@pytest.mark.parametrize("command", READERS.values(), ids=READERS)
+def test_a_recording(command: tuple[str, ...], odd: tuple[Path, str]) -> None:
+    path, said = odd
+    message = refused(*(each.format(odd=path) for each in command))
+    assert str(path) in message
+    assert said.replace("Is larger than", "a line of more than 16 MiB") in message
+
+
+@pytest.mark.parametrize("command", READERS.values(), ids=READERS)
+def test_a_recording_that_would_take_all_memory(command: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(bytes(100 << 20), 1))
+    assert f"{path}:1: a line of more than 16 MiB" in refused(*(each.format(odd=path) for each in command))
 
 
 @pytest.mark.parametrize("command", [("advise", *RECORDING, "--rules"), ("rules", "test")], ids=["--rules", "test"])

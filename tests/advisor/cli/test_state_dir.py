@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from exporter.recording.lock import locked
 from lab.servers import Server
 from tests.advisor.conftest import Run
 from tests.advisor.in_process import InProcess
@@ -67,6 +69,13 @@ def test_a_recording_has_no_state(run: Run, tmp_path: Path) -> None:
     ended = run("serve", "--recording", tmp_path / "none.jsonl", "--state-dir", tmp_path / "state")
     assert ended.returncode == 2
     assert "--state-dir needs a server, not a recording" in ended.stderr
+
+
+def test_a_second_sidecar_on_the_folder_is_refused_by_the_name_of_the_first(run: Run, tmp_path: Path) -> None:
+    with locked(tmp_path, "127.0.0.1:1"):
+        ended = run("serve", "--listen", "127.0.0.1:0", "--dsn", "mysql://a@127.0.0.1:1", "--state-dir", tmp_path)
+    assert ended.returncode == 2
+    assert f"{tmp_path} is in use for 127.0.0.1:1 by another sidecar (process {os.getpid()} on " in ended.stderr
 
 
 @one

@@ -6,6 +6,7 @@ import asyncio
 import resource
 import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,3 +144,33 @@ async def test_silent_connections_of_many_addresses_keep_no_scrape_and_no_probe_
     assert len(listener.connections) <= 2 * CONNECTIONS
     for _, writer in silent:
         writer.close()
+
+
+async def test_an_answer_that_is_not_taken_is_given_up_after_its_limit() -> None:
+    async def large(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(50_000_000)})
+
+    async with listening(large) as listener:
+        _, writer = await listener.connect(b"GET /snapshot HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await happens(lambda: listener.connections)
+        [connection] = listener.connections
+        await happens(lambda: connection._phase == "sending")  # noqa: SLF001 - the answer is ready
+        await passes(0.9 * SECONDS["sending"])
+        assert listener.connections
+        await passes(0.1 * SECONDS["sending"])
+        await happens(lambda: not listener.connections)
+        writer.close()
+
+
+async def test_connections_that_come_and_go_leave_no_file_open(listener: Listener) -> None:
+    def files() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    assert (await answer(await listener.connect(ASK)))[1] == b"ok\n"
+    await happens(lambda: not listener.connections)
+    before = files()
+    for _ in range(100):
+        assert (await answer(await listener.connect(ASK)))[1] == b"ok\n"
+    await happens(lambda: not listener.connections)
+    await happens(lambda: files() <= before)

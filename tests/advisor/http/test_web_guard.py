@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,7 +25,7 @@ from advisor.rules.rulebook import Rulebook
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.http.secured import write
-from tests.advisor.http.standing import still
+from tests.advisor.http.standing import happens, still
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
 
@@ -325,6 +326,47 @@ async def test_what_nobody_waits_for_any_more_is_given_up(path: str) -> None:
     gone.set()
     await asked
     assert slow.given_up == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/whatif", QUESTION),
+        ("POST", "/whatif/sweep", {"setting": "innodb_old_blocks_pct"}),
+        ("GET", "/advise?window=5", None),
+    ],
+)
+async def test_a_question_to_the_model_ends_with_its_asker(method: str, path: str, body: object) -> None:
+    begun, gone, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def endless(work: Any) -> Any:
+        del work
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    guard = Guard(application.create(Service(Replay(capture(RECORDING)), rulebook(), apart=endless)))
+    sent = json.dumps(body).encode()
+    messages: list[Any] = [{"type": "http.request", "body": sent, "more_body": False}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        raise AssertionError(f"there is nobody to answer to: {message}")
+
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(sent)).encode())]
+    asked = asyncio.create_task(guard({**scope(method, path), "headers": headers}, receive, send))
+    await happens(lambda: begun.is_set() or asked.done())
+    assert begun.is_set()
+    gone.set()
+    await asked
+    await happens(ended.is_set)
 
 
 async def test_the_limit_of_the_web_configuration_spares_scrapes_and_probes_alone(
