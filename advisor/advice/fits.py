@@ -48,7 +48,7 @@ class Fits:
 
     @functools.cached_property
     def loads(self) -> Loads:
-        """The loads of the model of the LRU list, and the loads of the miss curve."""
+        """The loads of the pool's model."""
         from advisor.pool.fitting import Loads  # noqa: PLC0415 - with it comes the code of the models
 
         self._asked = True

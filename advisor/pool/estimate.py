@@ -98,7 +98,7 @@ def explained(
     seen = since_full(window)
     if known is None or seen is not window:
         known = facts(seen)
-    today = number(window.latest.setting("innodb_buffer_pool_size"))
+    today = number(window.latest.setting(POOL_SIZE))
     return explain(evidence(history or seen.snapshots, seen, known), today, loads, check_time)
 
 
@@ -122,7 +122,6 @@ def explain(
     """
     if today is None:
         raise Unanswerable("variables", "the size of the pool is not known")
-
     load = (loads or Loads()).of(found, check_time)
     held = replace(found.of_lists, old_seconds=0.0) if load.hurried else found.of_lists
     return Explained(found, float(today), held, load, check_time)
@@ -359,10 +358,9 @@ class Explained:
             likely = smooth[0] if smooth else high
         else:
             high, smooth = self._most(more), self._smoothly(more)
-            likely = smooth[0] if smooth and not self.hurried else high
-            if (
-                self.hurried or not smooth
-            ):  # what is in the pool beside the tables is history, which a larger one gets rid of
+            if smooth and not self.hurried:
+                likely = smooth[0]
+            else:  # what is in the pool beside the tables is history, which a larger one gets rid of
                 likely = min([self._most(more + found.pages - found.of_tables), *smooth], key=lambda each: each.all)
         none = _Reads(dict.fromkeys(found.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
         least = likely if smooth and not self.hurried else none

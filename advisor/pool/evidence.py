@@ -104,7 +104,7 @@ class Evidence:
     def of_tables(self) -> float:
         """Pages of the tables in the pool, as far as they are counted: all of its pages where they are not."""
         counted = math.fsum(table.resident or 0.0 for table in self.tables.values())
-        return min(counted, self.pages) if self.residents_known else self.pages - self.of_scans
+        return min(counted, self.pages) if self.residents_known else self.room
 
     @property
     def of_lists(self) -> List:
@@ -128,6 +128,11 @@ class Evidence:
         stay = math.fsum(scan.kept * scan.pages for scan in self.scanned.workload.scans)
         passing = math.fsum((1.0 - scan.kept) * scan.pages for scan in self.scanned.workload.scans)
         return min(stay + min(passing, self.held.old), self.pages / 2)
+
+    @property
+    def room(self) -> float:
+        """Pages in the pool beside those of scanned tables."""
+        return self.pages - self.of_scans
 
 
 def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evidence:

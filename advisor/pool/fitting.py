@@ -122,12 +122,11 @@ def fitted(found: Evidence, check_time: Callable[[], None]) -> Fitted:
         found: Of a window.
         check_time: Called between two steps; an exception from it ends the work.
     """
-    hurried, smooth = _hurried(found), None
-    if not _swept(found):
+    hurried, smooth, swept = _hurried(found), None, _swept(found)
+    if not swept:
         smooth, hurried = _smooth(found, check_time, hurried=hurried)
-    room = found.pages - found.of_scans
-    kept = bounds.kept(found.tables, found.resting, found.accesses, room, min(found.held.young, room))
-    heaviest = _heaviest(found, kept, check_time)
+    kept = bounds.kept(found.tables, found.resting, found.accesses, found.room, min(found.held.young, found.room))
+    heaviest = _heaviest(found, kept, check_time, swept=swept)
     lookups = (smooth.merged(), heaviest) if smooth else (heaviest,)
     beside = found.scanned
     with contextlib.suppress(TooManySteps):
@@ -141,19 +140,20 @@ def _swept(found: Evidence) -> bool:
     Lookups alone evict no page that they read before the next scan does. So a page that is absent is read only once
     between two scans; if more is read than is absent, others are read, too.
     """
-    absent = math.fsum(bounds.absent(found.tables, found.pages - found.of_scans).values())
+    absent = math.fsum(bounds.absent(found.tables, found.room).values())
     between = found.by_lookups * found.scanned.workload.round_seconds
     return bool(found.scanned.scans) and absent < between <= found.held.old
 
 
-def _heaviest(found: Evidence, kept: tuple[Pages, ...], check_time: Callable[[], None]) -> tuple[Pages, ...]:
+def _heaviest(
+    found: Evidence, kept: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
+) -> tuple[Pages, ...]:
     """The load that loses most of those that explain what is read beside scans."""
-    alike = (*kept, *bounds.read(found.tables, found.pages - found.of_scans))
+    alike = (*kept, *bounds.read(found.tables, found.room))
     workload = found.scanned.workload
-    scanned = math.fsum(scan.pages / scan.period for scan in workload.scans)
-    if not scanned:
+    if not workload.scans:
         return alike
-    if found.by_lookups <= NEGLIGIBLE * scanned:
+    if found.by_lookups <= NEGLIGIBLE * workload.scanned:
         return kept
 
     def off(lookups: tuple[Pages, ...]) -> float:
@@ -161,7 +161,7 @@ def _heaviest(found: Evidence, kept: tuple[Pages, ...], check_time: Callable[[],
             return predict(found.scanned, lookups, {}, check_time).rates.other / found.by_lookups - 1.0
         return math.inf
 
-    if not _swept(found) and abs(off(alike)) <= _NEARER:
+    if not swept and abs(off(alike)) <= _NEARER:
         return alike
     accesses, tried = found.accesses, []
     for _ in range(_STEPS):  # all pages alike, so often that it explains the reads
@@ -182,7 +182,7 @@ def _heaviest(found: Evidence, kept: tuple[Pages, ...], check_time: Callable[[],
 
 def _hurried(found: Evidence) -> bool:
     """Whether pages leave the old sublist too soon for a steady state."""
-    old = found.held.old * (1.0 - found.of_scans / found.pages) if found.pages else 0.0
+    old = found.held.old * found.room / found.pages if found.pages else 0.0
     return old < _HURRIED * found.held.old_seconds * (found.reads - found.by_scans + found.made_young)
 
 

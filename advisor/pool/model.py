@@ -137,8 +137,7 @@ class PoolModel:
         off = abs(by_model.other - found.by_lookups)
         for name, pages in self.today.per_pass.items():
             off += abs(by_model.per_pass[name] - pages) * per_second[name]
-        asked = sum(scan.pages / scan.period for scan in self.today.workload.scans)
-        return off / max(found.reads, NEGLIGIBLE * asked, 1.0)
+        return off / max(found.reads, NEGLIGIBLE * self.today.workload.scanned, 1.0)
 
     @property
     def confidence(self) -> float:

@@ -1,4 +1,4 @@
-"""The choice of the LRU model: a value of a setting, and its effect on a table or on the server."""
+"""The choice of a setting's value by the pool's model, and its effect on a table or on the server."""
 
 from __future__ import annotations
 

@@ -86,6 +86,11 @@ class Workload:
         return max((scan.period for scan in self.scans), default=_QUIET_ROUND)
 
     @property
+    def scanned(self) -> float:
+        """Pages that scans go through, a second."""
+        return math.fsum(scan.pages / scan.period for scan in self.scans)
+
+    @property
     def scans_per_second(self) -> Mapping[str, float]:
         """By table, over both kinds of fetch."""
         found: dict[str, float] = {}
@@ -116,20 +121,17 @@ class Rates:
         return self.scans + self.other
 
 
-def scenario(
-    workload: Workload, pool: Pool, rounds: int = ROUNDS, then: tuple[Settings, Workload] | None = None
-) -> Scenario:
+def scenario(workload: Workload, pool: Pool, then: tuple[Settings, Workload] | None = None) -> Scenario:
     """The scenario of a workload: steps that fill the pool, and the rounds.
 
     Args:
         workload: The accesses of a round; at least one.
         pool: Today's settings.
-        rounds: Number of rounds.
         then: Settings to change after these rounds, and the workload of as many rounds after that.
     """
-    steps = [*_fill(workload, pool), *_rounds(workload, rounds)]
+    steps = [*_fill(workload, pool), *_rounds(workload)]
     if then is not None:
-        steps += [Set(set=then[0]), *_rounds(then[1], rounds)]
+        steps += [Set(set=then[0]), *_rounds(then[1])]
     return Scenario(pool=pool, steps=tuple(steps))
 
 
@@ -139,19 +141,17 @@ def run(workload: Workload, pool: Pool, then: tuple[Settings, Workload] | None =
     Raises:
         TooManySteps: It takes too long.
     """
-    return simulate(scenario(workload, pool, then=then), LONGEST, {LOOKED_UP: workload.lookups})
+    return simulate(scenario(workload, pool, then), LONGEST, {LOOKED_UP: workload.lookups})
 
 
-def passes_of(workload: Workload, rounds: int = ROUNDS) -> int:
-    """The number of passes in these rounds, lookups included."""
-    return rounds * len(_round(workload))
+def passes_of(workload: Workload) -> int:
+    """The number of passes in the rounds, lookups included."""
+    return ROUNDS * len(_round(workload))
 
 
-def rates(workload: Workload, passes: Sequence[Pass], ago: int = 0) -> Rates:
-    """The rates over the last rounds of a scenario of this workload, or ``ago`` rounds earlier."""
-    length = len(_round(workload))
-    end = len(passes) - ago * length
-    last = passes[end - LAST_ROUNDS * length : end]
+def rates(workload: Workload, passes: Sequence[Pass]) -> Rates:
+    """The rates over the last rounds of a scenario of this workload."""
+    last = passes[len(passes) - LAST_ROUNDS * len(_round(workload)) :]
     sharers = {scan.name: scan.sharers for scan in workload.scans}
     per_pass, scans, made_young = {}, 0.0, 0.0
     for name, rate in workload.scans_per_second.items():
@@ -213,9 +213,9 @@ def _set(pct: int) -> Set:
     return Set(set=Settings(old_blocks_pct=pct))
 
 
-def _rounds(workload: Workload, rounds: int) -> list[Step]:
+def _rounds(workload: Workload) -> list[Step]:
     steps = _round(workload)
-    return [Repeat(repeat=rounds, steps=tuple(steps))] if steps else []
+    return [Repeat(repeat=ROUNDS, steps=tuple(steps))] if steps else []
 
 
 def _round(workload: Workload) -> list[Step]:
