@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import gc
 import importlib
 import logging
 import os
@@ -22,7 +21,6 @@ import warnings
 from collections.abc import Callable
 from typing import NoReturn, Protocol, TypeVar
 
-from advisor import memory
 from advisor.pool.errors import Unanswerable
 
 Result = TypeVar("Result")
@@ -139,7 +137,7 @@ class ModelThread:
     async def __call__(self, work: Callable[[], Result]) -> Result:
         """The result of the work; raises what it raises."""
         await self._room.acquire()
-        running = asyncio.ensure_future(asyncio.to_thread(_and_trim, work))
+        running = asyncio.ensure_future(asyncio.to_thread(work))
         running.add_done_callback(self._end)
         return await asyncio.shield(running)
 
@@ -147,14 +145,6 @@ class ModelThread:
         self._room.release()
         if not running.cancelled():
             running.exception()  # where nobody waits for it
-
-
-def _and_trim(work: Callable[[], Result]) -> Result:
-    try:
-        return work()
-    finally:
-        gc.collect()  # simulations leave cycles
-        memory.trim()
 
 
 def within(memory_bytes: int | None) -> ModelProcesses | ModelThread:
@@ -205,7 +195,6 @@ def _work(work: Callable[[], object], writing: int) -> NoReturn:
                 with contextlib.suppress(OSError):
                     os.close(each)
         resource.setrlimit(resource.RLIMIT_CPU, (CORE_SECONDS, CORE_SECONDS))
-        gc.freeze()  # a collection would write to the pages that are shared; simulations leave garbage all the same
         said = _outcome(work)
         while said:
             said = said[os.write(writing, said) :]

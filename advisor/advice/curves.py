@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from advisor import memory
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.turns import Turn, Turns
 from advisor.observe.window import Window
@@ -181,7 +180,6 @@ class Curves:
                 await self._work(window, history, self._longest, asked=False)
         except Exception:  # the next one may go well
             log.exception("no miss curve")
-        await asyncio.to_thread(memory.trim)
 
     async def _work(self, window: Window, history: Sequence[Snapshot], longest: float, *, asked: bool) -> _Answer:
         turn = self._turn

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from advisor import memory
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.fits import Fits, Kept
@@ -211,15 +210,13 @@ class Rounds:
         self._computed_at, self._stale = self._now(), True
 
     async def _run(self, part: _Part, turn: Turn, window: Window, rule_set: RuleSet) -> None:
-        first, spent = part.done is None, _AFTER_FAILURE
+        spent = _AFTER_FAILURE
         failure: Exception | None = None
         try:
             spent = await self._evaluate(part, turn, window, rule_set)
         except Exception as error:  # the next evaluation may go well
             log.exception("no advice")
             failure = error
-        if self._urgent is None:  # what is made apart leaves nothing behind
-            await _clean_up(first=first)
         if part.turn is turn:
             self.failure = failure
             part.rests_until = self._clock() + rest_after(spent, window.seconds)
@@ -284,11 +281,6 @@ class Rounds:
         judged, spent, fitted = await self._apart(work)
         self._kept.keep(fitted)
         return judged, spent
-
-
-async def _clean_up(*, first: bool) -> None:
-    """The first run leaves garbage of its own behind; each run leaves a free heap and pages of libraries."""
-    await asyncio.to_thread(memory.release if first else memory.trim)
 
 
 def _same_rules(before: RuleSet, now: RuleSet) -> bool:

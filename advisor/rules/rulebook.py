@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from advisor import memory
 from advisor.files.installed import installed
 from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import FileError
@@ -145,7 +144,6 @@ class Rulebook:
         """
         if self._files.reload():
             warn_of_unknown(self)
-            memory.release()
 
     async def run(self) -> None:
         """Load the files again when they change, until cancelled."""

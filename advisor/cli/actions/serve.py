@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from advisor import memory
 from advisor.advice.apart import within
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
@@ -73,7 +72,6 @@ def serve(
         app = compose(listener.scheme, listener.port)
         reload_on_hangup(app.state.book)
         sys.setswitchinterval(_SWITCH_SECONDS)
-        memory.release()
         listener.run(app, addresses)
 
 
