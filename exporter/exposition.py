@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from exporter.metrics import Sample, Spec
-from exporter.prometheus import (
+from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     InfoMetricFamily,
     Metric,
     UnknownMetricFamily,
 )
+
+from exporter.metrics import Sample, Spec
 
 
 def assemble(specs: Mapping[str, Spec], samples: Iterable[Sample]) -> Iterator[Metric]:

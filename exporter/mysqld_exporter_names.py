@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from prometheus_client import Metric
+
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.metric_kinds import METRIC_KINDS, MetricKind
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
 from exporter.exposition import assemble
 from exporter.metrics import Spec
-from exporter.prometheus import Metric
 from exporter.rows import number
 from exporter.sampling import metrics
 from exporter.snapshot import Snapshot

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from prometheus_client import Metric
+
 from advisor.advice.service import Service
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation, Trend, about
@@ -13,7 +15,6 @@ from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
-from exporter.prometheus import Metric
 from exporter.sampling import metrics
 from exporter.snapshot import Snapshot
 

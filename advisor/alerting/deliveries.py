@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+from prometheus_client import Metric
+
 from advisor.alerting import metrics
 from advisor.alerting.alert import Alert
 from advisor.alerting.configuration import AlertSettings
 from advisor.alerting.delivery import Alertmanager
 from advisor.files.reloading import Reloader
-from exporter.prometheus import Metric
 
 log = logging.getLogger(__name__)
 

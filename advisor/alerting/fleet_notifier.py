@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from prometheus_client import Metric
+
 from advisor.alerting.alert import Alert
 from advisor.alerting.deliveries import LOOKS, SOON, Deliveries
 from advisor.alerting.fleet_alerts import FleetAlerts
 from advisor.contract.links import Links
 from advisor.fleet.watch import Watch
 from advisor.rules.rulebook import Rulebook
-from exporter.prometheus import Metric
 
 CAPACITY = 50_000
 """Alerts that may wait for an Alertmanager: ten for each of 5,000 servers."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from prometheus_client import Metric
+
 from advisor.alerting.delivery import Alertmanager
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
-from exporter.prometheus import Metric
 
 SPECS = {
     spec.name: spec

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from prometheus_client import Metric
+
 from advisor.advice.service import Service
 from advisor.alerting.active_alerts import ActiveAlerts
 from advisor.alerting.alert import Alert
 from advisor.alerting.deliveries import LOOKS, SOON, Deliveries
 from advisor.contract.links import Links
-from exporter.prometheus import Metric
 
 RESEND_SECONDS = 60.0
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from prometheus_client import Metric
+
 from advisor.contract.fleet import FleetReport, Source
 from advisor.contract.links import Links
 from advisor.fleet.progress import Outcome
 from advisor.fleet.watch import Watch
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
-from exporter.prometheus import Metric
 
 MOST_RULES = 100
 """Rules with series of their own, those with the most findings first; the sidecars may have any number of their own."""

@@ -7,17 +7,12 @@ import gzip
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 
 from fastapi import Request, Response
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.registry import Collector
 
 from advisor.http.negotiation import accept, accepts_gzip, best
-from exporter.prometheus import (
-    CONTENT_TYPE_LATEST,
-    CONTENT_TYPE_PLAIN_0_0_4,
-    Collector,
-    CollectorRegistry,
-    Metric,
-    generate_latest,
-    openmetrics,
-)
 
 _CLASSIC = "text/plain; version=0.0.4"
 _ENCODERS: Mapping[str, tuple[Callable[[CollectorRegistry], bytes], str]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from fastapi import FastAPI
+from prometheus_client import Metric
 
 from advisor.contract.links import Links
 from advisor.fleet import metrics
@@ -13,7 +14,6 @@ from advisor.http import fleet, health, pages, rule, runbooks
 from advisor.http.exposition import Exposed
 from advisor.http.foundation import Background, application
 from advisor.rules.rulebook import Rulebook
-from exporter.prometheus import Metric
 
 _LINKS = {"/fleet": "fleet", "/docs": "API"}
 

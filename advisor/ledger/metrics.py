@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from prometheus_client import Counter, Histogram, Metric
+
 from advisor.ledger.entry import Outcome, Result
 from exporter.metrics import HistogramSpec, Spec
-from exporter.prometheus import Counter, Histogram, Metric
 
 _OUTCOMES = Spec(
     "innodb_advisor_outcomes_total",

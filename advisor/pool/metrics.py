@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prometheus_client import Metric
+
 from advisor.pool.answer import table_subject
 from advisor.pool.curve import Curve, Estimate
 from advisor.pool.load import OTHERS
 from exporter.collectors.base import OTHER
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
-from exporter.prometheus import Metric
 
 TABLES = 10
 """Tables with series of their own, those with the most reads: each has one for every size and bound."""

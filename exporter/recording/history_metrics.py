@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prometheus_client import Metric
+
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
-from exporter.prometheus import Metric
 from exporter.recording.history import Report
 
 SPECS = {

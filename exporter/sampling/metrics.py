@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prometheus_client import Metric
+
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import LabelledValue, SnapshotMetric
 from exporter.exposition import assemble
 from exporter.metrics import Sample, Spec
-from exporter.prometheus import Metric
 from exporter.snapshot import Snapshot
 
 _FIRST = (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from prometheus_client import Metric
 
 from advisor.advice.apart import within
 from advisor.advice.bookkeeping import Bookkeeping
@@ -39,7 +40,6 @@ from exporter.collectors.base import Collector
 from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
 from exporter.collectors.metric_kinds import METRIC_KINDS
 from exporter.linux import limits
-from exporter.prometheus import Metric
 from exporter.recording import history_metrics
 from exporter.recording.history import State
 from exporter.recording.lock import locked
