@@ -10,13 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import importlib
 import logging
 import os
 import pickle
 import resource
 import signal
-import sys
 import warnings
 from collections.abc import Callable
 from typing import NoReturn, Protocol, TypeVar
@@ -33,7 +31,6 @@ _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG, prctl(2)
 _FIRST_TO_GO = "1000"
 """Its score when memory runs out (proc_pid_oom_score_adj(5)): it goes, and the sidecar stays."""
 _LOOK_SECONDS = 0.05
-_OF_MODELS = ("advisor.pool.trials", "advisor.pool.choice")
 _NICE = 5
 """Its priority: where cores are short it gets a third of what a scrape gets, and not half (sched(7))."""
 
@@ -97,10 +94,7 @@ async def in_process(work: Callable[[], Result]) -> Result:
 
 
 class ModelProcesses:
-    """As ``in_process``, as many at a time as there is memory for, and with the models' code here from the first on.
-
-    A sidecar whose rules ask no model does without that code. Else each process would import it for itself, which takes
-    75 ms of a core.
+    """As ``in_process``, as many at a time as there is memory for.
 
     Attributes:
         most: Processes at a time; a further one begins when one of them has ended.
@@ -118,8 +112,6 @@ class ModelProcesses:
     async def __call__(self, work: Callable[[], Result]) -> Result:
         """The result of the work; raises what it raises, and Unanswerable as ``in_process``."""
         async with self._room:
-            if not all(each in sys.modules for each in _OF_MODELS):
-                await asyncio.to_thread(lambda: [importlib.import_module(each) for each in _OF_MODELS])
             return await in_process(work)
 
 

@@ -13,6 +13,7 @@ from advisor.advice.turns import Turn, Turns
 from advisor.observe.window import Window
 from advisor.pool.curve import TIMES, Curve
 from advisor.pool.errors import Unanswerable
+from advisor.pool.estimate import curve
 from exporter.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -38,16 +39,7 @@ _WINDOWS = 3
 
 
 Estimate = Callable[[Sequence[Snapshot], float, Sequence[float], Callable[[], None]], Curve]
-"""``estimated``."""
-
-
-def estimated(
-    history: Sequence[Snapshot], longest: float, times: Sequence[float], check_time: Callable[[], None]
-) -> Curve:
-    """``advisor.pool.estimate.curve``, whose code is imported where a curve is worked out."""
-    from advisor.pool.estimate import curve  # noqa: PLC0415 - in a process of its own (apart.py)
-
-    return curve(history, longest, times, check_time)
+"""``advisor.pool.estimate.curve``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +77,7 @@ class Curves:
         turns: Turns,
         questions: asyncio.Lock,
         *,
-        estimate: Estimate = estimated,
+        estimate: Estimate = curve,
         seconds: float = CURVE_SECONDS,
         apart: Apart = in_thread,
         remember: Callable[[Window, Curve | None], None] | None = None,

@@ -25,6 +25,8 @@ from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
 from advisor.facts.harm import HarmFacts
 from advisor.observe.window import Window
+from advisor.pool.errors import ACCEPTED_ERROR
+from advisor.pool.trials import alternatives, others
 from advisor.rules.check import CheckedChange, Quantity, Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from exporter.server import Server
@@ -57,8 +59,6 @@ def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) 
     left: Effect | None = None
     tried: tuple[Alternative, ...] = ()
     if chosen and item:
-        from advisor.pool.trials import alternatives, others  # noqa: PLC0415 - the model was asked
-
         tried = alternatives(model.pool, chosen.setting, item)
         left = others(model.pool, chosen.setting, float(value)) if found and value else None
     return Recommendation(
@@ -83,8 +83,6 @@ def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) 
 
 def _sure(chosen: float, effect: Effect | None) -> float:
     """The confidence in a choice, 0 to 1: less where the rule gives its effect a larger error."""
-    from advisor.pool.errors import ACCEPTED_ERROR  # noqa: PLC0415 - the model was asked
-
     return chosen if effect is None or not effect.error else min(chosen, ACCEPTED_ERROR / effect.error)
 
 

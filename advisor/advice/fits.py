@@ -1,17 +1,14 @@
 """What models were fitted to one server, kept from one question to the next.
 
-The sidecar keeps it as bytes, and has none of the models' code: whoever asks a model does so in a process of its own
-(apart.py).
+The sidecar keeps it as bytes: whoever asks a model does so in a process of its own (apart.py).
 """
 
 from __future__ import annotations
 
 import functools
 import pickle
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from advisor.pool.fitting import Loads
+from advisor.pool.fitting import Loads
 
 
 class Kept:
@@ -38,7 +35,7 @@ class Fits:
     """The fits of one question, as objects once a model is asked."""
 
     def __init__(self, before: Kept | None = None) -> None:
-        """Nothing is imported yet.
+        """No model was asked yet.
 
         Args:
             before: Those of earlier questions.
@@ -49,8 +46,6 @@ class Fits:
     @functools.cached_property
     def loads(self) -> Loads:
         """The loads of the pool's model."""
-        from advisor.pool.fitting import Loads  # noqa: PLC0415 - with it comes the code of the models
-
         self._asked = True
         if self._before.fits:
             found: Loads = pickle.loads(self._before.fits)  # noqa: S301 - our own

@@ -23,8 +23,10 @@ from advisor.facts.choice import Choice
 from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
+from advisor.pool.choice import choose_size
 from advisor.pool.errors import Unanswerable
 from advisor.pool.memory import spare
+from advisor.pool.trials import choose
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.rules.file import Choose
@@ -272,11 +274,7 @@ class Evaluator:
             self.asking.add(rule_id)
             raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
-            from advisor.pool.choice import choose_size  # noqa: PLC0415 - see lazy_model.py
-
             return choose_size(self._model.pool, at_most)
-        from advisor.pool.trials import choose  # noqa: PLC0415 - see lazy_model.py
-
         return choose(self._model.pool, chosen.setting, item, at_most)
 
     def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:

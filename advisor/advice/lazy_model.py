@@ -1,17 +1,14 @@
-"""The model of the LRU list, imported when a rule asks it: a sidecar whose rules ask none does without its code."""
+"""The model of the LRU list, made when a rule asks it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from advisor.advice.fits import Fits
 from advisor.facts import Facts
 from advisor.observe.window import Window
-
-if TYPE_CHECKING:
-    from advisor.pool.model import PoolModel
+from advisor.pool.model import PoolModel
 
 
 class LazyModel:
@@ -24,7 +21,7 @@ class LazyModel:
     """
 
     def __init__(self, window: Window, known: Facts, fits: Fits, pause: Callable[[], None]) -> None:
-        """Nothing is imported yet.
+        """The model is not made yet.
 
         Args:
             window: What has been watched.
@@ -40,8 +37,6 @@ class LazyModel:
     def pool(self) -> PoolModel:
         """The model. It is calibrated when it is first asked."""
         if self._model is None:
-            from advisor.pool.model import PoolModel  # noqa: PLC0415 - see above
-
             self._model = PoolModel(self.window, self._known, self.fits.loads)
             self._model.pause = self._pause
         self._model.until = self.until

@@ -8,12 +8,12 @@ import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment
 from advisor.advice.bookkeeping import Bookkeeping
-from advisor.advice.curves import Curves, Estimate, estimated
+from advisor.advice.curves import Curves, Estimate
 from advisor.advice.fits import Fits, Kept
 from advisor.advice.judgement import judge
 from advisor.advice.overviews import Overviews
@@ -31,17 +31,16 @@ from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.overview.overview import Overview
 from advisor.overview.statements import TableStatements
+from advisor.pool import estimate
 from advisor.pool.answer import MissCurve, answer
 from advisor.pool.curve import Curve
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.fitting import Loads
 from advisor.pool.what_if import WhatIf, what_if
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
 from exporter.connection.errors import ServerError
 from exporter.snapshot import Snapshot, Table
-
-if TYPE_CHECKING:  # the models' code is imported where they are asked (apart.py)
-    from advisor.pool.fitting import Loads
 
 Answer = TypeVar("Answer")
 
@@ -90,7 +89,7 @@ class Service:
         longest: float = LONGEST_WINDOW,
         judge: Judge = judge,
         model: Callable[[Window, Mapping[str, SettingValue], Loads], WhatIf] = what_if,
-        curve: Estimate = estimated,
+        curve: Estimate = estimate.curve,
         apart: Apart = in_thread,
         collection_seconds: float = COLLECTION_SECONDS,
         evaluation_seconds: float = EVALUATION_SECONDS,

@@ -20,7 +20,7 @@ from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
-from advisor.render import history_markdown, markdown, resolution
+from advisor.render import history_markdown, history_text, markdown, resolution, text
 
 _FORMS = (JSON, PLAIN, MARKDOWN)
 Shown = TypeVar("Shown", bound=BaseModel)
@@ -160,20 +160,14 @@ def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None
 
 
 def _plain(advice: Advice) -> str:
-    from advisor.render import text  # noqa: PLC0415 - rich is only needed where somebody asks for plain text
-
     return text.plain(advice)
 
 
 def _plain_finding(found: GradedRecommendation | GradedSetAside) -> str:
-    from advisor.render import history_text  # noqa: PLC0415 - as above
-
     return history_text.plain_finding(found)
 
 
 def _plain_gone(found: GoneFinding) -> str:
-    from advisor.render import history_text  # noqa: PLC0415 - as above
-
     return history_text.plain_gone(found)
 
 

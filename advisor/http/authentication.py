@@ -8,6 +8,8 @@ import hmac
 import secrets
 from collections.abc import Mapping
 
+import bcrypt
+
 _LONGEST = 72
 """bcrypt ignores the rest of a password, and so does htpasswd."""
 _DECOY = f"{'.' * 22}{'.' * 31}"
@@ -31,8 +33,6 @@ class Passwords:
 
         This holds if all hashes have the same cost; an unknown user takes as long as the highest cost.
         """
-        import bcrypt  # noqa: PLC0415 - only logins need it
-
         async with self._one:
             if self.remembered(users, user, password):
                 return True

@@ -16,6 +16,7 @@ from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
 from advisor.pool.answer import MissCurve
 from advisor.pool.errors import Unanswerable
+from advisor.render import curve_svg, curve_text
 
 SVG, PLAIN = "image/svg+xml", "text/plain"
 _FORMS = (JSON, SVG, PLAIN)
@@ -54,8 +55,6 @@ async def curve(request: Request, wanted: TheLookBack, service: TheService) -> R
 
 def _policy() -> str:
     """A picture has its style in itself, and needs nothing else."""
-    from advisor.render import curve_svg  # noqa: PLC0415 - XML takes memory, and is only needed for pictures
-
     style = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
     return (
         f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -66,12 +65,8 @@ def _policy() -> str:
 def _written(found: MissCurve, form: str) -> str:
     match form:
         case "image/svg+xml":
-            from advisor.render import curve_svg  # noqa: PLC0415 - as above
-
             return curve_svg.svg(found)
         case "text/plain":
-            from advisor.render import curve_text  # noqa: PLC0415 - rich is only needed for plain text
-
             return curve_text.plain(found)
         case _:
             return json_of(found)

@@ -20,7 +20,7 @@ from advisor.http.problems import documented, near
 from advisor.ledger.entry import Result
 from advisor.ledger.history import SHOWN, History, Wanted
 from advisor.ledger.ledger import MOST_OUTCOMES
-from advisor.render import history_markdown, html
+from advisor.render import history_markdown, history_text, html
 
 _FORMS = ("application/json", "text/plain", "text/markdown", "text/html")
 
@@ -113,8 +113,6 @@ def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:
 def _written(found: History, form: str) -> str:
     match form:
         case "text/plain":
-            from advisor.render import history_text  # noqa: PLC0415 - rich is only needed for plain text
-
             return history_text.plain(found)
         case "text/markdown":
             return history_markdown.history(found)

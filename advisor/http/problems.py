@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import types
 from collections.abc import Iterable, Mapping
@@ -78,8 +79,6 @@ def documented(
 def near(name: str, known: Iterable[str]) -> str:
     """The names that are close, else all: ``did you mean x?`` or ``there are x, y``."""
     names = list(known)
-    import difflib  # noqa: PLC0415 - takes memory, and few are misspelt
-
     close = difflib.get_close_matches(name, names)
     return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -17,13 +17,11 @@ from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
 from advisor.pool import sweep as sweeps
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.fitting import Loads
 from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
 from advisor.pool.sweep import LONGEST_SECONDS, SECONDS, Sweep
 from advisor.pool.what_if import WhatIf
-
-if TYPE_CHECKING:
-    from advisor.pool.fitting import Loads
 
 router = APIRouter(tags=["advice"])
 

@@ -11,6 +11,7 @@ from advisor.contract.settings import SETTINGS
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.evidence import evidence
 from advisor.pool.settings import SETTINGS_OF_MODEL, refuse_unknown, size_as_set
 from exporter.collectors.pools import POOLS
 
@@ -45,8 +46,6 @@ class SettingRanges(Frozen):
 
 def ranges(window: Window) -> SettingRanges:
     """The settings, without a question to the model. Raises Unanswerable where those of the server are not known."""
-    from advisor.pool.evidence import evidence  # noqa: PLC0415 - takes the code of the model
-
     known = facts(window)
     lacks = None
     try:

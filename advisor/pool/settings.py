@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 
@@ -48,8 +49,6 @@ def refuse_unknown(window: Window, name: str) -> None:
     if known is None:
         raise Unanswerable("variables", "the settings of the server are not known")
     if name not in SETTINGS_OF_MODEL:
-        import difflib  # noqa: PLC0415 - takes memory, and few are misspelt
-
         near = difflib.get_close_matches(name, SETTINGS_OF_MODEL, n=1, cutoff=0.8)
         if near:
             raise Refused(f"unknown setting {name}; did you mean {near[0]}?")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -14,13 +13,12 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.fitting import Loads
+from advisor.pool.model import PoolModel
 from advisor.pool.ranges import POINTS, spread
+from advisor.pool.scanned import Reads
 from advisor.pool.settings import refuse_unknown, values_as_set
-
-if TYPE_CHECKING:  # the answer's form is known without the model's code
-    from advisor.pool.fitting import Loads
-    from advisor.pool.model import PoolModel
-    from advisor.pool.scanned import Reads
+from advisor.pool.trials import LEFT, OTHERS, deviation
 
 SECONDS, LONGEST_SECONDS = 1.0, 5.0
 """Seconds of a core that the predictions of one answer take, by default and at most. The next answer goes on."""
@@ -100,8 +98,6 @@ def sweep(
         Refused: The server would not take a value, or the model has no answer for the setting.
         Unanswerable: The window does not tell enough.
     """
-    from advisor.pool.model import PoolModel  # noqa: PLC0415 - where it is asked
-
     refuse_unknown(window, setting)
     if beside and setting in beside:
         raise Refused(f"{setting} is swept, and cannot have one value beside that")
@@ -138,8 +134,6 @@ def _points(
 def _answer(
     model: PoolModel, setting: str, found: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
 ) -> Sweep:
-    from advisor.pool.trials import LEFT, OTHERS, deviation  # noqa: PLC0415 - the model was asked
-
     today, now = model.today, _Point(model.reads({}), model.predict({}).others)
     by_model = model.predict({}).rates
     values = sorted(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -12,11 +11,9 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.templates import exact_binary
 from advisor.facts import facts
 from advisor.observe.window import Window
+from advisor.pool.fitting import Loads
+from advisor.pool.model import PoolModel
 from advisor.pool.settings import values_as_set
-
-if TYPE_CHECKING:  # the answer's form is known without the model's code
-    from advisor.pool.fitting import Loads
-    from advisor.pool.model import PoolModel
 
 
 class Amount(Frozen):
@@ -70,8 +67,6 @@ def what_if(window: Window, changes: Mapping[str, SettingValue], loads: Loads | 
         Refused: The server would not take a change, or the model has no answer for it.
         Unanswerable: The window does not tell enough.
     """
-    from advisor.pool.model import PoolModel  # noqa: PLC0415 - where it is asked
-
     wanted = values_as_set(window, changes)
     return answer(PoolModel(window, facts(window), loads), wanted, tuple(_roundings(changes, wanted)))
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from markdown_it import MarkdownIt
+
 from advisor.contract.visible import visible, visible_lines
 
 _PAGE = """\
@@ -101,8 +103,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Content | float | None
 
 def from_markdown(text: str) -> str:
     """HTML of a text in markdown. HTML in it is shown as text, and no link is a script."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only where somebody opens such a page
-
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(visible_lines(text))
     for token in tokens:

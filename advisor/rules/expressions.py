@@ -11,6 +11,7 @@ It is then linear in the length of the expression and of the texts that it takes
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 import textwrap
@@ -171,9 +172,6 @@ class Vocabulary:
         return ExpressionError(text, line, column)
 
     def _suggestion(self, name: str) -> str:
-        # Imported here: only a broken rule needs it.
-        import difflib  # noqa: PLC0415
-
         near = difflib.get_close_matches(name, self.names, n=1)
         return f"; did you mean {near[0]}?" if near else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -28,8 +29,6 @@ def _checked_version(text: str) -> str:
 
 def _known_behaviour(name: str) -> str:
     if name not in knowledge.BEHAVIOURS:
-        import difflib  # noqa: PLC0415 - takes memory, and few are misspelt
-
         near = difflib.get_close_matches(name, knowledge.BEHAVIOURS, n=1)
         raise ValueError(f"no behaviour {name}" + (f"; did you mean {near[0]}?" if near else ""))
     return name

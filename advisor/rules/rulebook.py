@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -185,8 +186,6 @@ class Rulebook:
 def warn_of_unknown(book: Rulebook) -> None:
     """Log the suppressed ids that no rule has: such a suppression has no effect."""
     for name in book.unknown:
-        import difflib  # noqa: PLC0415 - takes memory, and few are misspelt
-
         near = difflib.get_close_matches(name, [each.id for each in book.rules], n=1)
         log.warning("suppressed, but there is no such rule: %s%s", name, f"; did you mean {near[0]}?" if near else "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,23 +18,15 @@ from advisor.cli.lazy import load
 from advisor.cli.main import main
 from advisor.contract.recommendation import Severity
 from tests.advisor.building import RECORDING, REPOSITORY, capture
-from tests.advisor.conftest import Serve
 from tests.advisor.sidecar import environment
 
-TOLD = {"PYTHONPROFILEIMPORTTIME": "1"}
-"""Python then says on standard error what it imports."""
 HTTP = {"fastapi", "starlette", "uvicorn"}
 SERVER = {"aiomysql", "pymysql", "cryptography"}
 HEAVY = {*HTTP, *SERVER, "prometheus_client", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
-"""What takes a tenth of a second or a megabyte, and is not needed by all."""
+"""What takes a tenth of a second, and is not needed by all."""
 SCAN = capture(RECORDING)
 CURVED = capture("mysql-9.7/change-buffer-off-resident")
 SCENARIO = REPOSITORY / "lab/scenarios/seed-002-steps.yaml"
-
-
-def imported(log: str) -> set[str]:
-    """The heavy ones of the packages in what Python said."""
-    return set(re.findall(r"^import time:.*\| +(\w+)", log, re.MULTILINE)) & HEAVY
 
 
 NEEDED: Sequence[tuple[list[object], set[str]]] = [
@@ -72,26 +63,7 @@ def test_a_command_imports_no_more_than_it_needs() -> None:
     modules = {" ".join(command): set(names) for command, names in zip(commands, json.loads(done.stdout), strict=True)}
     for (command, names), (_, needed) in zip(modules.items(), NEEDED, strict=True):
         assert HEAVY & names <= needed, command
-    listing = modules["rules list --json"]
-    assert "advisor.rules.check" in listing
-    assert not {name for name in listing if name.startswith("advisor.models.lru")}
-
-
-def test_serve_imports_nothing_for_terminals_pictures_or_fleets_and_models_once_when_they_are_asked(
-    serve: Serve,
-) -> None:
-    sidecar = serve("--recording", capture("mysql-9.7/warm-pool"), env=TOLD)
-    for path in ("/", "/metrics", "/advise", "/rules", "/openapi.json"):
-        assert sidecar.get(path).status_code == 200
-    heavy = imported(sidecar.log())
-    assert heavy >= HTTP
-    assert not heavy & {"rich", "matplotlib"}
-    assert re.findall(r"^import time:.*\| +(advisor\S*fleet\S*)", sidecar.log(), re.MULTILINE) == []
-    assert "advisor.models.lru.simulation" not in sidecar.log()
-    for path in ("/whatif?set=innodb_old_blocks_pct%3D50", "/curve", "/curve?window=5m"):
-        sidecar.get(path)
-    for module in ("advisor.models.lru.simulation", "advisor.pool.evidence", "advisor.pool.load"):
-        assert len(re.findall(rf"^import time:.*\| +{module}$", sidecar.log(), re.MULTILINE)) == 1, module
+    assert "advisor.rules.check" in modules["rules list --json"]
 
 
 def test_the_severities_of_fail_on_are_those_of_advice() -> None:
