@@ -1,8 +1,7 @@
 """Work in a process of its own, so that it takes neither this one's interpreter lock nor its time.
 
 The process is a fork: it begins in milliseconds, sees what is in memory, and shares its pages until one of the two
-writes to them. It hands back its result, and is gone. So nothing of it is resident while nobody asks. Where memory is
-too short for that, a thread does the work.
+writes to them. It hands back its result, and is gone. So nothing of it is resident while nobody asks.
 """
 
 from __future__ import annotations
@@ -34,11 +33,8 @@ _LOOK_SECONDS = 0.05
 _NICE = 5
 """Its priority: where cores are short it gets a third of what a scrape gets, and not half (sched(7))."""
 
-_SIDECAR_BYTES, _EACH_BYTES = 48 << 20, 24 << 20
-"""Memory of the sidecar, and of a process: 14 to 16 MiB were measured, most of it pages that are no longer shared."""
-_MOST = 4
-_LEAST_BYTES = _SIDECAR_BYTES + 2 * _EACH_BYTES
-"""With less, a process has no room while the history is full: at 64 MiB the kernel ended it at one of six questions."""
+_MOST = 2
+"""Processes at a time: in 128 MiB they fit beside a sidecar of 64."""
 
 log = logging.getLogger(__name__)
 _ended: set[asyncio.Task[None]] = set()
@@ -94,62 +90,20 @@ async def in_process(work: Callable[[], Result]) -> Result:
 
 
 class ModelProcesses:
-    """As ``in_process``, as many at a time as there is memory for.
+    """As ``in_process``, so many at a time: a further one begins when one of them has ended."""
 
-    Attributes:
-        most: Processes at a time; a further one begins when one of them has ended.
-    """
-
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = _MOST) -> None:
         """None has been asked for yet.
 
         Args:
             most: Processes at a time.
         """
-        self.most = most
         self._room = asyncio.Semaphore(most)
 
     async def __call__(self, work: Callable[[], Result]) -> Result:
         """The result of the work; raises what it raises, and Unanswerable as ``in_process``."""
         async with self._room:
             return await in_process(work)
-
-
-class ModelThread:
-    """As ``in_thread``, one at a time: for a container without memory for a process.
-
-    It takes turns with everything else on the interpreter lock. Work that nobody waits for any more goes on to its end,
-    which is bounded by its steps; the next begins after it.
-    """
-
-    def __init__(self) -> None:
-        """None has been asked for yet."""
-        self._room = asyncio.Semaphore(1)
-
-    async def __call__(self, work: Callable[[], Result]) -> Result:
-        """The result of the work; raises what it raises."""
-        await self._room.acquire()
-        running = asyncio.ensure_future(asyncio.to_thread(work))
-        running.add_done_callback(self._end)
-        return await asyncio.shield(running)
-
-    def _end(self, running: asyncio.Future[Result]) -> None:
-        self._room.release()
-        if not running.cancelled():
-            running.exception()  # where nobody waits for it
-
-
-def within(memory_bytes: int | None) -> ModelProcesses | ModelThread:
-    """Where to ask models: in as many processes as there is memory for beside the sidecar, or in a thread.
-
-    Args:
-        memory_bytes: What the container or machine may hold; None where not known.
-    """
-    if memory_bytes is None:
-        return ModelProcesses(_MOST)
-    if memory_bytes < _LEAST_BYTES:
-        return ModelThread()
-    return ModelProcesses(min((memory_bytes - _SIDECAR_BYTES) // _EACH_BYTES, _MOST))
 
 
 async def _all_of(reading: int) -> bytes:

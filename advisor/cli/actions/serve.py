@@ -13,7 +13,7 @@ from typing import Any
 import click
 from prometheus_client import Metric
 
-from advisor.advice.apart import within
+from advisor.advice.apart import ModelProcesses
 from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
@@ -97,7 +97,6 @@ def composed(
     """
     loaded = load_setup(setup)
     mine = limits.memory(Path("/"), os.getpid())
-    memory_bytes = mine.bytes if mine else None
     with _state(state_dir, where) as state, _memory(state_dir, where) as days:
         source = _source(
             where,
@@ -105,7 +104,7 @@ def composed(
             state,
             interval=interval,
             history_seconds=history_seconds,
-            history_bytes=affordable_bytes(memory_bytes),
+            history_bytes=affordable_bytes(mine.bytes if mine else None),
             statement_seconds=statement_timeout,
             collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
         )
@@ -115,7 +114,7 @@ def composed(
             service = Service(
                 source,
                 loaded.book,
-                apart=within(memory_bytes),
+                apart=ModelProcesses(),
                 remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
                 remember=days.remember if days else None,
                 books=_books(source, state_dir, where),

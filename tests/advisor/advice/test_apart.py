@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from advisor.advice import apart
-from advisor.advice.apart import ModelProcesses, in_process, within
+from advisor.advice.apart import ModelProcesses, in_process
 from advisor.pool.errors import Refused, Unanswerable
-from tests.waiting import DEADLINE, until
+from tests.waiting import until
 
 
 async def test_it_hands_back_its_result_and_changes_nothing_else() -> None:
@@ -111,52 +111,6 @@ async def test_a_process_begins_when_there_is_room_for_it(tmp_path: Path) -> Non
     apart = ModelProcesses(1)
     await asyncio.gather(*[apart(work) for _ in range(3)])
     assert log.read_text().split() == ["begins", "ends"] * 3
-
-
-@pytest.mark.parametrize(("mebibytes", "processes"), [(None, 4), (96, 2), (120, 3), (192, 4), (24_000, 4)])
-def test_there_are_as_many_as_the_container_has_memory_for(mebibytes: int | None, processes: int) -> None:
-    found = within(None if mebibytes is None else mebibytes << 20)
-    assert isinstance(found, ModelProcesses)
-    assert found.most == processes
-
-
-@pytest.mark.parametrize("mebibytes", [32, 64, 95])
-async def test_without_memory_for_a_process_a_thread_works_one_question_after_the_other(mebibytes: int) -> None:
-    apart, said = within(mebibytes << 20), list[str]()
-
-    def work() -> int:
-        said.append("begins")
-        time.sleep(0.05)
-        said.append("ends")
-        return os.getpid()
-
-    assert await asyncio.gather(*[apart(work) for _ in range(3)]) == [os.getpid()] * 3
-    assert said == ["begins", "ends"] * 3
-
-
-async def test_work_in_a_thread_that_nobody_waits_for_ends_before_the_next_begins() -> None:
-    apart, said = within(64 << 20), list[str]()
-    began, go_on = threading.Event(), threading.Event()
-
-    def fails() -> None:
-        said.append("first begins")
-        began.set()
-        go_on.wait(DEADLINE)
-        said.append("first ends")
-        raise ArithmeticError
-
-    first = asyncio.create_task(apart(fails))
-    await asyncio.to_thread(began.wait, DEADLINE)
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
-    second = asyncio.create_task(apart(lambda: said.append("second")))
-    for _ in range(10):
-        await asyncio.sleep(0)
-    assert said == ["first begins"]
-    go_on.set()
-    await second
-    assert said == ["first begins", "first ends", "second"]
 
 
 def children() -> set[str]:
