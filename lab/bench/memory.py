@@ -22,7 +22,7 @@ FILLING = 1.3
 """Factor over the sum of the history's intervals: collections take time, too."""
 _AFTER = "10,000 scrapes (short: 1,000), history full"
 LINES = {
-    "rss": Line(f"{_AFTER}: resident memory", "MiB", "", Bound(most=64.0, of="value")),
+    "rss": Line(f"{_AFTER}: resident memory", "MiB", "", Bound(most=128.0, of="value")),
     "growth": Line(f"{_AFTER}: growth in the last half", "MiB", "", Bound(most=1.0, of="value")),
     "start": Line("resident memory after the start", "MiB"),
     "full": Line("resident memory when the history has filled", "MiB"),

@@ -14,7 +14,7 @@ import httpx
 from tests.waiting import DEADLINE, wait_for
 from tools.image.builders import Builder
 
-LIMIT = 64 * 2**20
+LIMIT = 128 * 2**20
 CONFINED = (
     "--read-only",
     "--read-only-tmpfs=false",

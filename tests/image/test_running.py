@@ -1,4 +1,4 @@
-"""The image with a real server: as user 65532, read-only, without capabilities, within 64 MiB.
+"""The image with a real server: as user 65532, read-only, without capabilities, within 128 MiB.
 
 runc's control group limits the memory; the kernel kills a process that needs more.
 """
