@@ -66,7 +66,7 @@ def test_it_has_no_needless_permissions(container: Container) -> None:
     assert "/tmp" not in writable  # noqa: S108 - it needs none
 
 
-def test_all_its_functions_fit_64_mib(container: Container) -> None:
+def test_all_its_functions_fit_128_mib(container: Container) -> None:
     assert int(cgroup(container.pid, "memory/memory.limit_in_bytes", "memory.max")) == LIMIT
     for _ in range(5):
         for path in ("/metrics", "/advise", "/snapshot", "/rules", "/openapi.json", "/"):
