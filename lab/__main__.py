@@ -6,12 +6,11 @@ import sys
 
 import click
 
-from lab.campaign import records
-from lab.campaign.campaign import ATTEMPTS, Campaign
-from lab.campaign.part import Part, PartResult
-from lab.campaign.progress import Reporter
 from lab.curves import campaign as curves
 from lab.experiments import EXPERIMENTS
+from lab.harness import records
+from lab.harness.campaign import ATTEMPTS, Campaign, Reporter
+from lab.harness.records import Part, PartResult
 from lab.proofs import parts, short_form
 from lab.servers import NAMES, interrupt_on_signals
 from lab.warm_ups import campaign as warm_ups

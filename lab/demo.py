@@ -23,8 +23,8 @@ from typing import Any
 import pymysql
 
 from lab import servers
+from lab.harness.workloads import SCHEMA, Load, look_up, make_table, scan
 from lab.processes.child import spawn
-from lab.workloads import SCHEMA, Load, look_up, make_table, scan
 
 USUAL_ADDRESS = "127.0.0.1:9747"
 ADDRESS = os.environ.get("LISTEN") or USUAL_ADDRESS

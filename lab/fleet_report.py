@@ -18,7 +18,7 @@ from advisor.fleet.reading import Options, read
 from advisor.rules.rulebook import Rulebook
 from lab import demo, servers
 from lab.bench import exporters
-from lab.observation import RULES_FOLDER
+from lab.harness.watch import RULES_FOLDER
 from lab.programs import mysqld_exporter, prometheus
 
 RECORD = Path(__file__).parent / "records" / "fleet.json"

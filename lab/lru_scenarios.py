@@ -18,9 +18,9 @@ from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
 from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
-from lab.measurement import leaf_pages
+from lab.harness.measure import leaf_pages
+from lab.harness.workloads import SCHEMA, Draws, Load, count, look_up_pages, make_table, scan, scan_slowly
 from lab.servers import Server, interrupt_on_signals, start
-from lab.workloads import SCHEMA, Draws, Load, count, look_up_pages, make_table, scan, scan_slowly
 
 FOLDER = Path(__file__).parent / "scenarios"
 PAGE_BYTES = 16_384

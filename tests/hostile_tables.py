@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from advisor.contract.sql import identifier
+from lab.harness.workloads import Load
 from lab.servers import Server
-from lab.workloads import Load
 from tests.hostile_names import IDENTIFIERS
 
 SCHEMA = "sch\x1b[2Jema\u202e`; DROP"

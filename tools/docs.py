@@ -44,7 +44,7 @@ from lab.bench.registry import FIGURES
 from lab.curves import report as curves
 from lab.experiments import report as experiments
 from lab.gauntlet import report as gauntlet
-from lab.observation import RULES_FOLDER, rules
+from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
 from lab.proofs import report as proofs
 from lab.steady import report as steady

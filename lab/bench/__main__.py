@@ -12,7 +12,7 @@ from rich.console import Console
 from lab.bench import figures, record, report
 from lab.bench.figures import Figure, Measurement
 from lab.bench.registry import FIGURES, SHORT
-from lab.campaign.progress import Reporter
+from lab.harness.campaign import Reporter
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
 BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130

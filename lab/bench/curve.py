@@ -22,8 +22,8 @@ from exporter.snapshot import Snapshot
 from lab import servers
 from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import SERVER
+from lab.harness.workloads import Load, look_up_pages, make_table, scan
 from lab.servers import Server
-from lab.workloads import Load, look_up_pages, make_table, scan
 
 POOL = "128M"
 TABLES, PAGES, SKEW = MOST_TABLES + 2, 1_800, 0.9

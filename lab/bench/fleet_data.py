@@ -16,10 +16,10 @@ from lab.bench.exporters import SCRAPE_SECONDS, Exporter
 from lab.bench.figures import Say
 from lab.bench.rig import TABLE_PAGES, TABLES, settle
 from lab.bench.scan_load import HOT, scanned_server, scanning
+from lab.harness.workloads import SCHEMA, Load, count, look_up, make_table
 from lab.processes.service import PLAIN
 from lab.programs import block_writer, mysqld_exporter
 from lab.programs.block_writer import Plan, Series, Target, Written
-from lab.workloads import SCHEMA, Load, count, look_up, make_table
 
 PEER, CALM, OWN, TREND = "mysqld_exporter", "calm", "innodb_advisor", "trend"
 """The templates: CALM is of mysqld_exporter too, while nothing needs advice."""

@@ -11,11 +11,11 @@ from lab.bench import costs
 from lab.bench.exporters import Exporter
 from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
 from lab.bench.rig import APART, SERVER, watched
-from lab.measurement import pool_statistic
+from lab.harness.measure import pool_statistic
+from lab.harness.workloads import make_table
 from lab.packages.cache import Unavailable
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import make_table
 
 SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
 PAGES = {"256M": 16_384, "1G": 65_536, "6G": 393_216}

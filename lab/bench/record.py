@@ -7,7 +7,7 @@ import datetime as dt
 from pydantic import BaseModel
 
 from lab.bench.figures import Measurement, Values
-from lab.campaign import records
+from lab.harness import records
 
 
 class FigureRecord(BaseModel):

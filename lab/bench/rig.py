@@ -12,8 +12,8 @@ from pathlib import Path
 from lab import servers
 from lab.bench import exporters
 from lab.bench.exporters import Exporter
+from lab.harness.workloads import make_table
 from lab.servers import Server
-from lab.workloads import make_table
 
 SERVER = "mysql-9.7"
 TABLES, TABLE_PAGES = 10, 300

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from lab import servers
 from lab.bench.rig import POOL, SERVER
+from lab.harness.workloads import Load, look_up, make_table, scan
 from lab.servers import Server
-from lab.workloads import Load, look_up, make_table, scan
 
 SCANNED, HOT, OTHER = "orders", "customers", "archive"
 SCANNED_PAGES, HOT_PAGES = 11_400, 2_900

@@ -20,7 +20,7 @@ from advisor.rules.rulebook import Rulebook
 from exporter.sampling import metrics as exporter_metrics
 from exporter.snapshot import Snapshot
 from lab.captures import GOLDEN, Capture, history, kept
-from lab.observation import RULES_FOLDER, rules
+from lab.harness.watch import RULES_FOLDER, rules
 
 _OF_ONE_SERVER = frozenset(
     {

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from lab.campaign import records
-from lab.campaign.campaign import Campaign
-from lab.campaign.part import Data, Part, PartResult
-from lab.campaign.progress import Reporter
 from lab.curves import datasets, judge, measure, once, predict
 from lab.curves.workloads import WORKLOADS, Workload
+from lab.harness import records
+from lab.harness.campaign import Campaign, Reporter
+from lab.harness.records import Data, Part, PartResult
 from lab.packages import cache
 
 GROUP = "curves"

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.curves.distributions import PAGES
+from lab.harness.workloads import SCHEMA, make_table
 from lab.packages import cache
 from lab.programs import go_tpc, sysbench, ycsb
 from lab.servers import Server, start
 from lab.servers.sql import execute, query_column
-from lab.workloads import SCHEMA, make_table
 
 SCANNED, SCANNED_PAGES = "report", 2_048
 """The table that is scanned beside a load."""

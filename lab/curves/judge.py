@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from lab.campaign.part import Data
+from lab.harness.records import Data
 
 _Judged = TypeVar("_Judged")
 NEAR = 0.02

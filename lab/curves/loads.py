@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from lab.curves.datasets import SYSBENCH, YCSB_RECORDS
 from lab.curves.distributions import DISTRIBUTIONS
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA
 from lab.programs import go_tpc, sysbench, ycsb
 from lab.servers import Server
-from lab.workloads import ROWS_PER_PAGE, SCHEMA
 
 BATCH = 25
 """Lookups a statement: a client in Python is slower than the server."""

@@ -18,15 +18,15 @@ from pathlib import Path
 from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder
 from exporter.sampling.sampler import Sampler
-from lab.campaign.part import Data, NotShown
 from lab.curves import datasets
 from lab.curves.datasets import SCANNED
 from lab.curves.workloads import PATIENCE, Workload
-from lab.measurement import pool_statistic
+from lab.harness.measure import pool_statistic
+from lab.harness.records import Data, NotShown
+from lab.harness.workloads import scan
 from lab.processes.work import WorkFailed
 from lab.servers import Server, start
 from lab.servers.sql import global_status
-from lab.workloads import scan
 
 OPTIONS = {
     "innodb-buffer-pool-size": "240M",

@@ -15,11 +15,11 @@ from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder, replay
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data
 from lab.curves.distributions import PAGES
 from lab.curves.predict import SETTING, advised
+from lab.harness.records import Data
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table
 from lab.servers import Server
-from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table
 
 NAME = "everything-once"
 TAKES = 25.0

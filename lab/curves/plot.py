@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lab.campaign.part import Data
+from lab.harness.records import Data
 from lab.reports.pictures import BLUE, INK
 
 _TICKS = (0.5, 0.75, 1, 1.5, 2, 3)

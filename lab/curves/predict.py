@@ -16,9 +16,9 @@ from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
 from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data
 from lab.curves.measure import COUNTED
-from lab.observation import rules
+from lab.harness.records import Data
+from lab.harness.watch import rules
 from lab.packages.cache import REPOSITORY
 
 RULE, SETTING = "buffer-pool-too-small", "innodb_buffer_pool_size"

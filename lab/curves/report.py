@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lab.campaign import records
-from lab.campaign.part import Data
 from lab.curves import judge, once
 from lab.curves.campaign import GROUP, workload
 from lab.curves.judge import Bound, Case
@@ -15,6 +13,8 @@ from lab.curves.measure import OTHERS
 from lab.curves.plot import draw as draw_curves
 from lab.curves.predict import RULE
 from lab.curves.workloads import WORKLOADS
+from lab.harness import records
+from lab.harness.records import Data
 from lab.reports import pictures
 from lab.reports.markdown import ran_on, table
 

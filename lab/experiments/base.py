@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from lab.campaign.part import Data, Part
+from lab.harness.records import Data, Part
 
 Cell = str | float | int | None
 

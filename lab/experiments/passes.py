@@ -13,8 +13,8 @@ from matplotlib.ticker import MultipleLocator
 
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Scan, Set
-from lab.campaign.part import Data
 from lab.experiments.base import Cell, Column
+from lab.harness.records import Data
 from lab.lru_scenarios import PlayedScenario, restored
 from lab.reports import pictures
 

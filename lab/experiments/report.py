@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lab.campaign import records
 from lab.experiments import EXPERIMENTS
 from lab.experiments.base import Cell, Column, Conclusion, Expectation, Experiment
+from lab.harness import records
 from lab.reports import pictures
 from lab.reports.markdown import ran_on, table
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import click
 
-from lab.campaign import records
-from lab.campaign.campaign import ATTEMPTS, Campaign, unfinished
-from lab.campaign.part import Part, PartResult
-from lab.campaign.progress import Reporter
 from lab.gauntlet.record import GauntletRecord, broken
 from lab.gauntlet.report import line
 from lab.gauntlet.trial import part
 from lab.gauntlet.workload import SERVERS
 from lab.gauntlet.workloads import MIXES, SEED, workloads
+from lab.harness import records
+from lab.harness.campaign import ATTEMPTS, Campaign, Reporter, unfinished
+from lab.harness.records import Part, PartResult
 from lab.servers import interrupt_on_signals
 
 BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130

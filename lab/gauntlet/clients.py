@@ -10,11 +10,11 @@ from typing import Any
 import pymysql
 
 from lab.gauntlet.workload import Work
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, look_up_pages
+from lab.harness.workloads import count as count_table
+from lab.harness.workloads import scan as scan_table
 from lab.programs import sysbench
 from lab.servers import Server
-from lab.workloads import ROWS_PER_PAGE, SCHEMA, look_up_pages
-from lab.workloads import count as count_table
-from lab.workloads import scan as scan_table
 
 Connection = pymysql.Connection
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lab.campaign import records
 from lab.gauntlet.record import LEAST_KEPT, MOST_WORSE, PRICE, WITHIN, Entry, GauntletRecord, broken
 from lab.gauntlet.workload import SERVERS
+from lab.harness import records
 from lab.reports.markdown import ran_on, table
 
 _HEAD = f"""\

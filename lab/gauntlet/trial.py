@@ -12,18 +12,18 @@ from advisor.advice import evaluation
 from advisor.contract.recommendation import Action, Advice, Change, Effect, Recommendation
 from advisor.rules.check import Rule
 from exporter.server import Server as WatchedServer
-from lab.campaign.part import Data, NotShown, Part
-from lab.following import Following
 from lab.gauntlet.counters import Counters, mean, noise
 from lab.gauntlet.quantities import quantity, read
 from lab.gauntlet.record import FEW, Entry, GauntletRecord, Measured, Promise
 from lab.gauntlet.rounds import Rounds, Sidecar
 from lab.gauntlet.workload import Workload
-from lab.observation import rules
+from lab.harness.follow import Following
+from lab.harness.records import Data, NotShown, Part
+from lab.harness.watch import rules
+from lab.harness.workloads import make_table, scan
 from lab.processes.work import WorkFailed
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import make_table, scan
 
 MEASURED = 5
 """Rounds after advice; three times as many where chance is large."""

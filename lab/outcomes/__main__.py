@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import click
 
-from lab.campaign import records
-from lab.campaign.campaign import Campaign, unfinished
-from lab.campaign.part import Data, PartResult
-from lab.campaign.progress import Reporter
+from lab.harness import records
+from lab.harness.campaign import Campaign, Reporter, unfinished
+from lab.harness.records import Data, PartResult
 from lab.outcomes import by_hand
 from lab.outcomes.loads import SERVERS, WORKLOADS
 from lab.outcomes.record import GROUP, OutcomeRecord

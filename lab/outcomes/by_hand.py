@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from advisor.ledger import words
-from lab.campaign.part import NotShown, Part
+from lab.harness.records import NotShown, Part
 from lab.outcomes import ordinary
 from lab.outcomes.loads import OPTIONS, SERVERS
 from lab.outcomes.trial import WINDOW

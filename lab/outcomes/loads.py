@@ -12,9 +12,8 @@ from typing import Any
 
 import pymysql
 
-from lab.captures.scenarios.base import emptied
+from lab.harness.workloads import Load, emptied, look_up_pages, scan
 from lab.servers import Server
-from lab.workloads import Load, look_up_pages, scan
 
 SERVERS = ("mysql-9.7", "mariadb-11.8")
 SCANNED, HOT, BATCH = "orders", "items", "archive"

@@ -18,11 +18,10 @@ from advisor.ledger.ledger import Ledger
 from advisor.ledger.settling import LIMIT
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
-from lab.captures.scenarios.base import emptied
-from lab.observation import snapshots
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA, Load, emptied, look_up_pages, scan
 from lab.outcomes.trial import BEFORE, PERIOD, WINDOW
 from lab.servers import Server
-from lab.workloads import SCHEMA, Load, look_up_pages, scan
 
 WINDOWS = 60
 """Five hours, where a window has five minutes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from advisor.contract.recommendation import tidy
-from lab.campaign import records
+from lab.harness import records
 from lab.outcomes import by_hand
 from lab.outcomes.ordinary import WINDOWS
 from lab.outcomes.record import GROUP, MOST_OFF, OutcomeRecord

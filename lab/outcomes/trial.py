@@ -14,9 +14,9 @@ from advisor.ledger.ledger import Ledger
 from advisor.ledger.settling import LIMIT
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
-from lab.campaign.part import NotShown, Part
-from lab.following import Following
-from lab.observation import rules, snapshots
+from lab.harness.follow import Following
+from lab.harness.records import NotShown, Part
+from lab.harness.watch import rules, snapshots
 from lab.outcomes.loads import OPTIONS, SERVERS, Playing, Workload
 from lab.outcomes.record import GROUP, OutcomeRecord
 from lab.servers import Server

@@ -1,6 +1,6 @@
 """Every rule's proof on real servers."""
 
-from lab.campaign.part import Part
+from lab.harness.records import Part
 from lab.proofs import (
     blind_spots,
     change_buffer,

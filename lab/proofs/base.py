@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from advisor.casetest.alterations import Alteration
-from lab.campaign.part import Data, NotShown, Part
+from lab.harness.records import Data, NotShown, Part
 from lab.proofs.record import CounterProofRecord
 from lab.proofs.trial import Trial
 from lab.servers import Server

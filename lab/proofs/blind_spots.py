@@ -9,16 +9,16 @@ import pymysql
 
 from advisor.advice import evaluation
 from advisor.observe.window import Window
-from lab.campaign.part import Data, NotShown
-from lab.measurement import reads
-from lab.observation import observed_window, rules
+from lab.harness.measure import reads
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import observed_window, rules
+from lab.harness.workloads import look_up, make_table, scan
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_milliseconds
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, MeasuredEffect
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import look_up, make_table, scan
 
 _RULE = "blind-spot"
 _NOBODY = "nobody"

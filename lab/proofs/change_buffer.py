@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_unique
-from lab.observation import snapshots
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA
 from lab.proofs import insert_load
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.insert_load import BUFFERED, COUNTED_READS, POOL, PREPARING, RARELY_MERGED, ROWS, UNBUFFERED, RowCost
@@ -14,7 +15,6 @@ from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute, global_status, query_number
-from lab.workloads import SCHEMA
 
 ALL, NONE = ("SET GLOBAL innodb_change_buffering = 'all'",), ("SET GLOBAL innodb_change_buffering = 'none'",)
 MOST_READ_PER_WRITTEN = 100

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from advisor.casetest.alterations import Alteration
-from lab.campaign.part import Data
 from lab.captures.scenarios.change_buffer import INDEXES
-from lab.measurement import pages_read, pool_statistic
+from lab.harness.measure import pages_read, pool_statistic
+from lab.harness.records import Data
 from lab.proofs import insert_load
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.change_buffer import TABLE

@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from lab.campaign.part import Data, NotShown
-from lab.measurement import pages_read
-from lab.observation import snapshots
+from lab.harness.measure import pages_read
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA, count, make_table
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import cpu_milliseconds
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA, count, make_table
 
 _RULE = "count-has-no-small-index"
 _TABLE = "`or``ders`"  # a name that needs its quotes, as the key's does

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.index_builds import NOTES, make_notes
-from lab.observation import snapshots
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA
 from lab.processes.usage import cpu_seconds
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA
 
 _STARVED, _CROWDED = "ddl-buffer-starved", "ddl-threads-over-cores"
 _ROWS, _FEW_ROWS = 120_000, 20_000

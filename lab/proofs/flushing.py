@@ -11,16 +11,16 @@ from functools import partial
 from typing import Self
 
 from exporter.snapshot import ConfiguredMachine, Snapshot
-from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
-from lab.measurement import pages_read, pool_statistic
-from lab.observation import snapshots
+from lab.harness.measure import pages_read, pool_statistic
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import Load, make_table, scan
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import MOST_OFF, Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import Load, make_table, scan
 
 RULE = "io-capacity-not-for-ssd"
 SSD = ConfiguredMachine(storage="ssd")

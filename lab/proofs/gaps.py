@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from advisor.casetest import cases
 from exporter.server import identify
-from lab.observation import rules
+from lab.harness.watch import rules
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from advisor.advice.remembered import Remembered
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.ledger import Ledger
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES
 from lab.captures.scenarios.changes import (
     HOT,
@@ -21,8 +20,10 @@ from lab.captures.scenarios.changes import (
     SCANNED_PAGES,
     scans_beside_a_hot_set,
 )
-from lab.measurement import pages_read
-from lab.observation import snapshots
+from lab.harness.measure import pages_read
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA, Load, insert_rows
 from lab.proofs import insert_load
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED
@@ -31,7 +32,6 @@ from lab.proofs.scans import POOL
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA, Load, insert_rows
 
 RULE = "change-did-harm"
 ROWS, ROW_PAUSE = 40, 0.1

@@ -12,16 +12,16 @@ from dataclasses import dataclass, fields
 from functools import partial
 
 from exporter.snapshot import Snapshot
-from lab.campaign.part import NotShown
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
-from lab.measurement import pages_read
-from lab.observation import snapshots
+from lab.harness.measure import pages_read
+from lab.harness.records import NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA, Load, insert_rows
 from lab.processes.usage import io_bytes
 from lab.proofs.record import Comparison
 from lab.servers import Server
 from lab.servers.server import Options
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA, Load, insert_rows
 
 ROWS = 160_000  # three indexes of about 600 leaf pages each
 POOL = "12M"  # 768 pages

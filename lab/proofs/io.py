@@ -7,16 +7,16 @@ import time
 from functools import partial
 
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data
 from lab.captures.scenarios import io
-from lab.measurement import reads, seconds
-from lab.observation import snapshots
+from lab.harness.measure import reads, seconds
+from lab.harness.records import Data
+from lab.harness.watch import snapshots
+from lab.harness.workloads import make_table, scan
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, MeasuredEffect
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute, global_status, query_number
-from lab.workloads import make_table, scan
 
 RULE = "read-ahead-wasted"
 PAGES = 10_000

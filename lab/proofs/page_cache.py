@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data
 from lab.captures.scenarios import io
-from lab.measurement import reads, seconds
-from lab.observation import snapshots
+from lab.harness.measure import reads, seconds
+from lab.harness.records import Data
+from lab.harness.watch import snapshots
+from lab.harness.workloads import look_up, make_table, scan
 from lab.packages.cache import Unavailable
 from lab.processes.usage import io_bytes
 from lab.proofs.base import CounterProof, Proof
@@ -22,7 +23,6 @@ from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import query_number
-from lab.workloads import look_up, make_table, scan
 
 RULE = "double-buffering"
 PAGE_BYTES = 16_384

@@ -6,17 +6,16 @@ import math
 import random
 from functools import partial
 
-from lab.campaign.part import Data
-from lab.captures.scenarios.base import emptied
-from lab.measurement import pool_statistic
-from lab.observation import snapshots
+from lab.harness.measure import pool_statistic
+from lab.harness.records import Data
+from lab.harness.watch import snapshots
+from lab.harness.workloads import SCHEMA, emptied, look_up, look_up_pages, scan
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, SCANNED, SMALLER, WATCHED, with_connection
 from lab.proofs.trial import Trial
 from lab.proofs.work_cost import A_ROUND, PAUSE, comparisons, followed, measure, measure_observed, repeat, rested
 from lab.servers.sql import execute, global_status, query_number
-from lab.workloads import SCHEMA, look_up, look_up_pages, scan
 
 OTHER_PAGES, HOT_PAGES = 4_000, 5_000
 LOOKUPS, ROUNDS = 1_500, 6

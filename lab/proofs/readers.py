@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from exporter.collectors.machine import MACHINE
-from lab.campaign.part import Data, NotNow, NotShown
 from lab.captures.scenarios.base import nothing
 from lab.captures.scenarios.counts import make_scattered_table
-from lab.measurement import pages_read
-from lab.observation import snapshots
+from lab.harness.measure import pages_read
+from lab.harness.records import Data, NotNow, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import count, make_table
 from lab.processes.usage import cpu_seconds
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.cpu import machine_load
@@ -20,7 +21,6 @@ from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import count, make_table
 
 _RULE = "parallel-read-threads-too-few"
 _SETTING = "innodb_parallel_read_threads"

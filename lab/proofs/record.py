@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from lab.campaign.part import NotShown
+from lab.harness.records import NotShown
 
 MOST_OFF = 0.2
 """The largest error of a predicted effect in pages, as a share of the measured one."""

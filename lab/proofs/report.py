@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from advisor.rules.check import Rule
-from lab.campaign import records
-from lab.observation import rules
+from lab.harness import records
+from lab.harness.watch import rules
 from lab.proofs import PROOFS
 from lab.proofs.gaps import UNAVAILABLE_SERVERS, UNPROVED
 from lab.proofs.record import MOST_HARM, MOST_OFF, Comparison, CounterProofRecord, ProofRecord

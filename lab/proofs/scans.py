@@ -10,11 +10,12 @@ from typing import Any
 import pymysql
 
 from advisor.observe.window import Window
-from lab.campaign.part import Data
-from lab.captures.scenarios.base import Step, emptied
+from lab.captures.scenarios.base import Step
 from lab.captures.scenarios.counts import make_scattered_table
 from lab.captures.scenarios.scans import time_zero_keeps, time_zero_pollutes
-from lab.measurement import leaf_pages, pool_statistic
+from lab.harness.measure import leaf_pages, pool_statistic
+from lab.harness.records import Data
+from lab.harness.workloads import SCHEMA, count, emptied, look_up, look_up_pages, scan
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
@@ -31,7 +32,6 @@ from lab.proofs.work_cost import (
 )
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA, count, look_up, look_up_pages, scan
 
 SCANNED, OTHER, HOT = "orders", "archive", "items"
 PAGES, OTHER_PAGES = 2_700, 3_000

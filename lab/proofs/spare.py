@@ -15,10 +15,11 @@ from advisor.pool import estimate
 from advisor.pool.errors import Unanswerable
 from advisor.pool.memory import WARM_UP, Hour, Memory, hour
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data, NotShown
-from lab.captures.scenarios.base import OBSERVABLE, emptied
-from lab.measurement import pages_read, pool_statistic
-from lab.observation import snapshots
+from lab.captures.scenarios.base import OBSERVABLE
+from lab.harness.measure import pages_read, pool_statistic
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import emptied, look_up, look_up_pages, scan
 from lab.processes.usage import memory_mib
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, Promise
@@ -27,7 +28,6 @@ from lab.proofs.trial import LONGEST, Trial
 from lab.proofs.work_cost import Work, measure, repeat, rested
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import look_up, look_up_pages, scan
 
 HOT, REPORT = "hot", "report"
 HOT_PAGES, REPORT_PAGES, ALL_PAGES = 3_000, 6_500, 8_000

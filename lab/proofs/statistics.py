@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from lab.campaign.part import Data
-from lab.captures.scenarios.base import emptied
 from lab.captures.scenarios.scans import EMPTIED_PAGES, emptied_file
-from lab.measurement import leaf_pages
+from lab.harness.measure import leaf_pages
+from lab.harness.records import Data
+from lab.harness.workloads import SCHEMA, emptied, make_outgrown_table, scan
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED, WATCHED, with_connection
 from lab.proofs.trial import Trial
 from lab.proofs.work_cost import PAUSE, comparisons, measure, measure_observed
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA, make_outgrown_table, scan
 
 RULE = "statistics-outdated"
 ANALYZE = f"ANALYZE TABLE {SCHEMA}.{SCANNED}"

@@ -10,9 +10,9 @@ from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data, NotShown
-from lab.following import Following
-from lab.observation import rules
+from lab.harness.follow import Following
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import rules
 from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect, Promise, ProofRecord
 from lab.servers import Server
 

@@ -8,16 +8,16 @@ from functools import partial
 
 from advisor.casetest.alterations import Alteration
 from exporter.snapshot import Snapshot
-from lab.campaign.part import Data, NotShown
 from lab.captures.scenarios import io
-from lab.measurement import pages_read, pool_statistic, seconds
-from lab.observation import snapshots
+from lab.harness.measure import pages_read, pool_statistic, seconds
+from lab.harness.records import Data, NotShown
+from lab.harness.watch import snapshots
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, look_up, make_table
 from lab.proofs.base import CounterProof, Proof
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
 from lab.proofs.trial import Trial
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import ROWS_PER_PAGE, SCHEMA, look_up, make_table
 
 HOT_PAGES = 2450
 """Nearly as many as the young sublist of that pool holds: the rule's effect is the most that it can be."""

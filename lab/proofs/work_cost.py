@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from advisor.observe.window import Window
-from lab.measurement import pages_read
-from lab.observation import snapshots
+from lab.harness.measure import pages_read
+from lab.harness.watch import snapshots
 from lab.proofs.record import Comparison
 from lab.proofs.trial import LONGEST, Trial
 from lab.servers import Server

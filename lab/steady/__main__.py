@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from lab.campaign import records
+from lab.harness import records
 from lab.processes.service import NotServing
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 from lab.steady.measurement import measure

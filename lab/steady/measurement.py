@@ -15,7 +15,7 @@ import httpx
 from lab import demo, servers
 from lab.bench import exporters
 from lab.bench.exporters import Exporter
-from lab.campaign import records
+from lab.harness import records
 from lab.packages.cache import REPOSITORY
 from lab.processes.service import PLAIN, NotServing
 from lab.programs import prometheus

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.campaign import records
+from lab.harness import records
 from lab.reports.markdown import table
 from lab.steady.record import FOR_SECONDS, NAME, Steady, SteadyRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from lab.campaign.part import Part, PartResult
+from lab.harness.records import Part, PartResult
 from lab.warm_ups import judge
 from lab.warm_ups.measure import OPTIONS, TAKES, loads, measure
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from advisor.fleet.capacity import ERRORS, WARM_UPS, Pool
 from advisor.fleet.warm_ups import WarmUp, warm_ups
-from lab.campaign.part import Data
+from lab.harness.records import Data
 from lab.warm_ups.measure import OPTIONS, POOL, mebibytes
 
 EVERY = (1, 3, 10)

@@ -17,15 +17,15 @@ from advisor.fleet.days import Counters
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.series import Grid
 from lab.bench import exporters
-from lab.campaign.part import Data, NotShown
 from lab.curves.distributions import DISTRIBUTIONS, PAGES, Distribution
 from lab.curves.loads import look_up
-from lab.measurement import pool_statistic
+from lab.harness.measure import pool_statistic
+from lab.harness.records import Data, NotShown
+from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
 from lab.programs import mysqld_exporter, prometheus
 from lab.servers import Server
 from lab.servers.sql import global_status
-from lab.workloads import make_table
 
 OPTIONS = {
     "innodb-buffer-pool-size": "240M",

@@ -14,10 +14,10 @@ from advisor.fleet.warm_ups import warm_ups
 from exporter.collectors.pools import POOLS
 from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
-from lab.campaign import records
-from lab.campaign.part import Data
 from lab.curves import campaign as curves
 from lab.curves import once
+from lab.harness import records
+from lab.harness.records import Data
 from lab.warm_ups import judge
 from lab.warm_ups.judge import Case, pool
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.campaign import records
 from lab.curves.workloads import WORKLOADS
+from lab.harness import records
 from lab.reports.markdown import ran_on, table
 from lab.warm_ups import judge, recorded
 from lab.warm_ups.campaign import GROUP, load

@@ -17,7 +17,7 @@ import pytest
 from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
 from exporter.connection.target import from_dsn
-from lab import workloads
+from lab.harness import workloads
 from lab.programs import prometheus
 from lab.servers import Server
 from tests.advisor.building import capture

@@ -22,7 +22,7 @@ from exporter.sampling.metrics import SPECS, families
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from exporter.status_text import parse_text as parse_status
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.exporter.exposition import Samples, exposed
 from tests.waiting import DEADLINE, until

@@ -6,7 +6,7 @@ import pytest
 from exporter.collectors import pools
 from exporter.midpoint import MINIMUM_LENGTH, MINIMUM_YOUNG, TOLERANCE, old_ratio, old_target
 from exporter.rows import Rows
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 
 

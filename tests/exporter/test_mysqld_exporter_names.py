@@ -25,7 +25,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import Server as Identity
 from exporter.server import identify
 from exporter.snapshot import Snapshot
-from lab import workloads
+from lab.harness import workloads
 from lab.processes.service import PLAIN, Service
 from lab.programs import mysqld_exporter
 from lab.servers import Server, Unavailable

@@ -30,14 +30,13 @@ from advisor.observe.window import Window
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.snapshot import Table
 from lab.bench.exporters import GRANTS, OURS, PEER
-from lab.captures.scenarios.base import emptied
-from lab.observation import rules
+from lab.harness.watch import rules
+from lab.harness.workloads import SCHEMA, emptied, scan
 from lab.processes.service import PLAIN
 from lab.programs import mysqld_exporter, prometheus
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA, scan
 from tests.advisor.in_process import InProcess
 from tests.fleet.blocks import Blocks
 from tests.unavailable import or_give_up

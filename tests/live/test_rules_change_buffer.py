@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from advisor.advice import evaluation
 from advisor.casetest.execution import BUDGET_SECONDS
-from lab.measurement import pages_read
-from lab.observation import observed_window, rules
+from lab.harness.measure import pages_read
+from lab.harness.watch import observed_window, rules
+from lab.harness.workloads import SCHEMA
 from lab.proofs import insert_load
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA
 
 WOULD_HELP = "change-buffering-would-help"
 

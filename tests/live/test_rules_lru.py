@@ -15,11 +15,11 @@ import pytest
 from advisor.advice import evaluation
 from advisor.casetest.execution import BUDGET_SECONDS
 from advisor.contract.recommendation import Recommendation
-from lab.measurement import pages_read
-from lab.observation import by_rule, observed_window, rules
+from lab.harness.measure import pages_read
+from lab.harness.watch import by_rule, observed_window, rules
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 
 RULE = "scan-exceeds-old-sublist"
 PAGES = 737

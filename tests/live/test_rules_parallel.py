@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lab.harness.workloads import SCHEMA, count, make_table, scan
 from lab.servers import Server
 from lab.servers.sql import query_number
-from lab.workloads import SCHEMA, count, make_table, scan
 
 
 def pages_read(server: Server, table: str) -> float:

@@ -19,11 +19,11 @@ from exporter.collectors.variables import VARIABLES
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
+from lab.harness.watch import rules
+from lab.harness.workloads import look_up_pages, make_table, scan
 from lab.lru_scenarios import settle
-from lab.observation import rules
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import look_up_pages, make_table, scan
 
 SCAN = "scan-exceeds-old-sublist"
 PASS_SECONDS = 60.0

@@ -13,12 +13,12 @@ from advisor.observe.window import Window
 from advisor.pool.what_if import what_if
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
+from lab.harness.measure import pages_read
+from lab.harness.watch import observed_window
+from lab.harness.workloads import make_table, scan
 from lab.lru_scenarios import settle
-from lab.measurement import pages_read
-from lab.observation import observed_window
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import make_table, scan
 from tests.waiting import wait_for
 
 PAGES = 1_375

@@ -17,9 +17,9 @@ from advisor.models.lru.scenario import Settings
 from advisor.models.lru.workload import LOOKED_UP, ROUNDS, run
 from advisor.observe.window import Window
 from advisor.pool.model import PoolModel
-from lab.observation import observed_window
+from lab.harness.watch import observed_window
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 from lab.servers import Server
-from lab.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 
 PAGES, HOT_PAGES = 2_719, 1_000
 """One page more in fact, which are 32 single pages and 42 whole extents: no unused page is there to be read ahead."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from lab.harness.workloads import SCHEMA, Load, make_table
 from lab.servers import Server
-from lab.workloads import SCHEMA, Load, make_table
 from tests.advisor.listening import Listening
 from tests.page import names
 from tests.page.sections import section

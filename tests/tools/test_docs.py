@@ -11,7 +11,7 @@ from advisor.rules import glossary
 from advisor.rules.configuration import Configuration, ServerMachine
 from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
 from advisor.rules.suppression import Suppression
-from lab.observation import rules
+from lab.harness.watch import rules
 from tests.charts.pages import anchors
 from tools import docs, generated
 

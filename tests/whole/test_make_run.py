@@ -18,10 +18,10 @@ import pymysql
 import pytest
 
 from lab import demo, servers
+from lab.harness.workloads import SCHEMA
 from lab.packages.cache import REPOSITORY
 from lab.processes.ports import HOST, free_port
 from lab.servers import Server
-from lab.workloads import SCHEMA
 from tests.unavailable import give_up
 from tests.waiting import DEADLINE, wait_for
 

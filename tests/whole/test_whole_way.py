@@ -19,14 +19,13 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lab.captures.scenarios.base import emptied
 from lab.demo import ACCOUNT, GRANTS
+from lab.harness.workloads import SCHEMA, Load, emptied, scan
 from lab.packages.cache import REPOSITORY
 from lab.programs import alertmanager, prometheus
 from lab.programs.webhook import Webhook
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
 from lab.servers import Server
-from lab.workloads import SCHEMA, Load, scan
 from tests.advisor.sidecar import Sidecar
 from tests.unavailable import or_give_up
 from tests.waiting import wait_for

@@ -13,7 +13,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from exporter import __version__
-from lab.observation import rules
+from lab.harness.watch import rules
 from lab.packages.cache import REPOSITORY
 from tools.dist.commands import DistFailed, run, tool
 

@@ -7,7 +7,7 @@ from advisor.ledger.entry import Result
 from advisor.ledger.ledger import Ledger
 from advisor.rules.rulebook import Rulebook
 from lab.captures.checks.base import Numbers, Snapshots, require
-from lab.observation import RULES_FOLDER
+from lab.harness.watch import RULES_FOLDER
 
 WINDOW_SECONDS = 8.0
 """Length of a window: three of them fit on each side of the change."""

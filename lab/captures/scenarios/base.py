@@ -10,8 +10,8 @@ from typing import Any
 import pymysql
 
 from lab.captures.checks.base import CaptureCheck
+from lab.harness.workloads import emptied
 from lab.servers import NAMES, Server
-from lab.workloads import make_table
 
 MARIADB = tuple(name for name in NAMES if name.startswith("mariadb"))
 MYSQL = tuple(name for name in NAMES if name.startswith("mysql"))
@@ -71,20 +71,4 @@ def cold(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connecti
     """Create tables, of so many pages per 128 MiB of the pool, and empty the pool; yields a connection."""
     times = int(server.options["innodb-buffer-pool-size"].removesuffix("M")) // 128
     with emptied(server, {table: pages * times for table, pages in tables.items()}) as connection:
-        yield connection
-
-
-@contextmanager
-def emptied(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
-    """Create tables of so many pages and empty the pool; yields a connection.
-
-    A slow shutdown leaves nothing to purge: MariaDB's purge visits every inserted row and would fill the pool with the
-    rows' pages (row_purge_reset_trx_id in row0purge.cc).
-    """
-    with server.connect() as connection:
-        for table, pages in tables.items():
-            make_table(connection, table, pages)
-        execute_on(connection, "SET GLOBAL innodb_fast_shutdown = 0")
-    server.restart()
-    with server.connect() as connection:
         yield connection

@@ -13,8 +13,8 @@ import pymysql
 
 from lab.captures.checks import change_buffer
 from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, MYSQL, CaptureScenario, Step, execute_on, nothing
+from lab.harness.workloads import SCHEMA, Load, insert_rows, make_indexed_table
 from lab.servers import Server
-from lab.workloads import SCHEMA, Load, insert_rows, make_indexed_table
 
 EVENTS = "events"
 ROWS = 400_000  # three secondary indexes of 1,124 pages each

@@ -10,10 +10,10 @@ from itertools import count
 
 from exporter.snapshot import Table
 from lab.captures.checks import changes
-from lab.captures.scenarios.base import CaptureScenario, Step, emptied
+from lab.captures.scenarios.base import CaptureScenario, Step
+from lab.harness.workloads import SCHEMA, Load, emptied, look_up, look_up_pages, scan
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA, Load, look_up, look_up_pages, scan
 
 HOT, SCANNED = "items", "archive"
 HOT_PAGES, SCANNED_PAGES = 800, 6_000

@@ -14,8 +14,8 @@ from exporter.snapshot import Table
 from lab.captures.checks import counts, scans
 from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, OBSERVABLE, CaptureScenario, Step, cold, execute_on
 from lab.captures.scenarios.scans import LARGER_POOL, OTHER, OTHER_PAGES, PASS_SECONDS, SCANNED, SCANNED_PAGES
+from lab.harness.workloads import SCHEMA, count, make_table, scan
 from lab.servers import Server
-from lab.workloads import SCHEMA, count, make_table, scan
 
 COUNTED = Table(SCHEMA, "orders")
 COUNTED_PAGES = 1500

@@ -14,8 +14,8 @@ import pymysql
 from exporter.snapshot import Index
 from lab.captures.checks.index_builds import building, built
 from lab.captures.scenarios.base import DEFAULT_POOL, CaptureScenario, Step, execute_on, nothing
+from lab.harness.workloads import SCHEMA, make_indexed_table
 from lab.servers import Server
-from lab.workloads import SCHEMA, make_indexed_table
 
 EVENTS = "events"
 NOTES, NOTES_ROWS = "notes", 200_000

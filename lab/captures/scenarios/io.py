@@ -13,8 +13,8 @@ import pymysql
 
 from lab.captures.checks import io
 from lab.captures.scenarios.base import LITTLE, CaptureScenario, Step, execute_on
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
 from lab.servers import Server
-from lab.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
 
 ORDERS, ARCHIVE = "orders", "archive"
 HOT_PAGES = 2000

@@ -22,14 +22,12 @@ from lab.captures.scenarios.base import (
     CaptureScenario,
     Step,
     cold,
-    emptied,
     execute_on,
 )
-from lab.servers import Server
-from lab.servers.sql import execute
-from lab.workloads import (
+from lab.harness.workloads import (
     SCHEMA,
     count,
+    emptied,
     look_up,
     make_emptied_table,
     make_indexed_table,
@@ -39,6 +37,8 @@ from lab.workloads import (
     scan,
     scan_index,
 )
+from lab.servers import Server
+from lab.servers.sql import execute
 
 SCANNED, OTHER, HOT = "orders", "archive", "items"
 SCANNED_TABLE = Table(SCHEMA, SCANNED)

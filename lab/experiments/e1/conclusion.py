@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.models.parallel_read import ParallelRead
-from lab.campaign.part import Data
 from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e1.experiment import GROWN, ORDERED, PARALLEL, ROWS, SERIAL, THREADS
+from lab.harness.records import Data
 
 PUBLISHED = {1: 33.07, 2: 19.65, 4: 13.16, 8: 8.81, 16: 7.43, 32: 7.16}
 """Seconds by threads: seed 000, MySQL 8.0.14 on two virtual cores, the first count after a restart."""

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from lab.campaign.part import Data, Part
-from lab.measurement import leaf_pages
+from lab.harness.measure import leaf_pages
+from lab.harness.records import Data, Part
+from lab.harness.workloads import SCHEMA
 from lab.processes.usage import cpu_seconds
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA
 
 Say = Callable[[str], None]
 

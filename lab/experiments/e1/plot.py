@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from lab.campaign.part import Data
+from lab.harness.records import Data
 from lab.reports.pictures import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, PUBLISHED, label, thousands
 
 

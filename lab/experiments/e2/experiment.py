@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.models.lru.scenario import Fetch, Pool, Scan, Scenario
-from lab.campaign.part import Data, Part
 from lab.experiments import passes
 from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e2.published import LONG, LONG_UK, MYSQL_5_7_LONG_UK, SECONDS, SHORT
 from lab.experiments.e2.statements import above_zero, by_one, by_one_slowed, by_threads
 from lab.experiments.passes import PassSeries
+from lab.harness.measure import reads, seconds
+from lab.harness.records import Data, Part
+from lab.harness.workloads import count
 from lab.lru_scenarios import CLEANER_SECONDS, Reader, dumped, play, table_name
-from lab.measurement import reads, seconds
 from lab.servers import Server
-from lab.workloads import count
 
 SERVER = "mysql-9.7"
 GROUP = "experiments/E2"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from lab.campaign.part import Data
 from lab.experiments.passes import draw_pages, draw_seconds, finish
+from lab.harness.records import Data
 from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
 
 COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)

@@ -7,8 +7,8 @@ from typing import Any
 import pymysql
 
 from advisor.models.lru.scenario import Scan
+from lab.harness.workloads import SCHEMA, count, scan_slowly
 from lab.lru_scenarios import PARALLEL_READ_THREADS
-from lab.workloads import SCHEMA, count, scan_slowly
 
 
 def by_threads(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:

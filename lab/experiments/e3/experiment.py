@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.models.lru.scenario import Scan, Scenario
-from lab.campaign.part import Data, Part
 from lab.experiments import passes
 from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.passes import PassSeries
+from lab.harness.records import Data, Part
 from lab.lru_scenarios import CLEANER_SECONDS, MYSQL, dumped, load, play
 from lab.servers import Server
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.models import ddl
-from lab.campaign.part import Data
 from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e4.experiment import PARALLEL, PUBLISHED, PUBLISHED_ROWS, ROWS, SERIAL, SETTINGS, BuildSetting
+from lab.harness.records import Data
 
 PUBLISHED_SERIAL, PUBLISHED_PARALLEL = 97.48, 42.87
 """Seconds, seed 003's own: MySQL 8.0.13, and 8.0.27 with 1000 MiB, eight and eight threads."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lab.campaign.part import Data, Part
-from lab.measurement import leaf_pages, pages_read
+from lab.harness.measure import leaf_pages, pages_read
+from lab.harness.records import Data, Part
 from lab.programs import sysbench
 from lab.servers import Server
 from lab.servers.sql import execute, query_number

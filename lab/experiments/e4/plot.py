@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from lab.campaign.part import Data
+from lab.harness.records import Data
 from lab.reports.pictures import BLUE, INK, ORANGE, thousands
 
 _HEIGHT = 0.36  # of a bar; two a setting

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from advisor.models.change_buffer import Buffer, Changes, Steady, steady
-from lab.campaign.part import Data
 from lab.experiments.base import Cell, Column, Conclusion, Expectation
 from lab.experiments.e5.experiment import FITS, RANDOM, SETTINGS, TOO_LARGE
+from lab.harness.records import Data
 
 PUBLISHED = {"none": 858.01, "all": 866.13}
 """Transactions a second: seed 004, MySQL 8.4.1, means of three runs of ten minutes."""

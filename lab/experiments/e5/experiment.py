@@ -14,13 +14,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lab.campaign.part import Data, NotShown, Part
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
-from lab.measurement import pages_read, pool_statistic
+from lab.harness.measure import pages_read, pool_statistic
+from lab.harness.records import Data, NotShown, Part
+from lab.harness.workloads import SCHEMA, insert_rows
 from lab.programs import sysbench
 from lab.servers import Server
 from lab.servers.sql import execute, query_number
-from lab.workloads import SCHEMA, insert_rows
 
 SETTINGS = ("none", "all")
 ORDER = ("none", "all", "all", "none", "none", "all")

@@ -15,9 +15,9 @@ import pymysql
 
 from lab.gauntlet import clients
 from lab.gauntlet.workload import Expectation, Work, Workload
+from lab.harness.workloads import SCHEMA, make_indexed_table
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA, make_indexed_table
 
 Statement = Callable[[random.Random], str]
 

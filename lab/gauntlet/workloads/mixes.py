@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from lab.gauntlet import clients
 from lab.gauntlet.workload import SERVERS, Expectation, Work, Workload
-from lab.workloads import SCHEMA
+from lab.harness.workloads import SCHEMA
 
 _EXPECTATION = Expectation("Whatever is advised must keep its promise and harm nothing.")
 _POOLS = {"24M": 1_536, "32M": 2_048, "48M": 3_072}

@@ -6,9 +6,9 @@ from typing import Any
 
 from lab.gauntlet import clients
 from lab.gauntlet.workload import Expectation, Workload
+from lab.harness.workloads import SCHEMA
 from lab.programs import sysbench
 from lab.servers import Server
-from lab.workloads import SCHEMA
 
 _SYSBENCH: dict[str, Any] = {"tables": 6, "table_size": 30_000}  # 2,500 pages
 _POOL = "buffer-pool-too-small"

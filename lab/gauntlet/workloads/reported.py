@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lab.gauntlet import clients
 from lab.gauntlet.workload import Expectation, Workload
+from lab.harness.workloads import SCHEMA, make_indexed_table, make_table
 from lab.servers import Server
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA, make_indexed_table, make_table
 
 SCANNED, HOT, OTHER, WRITTEN = "orders", "items", "archive", "ledger"
 SCANNED_PAGES, HOT_PAGES, LARGE_PAGES = 1_300, 300, 9_000  # of a pool of 2,048

@@ -18,7 +18,7 @@ from advisor.render import markdown, text
 from advisor.render.phrases import amount
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
-from lab.observation import RULES_FOLDER, rules
+from lab.harness.watch import RULES_FOLDER, rules
 
 OF_THE_MODEL = tuple(each for each in rules() if each.file.choose is not None)
 BOOK = Rulebook(RULES_FOLDER)

@@ -7,7 +7,7 @@ import pytest
 from advisor.models.change_buffer import Buffer, Changes, operations_per_page, pages_with_changes, steady
 
 PAGE = 16_384.0
-ENTRY = 39.0  # bytes: of lab.workloads' indexes
+ENTRY = 39.0  # bytes: of lab.harness.workloads' indexes
 
 # Rows inserted as fast as the server took them, once ibuf_size had stopped growing; means over 6 to 8 seconds. Server,
 # pool pages, innodb_change_buffer_max_size, innodb_io_capacity, changes merged a second, leaf pages not in the pool

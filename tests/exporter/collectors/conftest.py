@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab.harness.workloads import SCHEMA
 from lab.servers.sql import execute
-from lab.workloads import SCHEMA
 
 
 @pytest.fixture(autouse=True)
 def _leave_no_tables(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Remove the schema of lab/workloads.py after each test that has a shared server."""
+    """Remove the schema of lab/harness/workloads.py after each test that has a shared server."""
     server = request.getfixturevalue("server") if "server" in request.fixturenames else None
     yield
     if server is not None:

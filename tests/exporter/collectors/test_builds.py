@@ -14,7 +14,7 @@ from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.waiting import wait_for
 

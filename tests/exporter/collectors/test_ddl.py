@@ -12,7 +12,7 @@ from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.exporter.exposition import exposed
 from tests.waiting import until

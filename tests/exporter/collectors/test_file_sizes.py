@@ -8,7 +8,7 @@ from exporter.collectors.base import Unavailable
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 
 

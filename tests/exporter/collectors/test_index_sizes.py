@@ -10,7 +10,7 @@ from exporter.rows import Rows, Value
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.exporter.exposition import exposed
 

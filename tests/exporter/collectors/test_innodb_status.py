@@ -15,7 +15,7 @@ from exporter.collectors.pools import BufferPool
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.status_text import ChangeBufferText, InnodbStatus, PoolText, parse_text
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.waiting import wait_for
 

@@ -15,7 +15,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
 from exporter.table_names import from_quoted
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.waiting import wait_for
 

@@ -7,7 +7,7 @@ import pytest
 
 from exporter.rows import Rows
 from exporter.status_text import PoolText
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.exporter.collectors.test_innodb_status import PAGES, between_two_looks
 from tests.exporter.collectors.test_lru_pages import assert_all_pages_are_there, of_one_moment

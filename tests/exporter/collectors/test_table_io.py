@@ -5,7 +5,7 @@ from exporter.collectors import table_io
 from exporter.collectors.table_io import NO_INDEX, IndexIo
 from exporter.rows import Rows
 from exporter.snapshot import Index
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 
 COLUMNS = ["object_schema", "object_name", "index_name", "count_fetch", "count_insert", "count_update", "count_delete"]

@@ -6,7 +6,7 @@ from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 
 COLUMNS = ["OBJECT_SCHEMA", "OBJECT_NAME", "COUNT_FETCH"]

@@ -4,7 +4,7 @@ from typing import Any
 from exporter.collectors import table_statements
 from exporter.rows import Rows
 from exporter.snapshot import Table
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 
 COLUMNS = ["object_schema", "object_name", "statements"]

@@ -20,7 +20,7 @@ from exporter.sampling.assembly import Answer
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
-from lab import workloads
+from lab.harness import workloads
 from lab.servers import Server
 from tests.waiting import DEADLINE
 

@@ -31,7 +31,7 @@ def figure(*values: float, bound: Bound | None = None, name: str = "made-up") ->
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of records and the page."""
-    monkeypatch.setattr("lab.campaign.records.FOLDER", tmp_path)
+    monkeypatch.setattr("lab.harness.records.FOLDER", tmp_path)
     monkeypatch.setattr(report, "PAGE", tmp_path / "performance.md")
     return tmp_path
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lab.campaign import records
 from lab.curves import campaign, report
+from lab.harness import records
 from lab.reports import pictures
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab.gauntlet.workload import SERVERS
 from lab.gauntlet.workloads import mixes, others, reported, workloads
-from lab.observation import rules
+from lab.harness.watch import rules
 
 
 def test_names_are_unique() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
-from lab.campaign import records
+from lab.harness import records
 from lab.outcomes.by_hand import CASES, GROUP, ChangesRecord
 from lab.outcomes.record import GROUP as OUTCOMES
 from lab.outcomes.record import OutcomeRecord

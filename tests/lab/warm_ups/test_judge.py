@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from advisor.fleet.capacity import ERRORS, MODEL, WARM_UPS
-from lab.campaign import records
 from lab.curves import campaign as curves
 from lab.curves import judge as curve_judge
 from lab.curves import once
 from lab.curves.distributions import PAGES
 from lab.curves.workloads import WORKLOADS
+from lab.harness import records
 from lab.warm_ups import campaign, judge, recorded, report
 from lab.warm_ups.judge import Case
 from lab.warm_ups.measure import SHARES, mebibytes

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from advisor.models.lru.scenario import Fetch, Pass, Points, Pool, Scan, Scenario, Set
 from exporter.midpoint import MINIMUM_LENGTH, RATIO_DIVISOR, TOLERANCE, old_ratio, old_target
-from lab.workloads import Draws
+from lab.harness.workloads import Draws
 
 EXTENT = 64
 FRAGMENTS = 32

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from lab.bench.registry import FIGURES
-from lab.campaign import records
-from lab.campaign.part import NotShown, Part
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
 from lab.experiments.base import Expectation
 from lab.gauntlet.workload import SERVERS
-from lab.observation import rules
+from lab.harness import records
+from lab.harness.records import NotShown, Part
+from lab.harness.watch import rules
 from lab.proofs import COUNTER_PROOFS, PROOFS, SHORT, parts, short_form
 from lab.proofs import report as proofs
 from lab.proofs.gaps import UNPROVED

@@ -9,7 +9,7 @@ import pymysql
 
 from advisor.contract.recommendation import Action, Change
 from advisor.contract.settings import SETTINGS
-from lab.campaign.part import NotShown
+from lab.harness.records import NotShown
 from lab.servers import Server
 from lab.servers.sql import execute
 

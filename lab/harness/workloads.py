@@ -1,4 +1,4 @@
-"""Tables of a known size, and load on them: repeated scans, hot point lookups, change-buffer work, index builds."""
+"""Tables of a known size, and work on them: the state of a server, and the load on it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,37 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import pymysql
 
 from advisor.models.lru.scenario import Points
+from lab.servers import Server
 
 SCHEMA = "shop"
 ROWS_PER_PAGE = 8
 _FILLER = 1830  # bytes: eight rows of it fill the 15/16 of a 16 KiB page that an ordered insert uses
 
 Connect = Callable[[], "pymysql.Connection[Any]"]
+
+
+@contextmanager
+def emptied(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
+    """Create tables of so many pages and empty the pool; yields a connection.
+
+    A slow shutdown leaves nothing to purge: MariaDB's purge visits every inserted row and would fill the pool with the
+    rows' pages (row_purge_reset_trx_id in row0purge.cc).
+    """
+    with server.connect() as connection:
+        for table, pages in tables.items():
+            make_table(connection, table, pages)
+        with connection.cursor() as cursor:
+            cursor.execute("SET GLOBAL innodb_fast_shutdown = 0")
+    server.restart()
+    with server.connect() as connection:
+        yield connection
 
 
 def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, indexes: int = 0) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-from lab.campaign.part import NotNow, NotShown, Part, PartResult
-from lab.campaign.progress import Reporter
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from lab.harness.records import NotNow, NotShown, Part, PartResult
 from lab.packages import cache
 from lab.packages.cache import REPOSITORY, Unavailable
 from lab.servers import StartError, start
@@ -19,6 +24,57 @@ ATTEMPTS = 2
 """A part that fails with `NotShown` is tried once more, and its record says so: other work can disturb a server."""
 CODE = ("advisor", "exporter", "lab", "rules", "tools")
 """The code that a kept result depends on. When it changes, the parts are run again."""
+
+
+class Reporter:
+    """Progress over work of a known size, in estimated seconds."""
+
+    def __init__(self, total: float, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False, soft_wrap=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=total)
+        self._part = ""
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self._console.print(text, markup=False)
+        sys.stdout.flush()
+
+    def begin(self, part: str) -> None:
+        """Show that a part begins."""
+        self._part = part
+        self._progress.update(self._task, description=part)
+
+    def say(self, text: str) -> None:
+        """Show the part's current step, on a terminal only."""
+        self._progress.update(self._task, description=f"{self._part}: {text}")
+
+    def end(self, part: str, how: str) -> None:
+        """Print how a part ended."""
+        self.note(f"{part}: {how}")
+
+    def advance(self, seconds: float) -> None:
+        """Count work as done."""
+        self._progress.advance(self._task, seconds)
 
 
 class Campaign:

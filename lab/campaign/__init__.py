@@ -1,1 +1,0 @@
-"""Long runs on real servers, in parts: resumable, with progress and records."""

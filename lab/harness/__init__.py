@@ -1,0 +1,1 @@
+"""One way to measure on a real server: bring it into a state, put a load on it, watch, follow, measure, record."""
