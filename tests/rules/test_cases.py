@@ -63,6 +63,11 @@ def test_a_case_does_what_its_name_says(each: Rule) -> None:
 
 
 @every_rule
+def test_its_why_is_read_during_an_incident(each: Rule) -> None:
+    assert len(each.file.why.strip().splitlines()) <= 8, "measurements belong under proved"
+
+
+@every_rule
 def test_it_has_a_proof_and_a_page(each: Rule) -> None:
     assert each.file.proved
     assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), "run: .venv/bin/python -m tools.docs"
