@@ -1,8 +1,10 @@
-"""Samples as Prometheus families."""
+"""Metrics: their definition, their families, and the text of an exposition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -11,14 +13,65 @@ from prometheus_client.core import (
     Metric,
     UnknownMetricFamily,
 )
+from prometheus_client.utils import floatToGoString
 
-from exporter.metrics import Sample, Spec
+MetricType = Literal["gauge", "counter", "info", "unknown"]
+
+Sample = tuple[str, tuple[str, ...], float]
+"""A metric's name, its label values in the order of its Spec, and the value."""
+
+_CLASSIC_TYPES = {"info": "gauge", "unknown": "untyped"}
+_CLASSIC_SUFFIXES = {"counter": "_total", "info": "_info"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A metric: name, type, help text, label names and unit.
+
+    ``unit`` is the base unit at the end of the name (before ``_total`` for a counter). It is empty for plain counts.
+    """
+
+    name: str
+    kind: MetricType
+    help: str
+    labels: tuple[str, ...] = ()
+    unit: str = ""
+
+    def family(self) -> Metric:
+        """The metric's family, without samples."""
+        match self.kind:
+            case "counter":
+                return CounterMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+            case "gauge":
+                return GaugeMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+            case "info":
+                return InfoMetricFamily(self.name.removesuffix("_info"), self.help)
+            case "unknown":
+                return UnknownMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramSpec:
+    """A metric that counts observations by their size.
+
+    ``buckets`` are their upper ends, ascending; a bucket without an end follows them.
+    """
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    buckets: tuple[float, ...]
+
+    @property
+    def kind(self) -> Literal["histogram"]:
+        """Its type."""
+        return "histogram"
 
 
 def assemble(specs: Mapping[str, Spec], samples: Iterable[Sample]) -> Iterator[Metric]:
     """Families in the order of ``specs``, from samples in any order; a family without samples is left out.
 
-    Of samples with the same name and labels only the first is kept. Prometheus rejects a whole scrape that holds one
+    Of samples with the same name and labels only the first counts. Prometheus rejects a whole scrape that holds one
     series twice, and two names that differ on the server may be equal here (bytes that are not UTF-8).
     """
     by_name: dict[str, dict[tuple[str, ...], float]] = {}
@@ -26,30 +79,46 @@ def assemble(specs: Mapping[str, Spec], samples: Iterable[Sample]) -> Iterator[M
         by_name.setdefault(name, {}).setdefault(labels, value)
     for name, spec in specs.items():
         if name in by_name:
-            family = _family(spec)
+            family = spec.family()
             for labels, value in by_name[name].items():
-                family.add_metric(labels, value)
+                family.add_sample(name, dict(zip(spec.labels, labels, strict=True)), value)
             yield family
 
 
-class _Info(InfoMetricFamily):
-    """An info family that takes its labels like the other families; its value is always 1."""
+def classic(families: Iterable[Metric]) -> bytes:
+    """Families in Prometheus' text format 0.0.4, as prometheus_client's ``generate_latest`` writes them."""
+    lines = []
+    for family in families:
+        name = family.name + _CLASSIC_SUFFIXES.get(family.type, "")
+        lines.append(f"# HELP {name} {_escaped(family.documentation, quote=False)}")
+        lines.append(f"# TYPE {name} {_CLASSIC_TYPES.get(family.type, family.type)}")
+        lines += _sample_lines(family)
+    return "\n".join([*lines, ""]).encode()
 
-    def __init__(self, name: str, documentation: str, labels: tuple[str, ...]) -> None:
-        super().__init__(name, documentation)
-        self._names = labels
 
-    def add_metric(self, labels: tuple[str, ...], value: float) -> None:  # type: ignore[override]  # noqa: ARG002
-        super().add_metric((), dict(zip(self._names, labels, strict=True)))
+def openmetrics(families: Iterable[Metric]) -> bytes:
+    """Families in OpenMetrics 1.0.
+
+    prometheus_client's own function checks each character of each name, which took a quarter of a scrape's CPU: 1.4 ms
+    for 200 samples, where this takes 0.3. Names need no escapes here: they are constants.
+    """
+    lines = []
+    for family in families:
+        lines.append(f"# HELP {family.name} {_escaped(family.documentation)}")
+        lines.append(f"# TYPE {family.name} {family.type}")
+        if family.unit:
+            lines.append(f"# UNIT {family.name} {family.unit}")
+        lines += _sample_lines(family)
+    return "\n".join([*lines, "# EOF", ""]).encode()
 
 
-def _family(spec: Spec) -> CounterMetricFamily | GaugeMetricFamily | UnknownMetricFamily | _Info:
-    match spec.kind:
-        case "counter":
-            return CounterMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
-        case "gauge":
-            return GaugeMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
-        case "info":
-            return _Info(spec.name.removesuffix("_info"), spec.help, spec.labels)
-        case "unknown":
-            return UnknownMetricFamily(spec.name, spec.help, labels=spec.labels, unit=spec.unit)
+def _sample_lines(family: Metric) -> Iterator[str]:
+    for sample in family.samples:
+        labels = ",".join([f'{name}="{_escaped(value)}"' for name, value in sorted(sample.labels.items())])
+        value = floatToGoString(sample.value)  # type: ignore[no-untyped-call]
+        yield f"{sample.name}{{{labels}}} {value}" if labels else f"{sample.name} {value}"
+
+
+def _escaped(text: str, *, quote: bool = True) -> str:
+    escaped = text.replace("\\", r"\\").replace("\n", r"\n")
+    return escaped.replace('"', r"\"") if quote else escaped

@@ -16,8 +16,7 @@ from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.metric_kinds import METRIC_KINDS, MetricKind
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
-from exporter.exposition import assemble
-from exporter.metrics import Spec
+from exporter.exposition import Spec, assemble
 from exporter.rows import number
 from exporter.sampling import metrics
 from exporter.snapshot import Snapshot

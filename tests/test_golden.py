@@ -11,6 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 from prometheus_client.registry import Collector
 
+from exporter import exposition
 from lab.captures import GOLDEN, Capture, golden, history
 from tests.unavailable import promtool_says
 
@@ -30,6 +31,8 @@ def test_metrics_equal_the_golden_file_and_openmetrics_holds_the_same_samples(ca
         pytest.fail("\n".join([*changed, "", f"If this is meant: {AGAIN}"]), pytrace=False)
     families = parse_openmetrics(golden.openmetrics(registry))  # type: ignore[no-untyped-call]
     in_openmetrics = [(sample.name, str(sample.labels)) for family in families for sample in family.samples]
+    assert exposition.classic(registry.collect()).decode() == text
+    assert exposition.openmetrics(registry.collect()).decode() == golden.openmetrics(registry)
     in_classic = [line for line in text.splitlines() if not line.startswith("#")]
     assert len(in_openmetrics) == len(in_classic) == len(set(in_openmetrics))
 

@@ -13,8 +13,7 @@ from advisor.ledger.metrics import OutcomeMetrics
 from advisor.pool import metrics as curve_metrics
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
-from exporter.exposition import assemble
-from exporter.metrics import Sample, Spec
+from exporter.exposition import Sample, Spec, assemble
 from exporter.sampling import metrics
 from exporter.snapshot import Snapshot
 

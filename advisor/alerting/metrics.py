@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from prometheus_client import Metric
 
 from advisor.alerting.delivery import Alertmanager
-from exporter.exposition import assemble
-from exporter.metrics import Sample, Spec
+from exporter.exposition import Sample, Spec, assemble
 
 SPECS = {
     spec.name: spec

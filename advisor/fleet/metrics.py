@@ -14,8 +14,7 @@ from advisor.contract.fleet import FleetReport, Source
 from advisor.contract.links import Links
 from advisor.fleet.progress import Outcome
 from advisor.fleet.watch import Watch
-from exporter.exposition import assemble
-from exporter.metrics import Sample, Spec
+from exporter.exposition import Sample, Spec, assemble
 
 MOST_RULES = 100
 """Rules with series of their own, those with the most findings first; the sidecars may have any number of their own."""

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 
 from fastapi import Request, Response
-from prometheus_client import CollectorRegistry, Metric
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.openmetrics import exposition as openmetrics
-from prometheus_client.registry import Collector
+from prometheus_client import Metric
 
 from advisor.http.negotiation import accept, accepts_gzip, best
+from exporter.exposition import classic, openmetrics
 
 _CLASSIC = "text/plain; version=0.0.4"
-_ENCODERS: Mapping[str, tuple[Callable[[CollectorRegistry], bytes], str]] = {
-    _CLASSIC: (generate_latest, CONTENT_TYPE_PLAIN_0_0_4),
-    "application/openmetrics-text; version=1.0.0": (openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST),
-    "text/plain; version=1.0.0": (generate_latest, CONTENT_TYPE_LATEST),  # the same: all names are plain
+_ENCODERS: Mapping[str, Callable[[Sequence[Metric]], bytes]] = {
+    _CLASSIC: classic,
+    "application/openmetrics-text; version=1.0.0": openmetrics,
+    "text/plain; version=1.0.0": classic,  # the same: all names are plain
 }
-"""Encoder and content type of each form."""
-
+"""The encoder of each form, by its content type."""
 
 _LEVEL = 1
 """Of gzip: higher levels save little more."""
@@ -29,22 +26,10 @@ KEPT_SECONDS = 0.1
 """A crowd of scrapers gets the same text: to make one takes some milliseconds of a core."""
 
 
-class _Families(Collector):
-    """Finished families, for the registry that prometheus_client's encoders take."""
-
-    def __init__(self, families: Sequence[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._families
-
-
 def render(families: Sequence[Metric], accepted: str) -> tuple[bytes, str]:
     """The exposition text and its content type: the form that the header Accept prefers, else the classic one."""
-    encode, content_type = _ENCODERS[best(accepted, tuple(_ENCODERS)) or _CLASSIC]
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Families(families))
-    return encode(registry), content_type
+    form = best(accepted, tuple(_ENCODERS)) or _CLASSIC
+    return _ENCODERS[form](families), f"{form}; charset=utf-8"
 
 
 class Exposed:

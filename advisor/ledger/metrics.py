@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from prometheus_client import Counter, Histogram, Metric
 
 from advisor.ledger.entry import Outcome, Result
-from exporter.metrics import HistogramSpec, Spec
+from exporter.exposition import HistogramSpec, Spec
 
 _OUTCOMES = Spec(
     "innodb_advisor_outcomes_total",

@@ -10,8 +10,7 @@ from advisor.pool.answer import table_subject
 from advisor.pool.curve import Curve, Estimate
 from advisor.pool.load import OTHERS
 from exporter.collectors.base import OTHER
-from exporter.exposition import assemble
-from exporter.metrics import Sample, Spec
+from exporter.exposition import Sample, Spec, assemble
 
 TABLES = 10
 """Tables with series of their own, those with the most reads: each has one for every size and bound."""

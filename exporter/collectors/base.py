@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 from exporter.anonymisation import Anonymiser
 from exporter.connection.bounds import USUAL, Bound
 from exporter.connection.target import Peer
+from exporter.exposition import Sample, Spec
 from exporter.linux import process
-from exporter.metrics import Sample, Spec
 from exporter.rows import Rows, Value, credible, number
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from prometheus_client import Metric
 
-from exporter.exposition import assemble
-from exporter.metrics import Sample, Spec
+from exporter.exposition import Sample, Spec, assemble
 from exporter.recording.history import Report
 
 SPECS = {

@@ -8,8 +8,7 @@ from prometheus_client import Metric
 
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import LabelledValue, SnapshotMetric
-from exporter.exposition import assemble
-from exporter.metrics import Sample, Spec
+from exporter.exposition import Sample, Spec, assemble
 from exporter.snapshot import Snapshot
 
 _FIRST = (

@@ -10,7 +10,7 @@ from advisor.alerting import metrics as alerting_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.ledger import metrics as ledger_metrics
 from advisor.pool import metrics as curve_metrics
-from exporter.metrics import HistogramSpec, Spec
+from exporter.exposition import HistogramSpec, Spec
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
 

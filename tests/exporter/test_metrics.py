@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from exporter.collectors import BY_NAME, COLLECTORS, LIGHT, innodb_status
 from exporter.collectors.variables import EXPORTED
 from exporter.connection.target import from_dsn
-from exporter.metrics import Spec
+from exporter.exposition import Spec
 from exporter.midpoint import TOLERANCE, old_target
 from exporter.sampling.metrics import SPECS, families
 from exporter.sampling.sampler import Sampler

@@ -13,8 +13,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.exposition import assemble
-from exporter.metrics import Spec
+from exporter.exposition import Spec, assemble
 from exporter.recording import file
 from exporter.rows import Rows, Value, plain
 from exporter.sampling.assembly import Answer, Assembler
