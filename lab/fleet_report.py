@@ -36,7 +36,7 @@ def main() -> None:
     servers.interrupt_on_signals()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        jobs = [_job(stack, folder / name, name, program) for name, program in _SERVERS.items()]
+        jobs = [_job(stack, name, program) for name, program in _SERVERS.items()]
         started = stack.enter_context(prometheus.running(folder, jobs, interval=_SCRAPE_SECONDS))
         demo.say(f"Prometheus: {started.url}; in {_WATCHED_SECONDS:.0f} s the fleet is read")
         time.sleep(_WATCHED_SECONDS)
@@ -45,17 +45,15 @@ def main() -> None:
     RECORD.write_text(report.model_dump_json(indent=1, by_alias=True) + "\n", encoding="utf-8")
 
 
-def _job(stack: ExitStack, folder: Path, name: str, program: str) -> dict[str, Any]:
+def _job(stack: ExitStack, name: str, program: str) -> dict[str, Any]:
     """A server under load and its exporter: db-1 has the sidecar, db-2 all flags of mysqld_exporter, db-3 few."""
-    folder.mkdir()
     server = stack.enter_context(servers.start(program, _OPTIONS))
     stack.enter_context(demo.load(server, scanned=demo.SCANNED_PAGES // _SHARE, hot=demo.HOT_PAGES // _SHARE))
-    exporters.create_accounts(server)
     if name == "db-1":
-        port = stack.enter_context(exporters.sidecar(server, folder, "--external-url", "https://db-1.example.com")).port
+        port = stack.enter_context(exporters.sidecar(server, "--external-url", "https://db-1.example.com")).port
     else:
         flags = mysqld_exporter.ALL_FLAGS if name == "db-2" else ()
-        port = stack.enter_context(mysqld_exporter.running(server, folder, exporters.PEER, *flags)).port
+        port = stack.enter_context(exporters.peer(server, *flags)).port
     labels = {"cluster": "eu", "namespace": "shop", "pod": name}
     return {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{port}"], "labels": labels}]}
 

@@ -40,7 +40,7 @@ from exporter.recording import history_metrics
 from exporter.sampling import metrics
 from lab import fleet_report
 from lab.bench import report as bench
-from lab.bench.registry import FIGURES
+from lab.bench.registry import BENCHMARKS
 from lab.curves import report as curves
 from lab.experiments import report as experiments
 from lab.gauntlet import report as gauntlet
@@ -269,7 +269,7 @@ def documents() -> dict[Path, str]:
     proof_parts = (proofs.page, gauntlet.section, outcomes.section, steady.section, warm_ups.section)
     found[PROOFS] = _MADE_FROM_RECORDS + "".join(part() for part in proof_parts)
     found[MAN] = man.page()
-    if (measured := bench.document(FIGURES)) is not None:
+    if (measured := bench.document(BENCHMARKS)) is not None:
         found[bench.PAGE] = measured
     found[PAGES / "README.md"] = _index()
     proved = proofs.found()

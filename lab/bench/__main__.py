@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import click
 from rich.console import Console
 
-from lab.bench import figures, record, report
-from lab.bench.figures import Figure, Measurement
-from lab.bench.registry import FIGURES, SHORT
+from lab.bench import report
+from lab.bench.figures import Benchmark, Values
+from lab.bench.registry import BENCHMARKS, SHORT
 from lab.harness.campaign import Reporter
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
@@ -28,7 +28,7 @@ Examples:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLES)
-@click.option("--only", "names", multiple=True, type=click.Choice(list(FIGURES)), help="This figure; may be repeated.")
+@click.option("--only", "names", multiple=True, type=click.Choice(list(BENCHMARKS)), help="This one; may be repeated.")
 @click.option(
     "--short", is_flag=True, help="A few figures with fewer rounds, beside their records. Fails nobody; what CI runs."
 )
@@ -49,69 +49,61 @@ def main(names: tuple[str, ...], short: bool, listing: bool) -> None:  # noqa: F
     Exit status: 0 every bound is kept, 1 a bound is broken, 2 a server or mysqld_exporter is unavailable here, 130
     interrupted.
     """
-    wanted = names or (SHORT if short else tuple(FIGURES))
-    chosen = {name: figure for name, figure in FIGURES.items() if name in wanted}
+    chosen = {name: BENCHMARKS[name] for name in BENCHMARKS if name in (names or (SHORT if short else BENCHMARKS))}
     if listing:
         _list(short=short)
         return
     interrupt_on_signals()
     console = Console(width=WIDTH, highlight=False)
-    reporter = Reporter(sum(figure.seconds[short] for figure in chosen.values()))
+    reporter = Reporter(sum(benchmark.seconds[short] for benchmark in chosen.values()))
     try:
-        found, unavailable = _measure(chosen, reporter, short=short)
+        measured = _measure(chosen, reporter, short=short)
     except KeyboardInterrupt:
         reporter.note("\ninterrupted; nothing is left running")
         sys.exit(INTERRUPTED)
-    measured = {name: measurement.values for name, measurement in found.items()}
-    recorded = {name: kept for name in chosen if (kept := record.load(name)) is not None}
-    console.print(report.terminal(measured, chosen, recorded))
-    for measurement in found.values():
-        for detail in measurement.details:
-            console.print(detail)
+    console.print(report.terminal(measured, chosen))
     if short:
-        worse = report.worse(measured, chosen, recorded)
+        worse = report.worse(measured, chosen)
         click.echo(f"worse than recorded by a quarter: {'; '.join(worse) or 'no ratio'}")
         return
-    if found:
-        report.write(FIGURES)
+    if measured:
+        report.write(BENCHMARKS)
         reporter.note("recorded in lab/records; docs/performance.md is up to date")
-    broken = [name for name, measurement in found.items() if chosen[name].broken(measurement)]
-    sys.exit(BROKEN if broken else UNAVAILABLE if unavailable else 0)
+    if any(chosen[name].broken(values) for name, values in measured.items()):
+        sys.exit(BROKEN)
+    sys.exit(0 if measured.keys() == chosen.keys() else UNAVAILABLE)
 
 
-def _measure(
-    chosen: Mapping[str, Figure], reporter: Reporter, *, short: bool
-) -> tuple[dict[str, Measurement], dict[str, str]]:
-    """The figures that can be measured here, and why the others cannot, by name. The long form records each at once."""
-    measured: dict[str, Measurement] = {}
-    unavailable: dict[str, str] = {}
+def _measure(chosen: Mapping[str, Benchmark], reporter: Reporter, *, short: bool) -> dict[str, dict[str, Values]]:
+    """The values of what can be measured here. The long form records each benchmark at once."""
+    measured: dict[str, dict[str, Values]] = {}
     with reporter:
-        for name, figure in chosen.items():
+        for name, benchmark in chosen.items():
             reporter.begin(name)
             began = time.monotonic()
             try:
-                measured[name], times = figures.measure(figure, reporter.say, short=short)
+                run = benchmark.run(reporter.say, short=short)
             except (Unavailable, StartError) as error:
-                unavailable[name] = str(error)
                 reporter.end(name, f"not measured: {error}")
                 continue
             finally:
-                reporter.advance(figure.seconds[short])
-            broken = figure.broken(measured[name])
+                reporter.advance(benchmark.seconds[short])
+            measured[name] = run.values
+            broken = benchmark.broken(run.values)
             verdict = f"BROKEN: {', '.join(broken)}" if broken else "kept"
-            again = ", measured twice" if times > 1 else ""
+            again = ", measured twice" if run.longer else ""
             reporter.end(name, f"{verdict}{again}, {time.monotonic() - began:.0f} s")
             if not short:
-                record.save(name, measured[name], times)
-    return measured, unavailable
+                report.save(name, run)
+    return measured
 
 
 def _list(*, short: bool) -> None:
-    for name, figure in FIGURES.items():
-        click.echo(f"{name}: {figure.title}, about {figure.seconds[short]:.0f} s")
-        for line in figure.lines.values():
-            beside = f" beside {line.beside}" if line.beside else ""
-            click.echo(f"  {line.what}{beside}{f': {report.bound(line.bound, line.unit)}' if line.bound else ''}")
+    for name, benchmark in BENCHMARKS.items():
+        click.echo(f"{name}: {benchmark.title}, about {benchmark.seconds[short]:.0f} s")
+        for figure in benchmark.figures.values():
+            beside = f" beside {figure.rival}" if figure.rival else ""
+            click.echo(f"  {figure.what}{beside}{f': {figure.bound}' if figure.bound else ''}")
 
 
 if __name__ == "__main__":

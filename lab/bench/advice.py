@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 
-from lab.bench import exporters
-from lab.bench.costs import Meter
-from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
-from lab.bench.rig import settle
-from lab.bench.scan_load import scan_load
+from lab.bench import rig
+from lab.bench.exporters import Exporter, Meter, peer, settle, sidecar
+from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.processes.service import NotServing
 from lab.programs import mysqld_exporter
 from lab.servers.sql import execute
@@ -26,53 +21,39 @@ WARMING = 120.0
 """Seconds from then on that do not count: while the window is short, its rates move and the model is fitted again."""
 EVERY = 0.05
 """Seconds between two scrapes while the model is fitted."""
-FITTED = 30.0
+FITTING = 30.0
 """Seconds after a change of a setting: they hold the next collections and the fit to them."""
 _FINDING = b"\ninnodb_advisor_recommendation{"
-_BESIDE = "mysqld_exporter"
-LINES = {
-    "cpu": Line("all in, a finding standing: CPU, of a core", "%", _BESIDE, Bound(most=0.5, of="value")),
-    "wait": Line("scrapes while the model is fitted: the slowest", "ms"),
-    "latency": Line("scrapes while the model is fitted: latency", "ms", "no fit"),
-}
 
 
-def measure(effort: Effort, say: Say) -> Measurement:
+def measure(run: BenchRun) -> None:
     """Rounds with a standing finding, then fits that a change of a setting asks for."""
-    with scan_load() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
-        exporters.create_accounts(server)
-        with (
-            exporters.sidecar(server, Path(folder), "--interval", f"{INTERVAL:g}s") as ours,
-            exporters.peer(server, Path(folder)) as peer,
-        ):
-            settle(ours, peer)
-            say("waiting for the finding")
-            _wait_for_finding(ours)
-            _scraped(ours, peer, WARMING)
-            shares: dict[str, list[float]] = {ours.name: [], peer.name: []}
-            for number in range(1, (rounds := effort.rounds(4, 2)) + 1):
-                say(f"{ROUND:.0f} s with a finding, {number} of {rounds}")
-                meters = {each.name: Meter(server, each) for each in (ours, peer)}
-                _scraped(ours, peer, ROUND)
-                for name, meter in meters.items():
-                    spent = meter.read()
-                    shares[name].append(100 * spent.cpu / spent.seconds)
-            _wait_for_finding(ours)
-            quiet, slow, slowest = _latencies(ours, FITTED / 3), [], []
-            for number in range(1, (rounds := effort.rounds(3, 1)) + 1):
-                say(f"{FITTED:.0f} s with a fit, {number} of {rounds}")
-                execute(server, f"SET GLOBAL innodb_old_blocks_time = {1000 + number}")
-                found = _latencies(ours, FITTED)
-                slow += found
-                slowest.append(max(found))
-        return Measurement(
-            {
-                "cpu": Values(ours=tuple(shares[ours.name]), beside=tuple(shares[peer.name])),
-                "wait": Values(ours=(max(slowest),)),
-                "latency": Values(ours=tuple(slow), beside=tuple(quiet)),
-            },
-            {"MySQL": server.version, "mysqld_exporter": mysqld_exporter.version()},
-        )
+    with (
+        rig.under_scans() as server,
+        sidecar(server, "--interval", f"{INTERVAL:g}s") as ours,
+        peer(server) as theirs,
+    ):
+        settle(ours, theirs)
+        run.say("waiting for the finding")
+        _wait_for_finding(ours)
+        _scrape(ours, theirs, WARMING)
+        shares = []
+        for number in range(1, (rounds := run.rounds(4, 2)) + 1):
+            run.say(f"{ROUND:.0f} s with a finding, {number} of {rounds}")
+            meters = [Meter(server, exporter) for exporter in (ours, theirs)]
+            _scrape(ours, theirs, ROUND)
+            usages = [meter.read() for meter in meters]
+            shares.append([usage.cpu_ms / usage.seconds / 10 for usage in usages])
+        run.put("cpu", *zip(*shares, strict=True))
+        _wait_for_finding(ours)
+        before, fits = ours.latencies(FITTING / 3, EVERY), []
+        for number in range(1, (rounds := run.rounds(3, 1)) + 1):
+            run.say(f"{FITTING:.0f} s with a fit, {number} of {rounds}")
+            execute(server, f"SET GLOBAL innodb_old_blocks_time = {1000 + number}")
+            fits += ours.latencies(FITTING, EVERY)
+        run.put("wait", max(fits))
+        run.put("latency", fits, before)
+        run.versions |= {"MySQL": server.version, "mysqld_exporter": mysqld_exporter.version()}
 
 
 def _wait_for_finding(ours: Exporter) -> None:
@@ -88,36 +69,31 @@ def _wait_for_finding(ours: Exporter) -> None:
         time.sleep(1.0)
 
 
-def _scraped(ours: Exporter, peer: Exporter, seconds: float) -> None:
+def _scrape(ours: Exporter, theirs: Exporter, seconds: float) -> None:
     """Scrape both once a period, for this long."""
     began = time.monotonic()
     while (left := began + seconds - time.monotonic()) > 0:
-        for each in (ours, peer):
-            each.scrape()
+        ours.scrape()
+        theirs.scrape()
         time.sleep(max(0.0, min(PERIOD - (seconds - left) % PERIOD, began + seconds - time.monotonic())))
 
 
-def _latencies(ours: Exporter, seconds: float) -> list[float]:
-    """Latencies of scrapes over this many seconds, milliseconds."""
-    until, found = time.monotonic() + seconds, []
-    while time.monotonic() < until:
-        found.append(ours.scrape().seconds * 1000)
-        time.sleep(EVERY)
-    return found
-
-
-FIGURE = Figure(
+BENCHMARK = Benchmark(
     name="advice",
     title="Advice, all in",
-    about=(
+    method=(
         "MySQL 9.7 with a table under repeated scans beside point lookups. The sidecar collects every"
         f" {INTERVAL:g} s; it and mysqld_exporter are scraped every {PERIOD:g} s. A finding stands, and its rule asks"
         f" the model. CPU is the kernel's count for the whole process, over rounds of {ROUND:g} s that begin"
         f" {WARMING / 60:g} min after the finding. Then a setting is changed, so that the model is fitted anew, and the"
-        f" sidecar is scraped every {EVERY * 1000:g} ms for {FITTED:g} s. Latencies are wall time: they depend on what"
+        f" sidecar is scraped every {EVERY * 1000:g} ms for {FITTING:g} s. Latencies are wall time: they depend on what"
         " else the machine does. CPU time depends on it little."
     ),
-    lines=LINES,
+    figures={
+        "cpu": Figure("all in, a finding standing: CPU, of a core", "%", "mysqld_exporter", most=0.5),
+        "wait": Figure("scrapes while the model is fitted: the slowest", "ms"),
+        "latency": Figure("scrapes while the model is fitted: latency", "ms", "no fit"),
+    },
     measure=measure,
     seconds=(560.0, 360.0),
 )

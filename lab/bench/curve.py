@@ -20,7 +20,7 @@ from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from lab import servers
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
+from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.bench.rig import SERVER
 from lab.harness.workloads import Load, look_up_pages, make_table, scan
 from lab.servers import Server
@@ -35,44 +35,35 @@ LATER = 5
 """Snapshots by which the window of an hour is later than that of the hour before."""
 FILLING = 30.0
 """Seconds until the pool has filled."""
-LINES = {
-    "hour": Line("the miss curve, kept by the service: CPU an hour", "s", "", Bound(most=1.0, of="value")),
-    "asked": Line("a miss curve of a server that was not seen before: CPU", "s"),
-}
 
 
-def measure(effort: Effort, say: Say) -> Measurement:
+def measure(run: BenchRun) -> None:
     """Collect under load; then let the clock go, and count the CPU time."""
-    hours = effort.rounds(24, 8)
+    hours = run.rounds(24, 8)
     with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
-        say(f"{TABLES + 1} tables")
+        run.say(f"{TABLES + 1} tables")
         with server.connect() as connection:
             for number in range(TABLES):
                 make_table(connection, _name(number), PAGES)
             make_table(connection, SCANNED, SCANNED_PAGES)
         with Load(server.connect) as load:
-            load.repeat(_looking_up(), pause=0.02)
+            load.repeat(_lookups(), pause=0.02)
             load.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_EVERY)
             time.sleep(FILLING)
-            say(f"{(SNAPSHOTS + hours * LATER) * EVERY:.0f} s of watching")
-            history = asyncio.run(_collected(server, SNAPSHOTS + hours * LATER))
-        version = server.version
+            run.say(f"{(SNAPSHOTS + hours * LATER) * EVERY:.0f} s of watching")
+            history = asyncio.run(_collect(server, SNAPSHOTS + hours * LATER))
+        run.versions["MySQL"] = server.version
     windows = [history[LATER * hour : LATER * hour + SNAPSHOTS] for hour in range(hours + 1)]
-    say(f"{hours} hours, the clock runs fast")
-    return Measurement(
-        {
-            "hour": Values(ours=(asyncio.run(_kept(windows)) / hours,)),
-            "asked": Values(ours=tuple(_asked(each) for each in windows[1:6])),
-        },
-        {"MySQL": version},
-    )
+    run.say(f"{hours} hours, the clock runs fast")
+    run.put("hour", asyncio.run(_keep(windows)) / hours)
+    run.put("asked", (_ask(window) for window in windows[1:6]))
 
 
 def _name(number: int) -> str:
     return f"t{number:02}"
 
 
-def _looking_up() -> Any:
+def _lookups() -> Any:
     """Work for a load: lookups by Zipf's law, in some tables more than in others."""
     chooser, pages = random.Random(1), range(PAGES)
     by_rank = list(itertools.accumulate((rank + 1) ** -SKEW for rank in pages))
@@ -85,7 +76,7 @@ def _looking_up() -> Any:
     return work
 
 
-async def _collected(server: Server, count: int) -> Sequence[Snapshot]:
+async def _collect(server: Server, count: int) -> Sequence[Snapshot]:
     sampler = Sampler(from_dsn(server.dsn), interval=EVERY, history_seconds=count * EVERY)
     try:
         for _ in range(count):
@@ -95,10 +86,10 @@ async def _collected(server: Server, count: int) -> Sequence[Snapshot]:
         await sampler.close()
 
 
-async def _kept(windows: Sequence[Sequence[Snapshot]]) -> float:
+async def _keep(windows: Sequence[Sequence[Snapshot]]) -> float:
     """CPU seconds of all hours but the first: what the service does each second, by a clock that the figure moves."""
     now, spent = 0.0, 0.0
-    whole = min(Window.of(each, float("inf")).seconds for each in windows)
+    whole = min(Window.of(history, float("inf")).seconds for history in windows)
     curves = Curves(whole, Turns(), asyncio.Lock(), clock=lambda: now)
     for history in windows:
         window, began = Window.of(history, whole), time.process_time()
@@ -112,23 +103,26 @@ async def _kept(windows: Sequence[Sequence[Snapshot]]) -> float:
     return spent
 
 
-def _asked(history: Sequence[Snapshot]) -> float:
+def _ask(history: Sequence[Snapshot]) -> float:
     """CPU seconds. Raises Unanswerable."""
     began = time.process_time()
     estimate.curve(history, float("inf"))
     return time.process_time() - began
 
 
-FIGURE = Figure(
+BENCHMARK = Benchmark(
     name="curve",
     title="The miss curve",
-    about=(
+    method=(
         f"MySQL 9.7 with a pool of {POOL} under point lookups in {TABLES} tables beside a scan. The sidecar's sampler"
         f" collects every {EVERY:g} s into windows of {SNAPSHOTS} snapshots, as many as an hour at 10 s has. Then the"
         " service's own schedule keeps the curve, by a clock that runs fast: 3,600 looks an hour, and a window that"
         " goes on. CPU is the process's."
     ),
-    lines=LINES,
+    figures={
+        "hour": Figure("the miss curve, kept by the service: CPU an hour", "s", most=1.0),
+        "asked": Figure("a miss curve of a server that was not seen before: CPU", "s"),
+    },
     measure=measure,
     seconds=(160.0, 130.0),
 )

@@ -1,4 +1,4 @@
-"""The sidecar and mysqld_exporter as processes, scraped over HTTP as Prometheus does."""
+"""The sidecar and mysqld_exporter as processes, scraped over HTTP as Prometheus does, and what a scrape costs."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ import gzip
 import http.client
 import re
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from lab.bench.figures import Say
 from lab.demo import GRANTS as OWN_GRANTS
 from lab.packages import cache
 from lab.processes.service import NotServing, run_service
 from lab.processes.usage import cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter
 from lab.servers import Server
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import execute
 
 OURS, PEER = "innodb_advisor", "mysqld_exporter"
 """Also the names of their accounts, so that the server counts their statements apart."""
-GRANTS = {
-    OURS: OWN_GRANTS,
-    PEER: mysqld_exporter.GRANTS,
-}
+GRANTS = {OURS: OWN_GRANTS, PEER: mysqld_exporter.GRANTS}
 HEADERS = {
     "User-Agent": "Prometheus/2.42.0",
     "Accept": "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
@@ -37,8 +36,23 @@ HEADERS = {
 }
 """What Prometheus sends with a scrape (scrape/scrape.go)."""
 SCRAPE_SECONDS = 60.0
-_SERVING = re.compile(r"serving on http://127\.0\.0\.1:(\d+)/")
-_PICOSECONDS = 1e12
+COMMAND = (sys.executable, "-m", "advisor.cli")
+ENVIRONMENT = {"PYTHONPATH": str(cache.REPOSITORY)}
+SERVING = re.compile(r"serving on http://127\.0\.0\.1:(\d+)/")
+"""The sidecar's own log line that names its port."""
+SETTLING = 3.0
+"""Seconds after the start: the sidecar reads everything once, and a Go program collects its first garbage."""
+APART = 1.1
+"""Least seconds between two scrapes of the sidecar: within one second it answers from the same collection."""
+AFTER = 0.25
+"""Seconds after the answer that still count: garbage collection, advice, and the exporter's own work."""
+_WORK = """
+SELECT COALESCE(SUM(COUNT_STAR), 0), COALESCE(SUM(SUM_TIMER_WAIT), 0) / 1e12,
+  (SELECT COALESCE(SUM(TOTAL_CONNECTIONS), 0) FROM performance_schema.accounts WHERE USER = %s)
+FROM performance_schema.events_statements_summary_by_account_by_event_name
+WHERE USER = %s AND EVENT_NAME LIKE 'statement/sql/%%'
+"""
+"""Statements of an account, their server time in seconds, and its sessions, since the server's start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +108,35 @@ class Exporter:
         """Get a path."""
         began = time.perf_counter()
         try:
-            answer = self._asked(path)
+            response = self._request(path)
         except (http.client.RemoteDisconnected, ConnectionError):
             self._connection.close()  # the server closed it after idle time; Go's client retries, too
-            answer = self._asked(path)
-        content = answer.read()
-        took = time.perf_counter() - began
-        if answer.status != http.client.OK:
-            raise NotServing(f"{self.name} answered {path} with status {answer.status}: {content[:1000]!r}")
-        packed = answer.headers.get("Content-Encoding") == "gzip"
-        return Scrape(took, gzip.decompress(content) if packed else content, len(content))
+            response = self._request(path)
+        content = response.read()
+        seconds = time.perf_counter() - began
+        if response.status != http.client.OK:
+            raise NotServing(f"{self.name} answered {path} with status {response.status}: {content[:1000]!r}")
+        packed = response.headers.get("Content-Encoding") == "gzip"
+        return Scrape(seconds, gzip.decompress(content) if packed else content, len(content))
 
-    def _asked(self, path: str) -> http.client.HTTPResponse:
+    def _request(self, path: str) -> http.client.HTTPResponse:
         self._connection.request("GET", path, headers=HEADERS)
         return self._connection.getresponse()
 
-    def cpu_seconds(self) -> float:
-        """CPU time of the process so far, including ended threads, by the kernel's clock (nanoseconds)."""
-        return cpu_seconds(self.pid)
+    def latencies(self, seconds: float, every: float) -> list[float]:
+        """Latencies of scrapes over so many seconds, in milliseconds, with a pause after each scrape."""
+        until, latencies = time.monotonic() + seconds, []
+        while time.monotonic() < until:
+            latencies.append(self.scrape().seconds * 1000)
+            time.sleep(every)
+        return latencies
 
     def rss_mib(self) -> float:
-        """Its resident memory."""
+        """Its resident memory.
+
+        Raises:
+            NotServing: It has ended.
+        """
         mib = memory_mib(self.pid)
         if mib is None:
             raise NotServing(f"{self.name} has ended")
@@ -122,42 +144,84 @@ class Exporter:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerWork:
-    """A server's work for one account so far.
+class Usage:
+    """What an exporter and its server used in a stretch of time.
 
     Attributes:
-        statements: Their number, including session set-up.
-        seconds: Their server time, summed by performance_schema.
-        connections: Sessions opened.
+        seconds: Length of the stretch.
+        cpu_ms: CPU of the exporter, including ended threads.
+        server_cpu_ms: CPU of the server, for all its clients.
+        statements, server_ms: The exporter's statements, and their time in the server.
+        sessions: Sessions that the exporter opened.
     """
 
-    statements: float
     seconds: float
-    connections: float
+    cpu_ms: float
+    server_cpu_ms: float
+    statements: float
+    server_ms: float
+    sessions: float
 
-    def since(self, before: ServerWork) -> ServerWork:
-        """The work since an earlier reading."""
-        return ServerWork(
-            self.statements - before.statements,
-            self.seconds - before.seconds,
-            self.connections - before.connections,
+
+class Meter:
+    """Measures what an exporter and its server use from its creation on, without the meter's own queries."""
+
+    def __init__(self, server: Server, exporter: Exporter) -> None:
+        self._server, self._exporter = server, exporter
+        self._work = self._account()
+        self._cpu, self._server_cpu = cpu_seconds(exporter.pid), cpu_seconds(server.pid)
+        self._began = time.monotonic()
+
+    def read(self) -> Usage:
+        """The use since the creation."""
+        cpu, server_cpu = cpu_seconds(self._exporter.pid) - self._cpu, cpu_seconds(self._server.pid) - self._server_cpu
+        seconds = time.monotonic() - self._began
+        statements, server_seconds, sessions = (
+            now - before for now, before in zip(self._account(), self._work, strict=True)
         )
+        return Usage(seconds, cpu * 1000, server_cpu * 1000, statements, server_seconds * 1000, sessions)
+
+    def _account(self) -> tuple[float, ...]:
+        with self._server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(_WORK, (self._exporter.name, self._exporter.name))
+            return tuple(float(value) for value in cursor.fetchall()[0])
 
 
-def server_work(server: Server, name: str) -> ServerWork:
-    """The server's work for an exporter's account so far, from the statement summaries by account."""
-    by_account = (
-        "FROM performance_schema.events_statements_summary_by_account_by_event_name"
-        f" WHERE USER = '{name}' AND EVENT_NAME LIKE 'statement/sql/%'"
-    )
-    return ServerWork(
-        query_number(server, f"SELECT COALESCE(SUM(COUNT_STAR), 0) {by_account}"),
-        query_number(server, f"SELECT COALESCE(SUM(SUM_TIMER_WAIT), 0) {by_account}") / _PICOSECONDS,
-        query_number(
-            server,
-            f"SELECT COALESCE(SUM(TOTAL_CONNECTIONS), 0) FROM performance_schema.accounts WHERE USER = '{name}'",
-        ),
-    )
+def costs_in_turn(
+    watched: Sequence[tuple[Server, Exporter]], rounds: int, say: Say
+) -> tuple[list[dict[str, float]], ...]:
+    """The costs of scrapes, by exporter: in turn, each round in reverse order, at most one in `APART` seconds.
+
+    A cost has the keys latency, cpu, server, server_cpu (milliseconds), statements, connections, samples and bytes.
+    """
+    costs: tuple[list[dict[str, float]], ...] = tuple([] for _ in watched)
+    scraped = [0.0] * len(watched)
+    for number in range(1, rounds + 1):
+        say(f"scrape {number} of {rounds}")
+        order = range(len(watched)) if number % 2 else reversed(range(len(watched)))
+        for index in order:
+            time.sleep(max(0.0, scraped[index] + APART - time.monotonic()))
+            scraped[index] = time.monotonic()
+            costs[index].append(_cost(*watched[index]))
+    return costs
+
+
+def _cost(server: Server, exporter: Exporter) -> dict[str, float]:
+    """The cost of one scrape, until `AFTER` seconds after its answer."""
+    meter = Meter(server, exporter)
+    scrape = exporter.scrape()
+    time.sleep(AFTER)
+    usage = meter.read()
+    return {
+        "latency": scrape.seconds * 1000,
+        "cpu": usage.cpu_ms,
+        "server": usage.server_ms,
+        "server_cpu": usage.server_cpu_ms,
+        "statements": usage.statements,
+        "connections": usage.sessions,
+        "samples": scrape.samples,
+        "bytes": scrape.transferred,
+    }
 
 
 def create_accounts(server: Server) -> None:
@@ -171,34 +235,48 @@ def create_accounts(server: Server) -> None:
 
 
 @contextlib.contextmanager
-def sidecar(server: Server, folder: Path, *arguments: str) -> Iterator[Exporter]:
-    """`innodb-advisor serve` on a free port.
+def sidecar(server: Server, *arguments: str) -> Iterator[Exporter]:
+    """`innodb-advisor serve` on a free port, with an account of its own.
 
     Args:
         server: The watched server.
-        folder: For its log.
-        arguments: Further arguments.
+        arguments: Further ones.
 
     Raises:
         NotServing: It did not start.
     """
-    log = folder / "sidecar.log"
-    log.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "advisor.cli", "serve", "--listen", "127.0.0.1:0"]
-    where = ["--dsn", f"mysql://{OURS}@{server.host}:{server.port}"]
-    environment = {"PYTHONPATH": str(cache.REPOSITORY)}
+    create_accounts(server)
+    where = ("--listen", "127.0.0.1:0", "--dsn", f"mysql://{OURS}@{server.host}:{server.port}")
+    command = [*COMMAND, "serve", *where, *arguments]
     with (
-        run_service("innodb-advisor serve", [*command, *where, *arguments], environment, log, _SERVING) as started,
-        Exporter(OURS, started.pid, started.port) as exporter,
+        tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder,
+        run_service("innodb-advisor serve", command, ENVIRONMENT, Path(folder) / "log", SERVING) as service,
+        Exporter(OURS, service.pid, service.port) as exporter,
     ):
         yield exporter
 
 
 @contextlib.contextmanager
-def peer(server: Server, folder: Path) -> Iterator[Exporter]:
-    """mysqld_exporter beside it. Raises as `mysqld_exporter.running`."""
+def peer(server: Server, *flags: str) -> Iterator[Exporter]:
+    """mysqld_exporter on a free port, with an account of its own.
+
+    Raises:
+        Unavailable: mysqld_exporter is unavailable here.
+        NotServing: It did not start.
+    """
+    create_accounts(server)
     with (
-        mysqld_exporter.running(server, folder, PEER) as started,
-        Exporter(PEER, started.pid, started.port) as exporter,
+        tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder,
+        mysqld_exporter.running(server, Path(folder), PEER, *flags) as service,
+        Exporter(PEER, service.pid, service.port) as exporter,
     ):
         yield exporter
+
+
+def settle(*exporters: Exporter) -> None:
+    """Scrape each a few times, until first reads and start-up work are over."""
+    deadline = time.monotonic() + SETTLING
+    while time.monotonic() < deadline:
+        for exporter in exporters:
+            exporter.scrape()
+        time.sleep(SETTLING / 5)

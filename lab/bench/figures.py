@@ -1,87 +1,154 @@
-"""A figure of the benchmark: lines with bounds, their values, and the verdict."""
+"""What a benchmark declares: figures with their bounds, and the run that fills in their values."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from pydantic import BaseModel
-from rich.console import RenderableType
 
 Say = Callable[[str], None]
 """Takes a progress message."""
-MORE = 3
-"""A figure that breaks its bound is measured again, with this many times the rounds."""
+LONGER = 3
+"""A benchmark that breaks a bound is measured again, with this many times the rounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A line's bound.
+class Values(BaseModel):
+    """The values of a figure.
 
     Attributes:
-        least, most: The limits; None for none.
-        of: Whether they limit the ratio to the reference, or the median itself.
+        ours: One per round.
+        beside: The rival's.
     """
 
-    least: float | None = None
-    most: float | None = None
-    of: Literal["ratio", "value"] = "ratio"
-
-    def holds(self, value: float) -> bool:
-        """Whether a value is within the limits."""
-        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+    ours: tuple[float, ...]
+    beside: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Figure:
     """One line of the table.
 
     Attributes:
         what: The measured quantity.
         unit: Its unit.
-        beside: The reference, such as `mysqld_exporter`; empty for none.
-        bound: None where the value has no bound.
+        rival: What it is compared with, such as `mysqld_exporter`; empty for nothing.
+        most: The bound of the median.
+        most_ratio, least_ratio: The bounds of the ratio to the rival.
+        paired: The ratio is the median of the rounds' ratios, instead of the ratio of the medians.
     """
 
     what: str
-    unit: str
-    beside: str = ""
-    bound: Bound | None = None
-
-
-class Values(BaseModel):
-    """The values of a line.
-
-    Attributes:
-        ours: One per round.
-        beside: The reference's values.
-        paired: Whether ours and the reference's are pairs, one per round. Then the ratio is taken per round.
-    """
-
-    ours: tuple[float, ...]
-    beside: tuple[float, ...] = ()
+    unit: str = ""
+    rival: str = ""
+    most: float | None = None
+    most_ratio: float | None = None
+    least_ratio: float | None = None
     paired: bool = False
 
     @property
-    def value(self) -> float:
-        """The median."""
-        return statistics.median(self.ours)
+    def bound(self) -> str:
+        """The bound in words; empty for none."""
+        if self.most is not None:
+            return f"≤ {self.most:g} {self.unit}".strip()
+        if self.most_ratio is not None:
+            return f"≤ {self.most_ratio:g} ×"
+        return "" if self.least_ratio is None else f"≥ {self.least_ratio:g} ×"
 
-    @property
-    def ratio(self) -> float | None:
-        """Ours by the reference: of the medians, or the median of the rounds' ratios. None without one, or for 0."""
-        if not self.beside or 0 in self.beside:
+    def ratio(self, values: Values) -> float | None:
+        """Ours by the rival's. None without a rival, or where its value is 0."""
+        if not values.beside or 0 in values.beside:
             return None
         if self.paired:
-            return statistics.median(ours / other for ours, other in zip(self.ours, self.beside, strict=True))
-        return self.value / statistics.median(self.beside)
+            return statistics.median(ours / beside for ours, beside in zip(values.ours, values.beside, strict=True))
+        return statistics.median(values.ours) / statistics.median(values.beside)
 
-    def kept(self, bound: Bound) -> bool:
-        """Whether a bound is kept. A bound on a ratio is broken where there is no ratio."""
-        judged = self.ratio if bound.of == "ratio" else self.value
-        return judged is not None and bound.holds(judged)
+    def kept(self, values: Values | None) -> bool:
+        """Whether the bound is kept. A bound is broken where there is nothing to compare with it."""
+        if not self.bound:
+            return True
+        if values is None:
+            return False
+        if self.most is not None:
+            return statistics.median(values.ours) <= self.most
+        ratio = self.ratio(values)
+        if ratio is None:
+            return False
+        return ratio <= self.most_ratio if self.most_ratio is not None else ratio >= (self.least_ratio or 0.0)
+
+    def times_worse(self, values: Values, recorded: Values) -> float | None:
+        """How many times worse the ratio is than the recorded one, below 1 if it is better; None without a ratio."""
+        now, before = self.ratio(values), self.ratio(recorded)
+        if not now or not before:
+            return None
+        return before / now if self.least_ratio is not None else now / before
+
+
+@dataclass
+class BenchRun:
+    """One measurement of a benchmark: its length, its progress, and its values.
+
+    Attributes:
+        say: Takes progress messages.
+        short: The short form, which CI runs.
+        longer: A second measurement, after the first broke a bound.
+        values: By key of the figure.
+        versions: Versions of the programs, by name.
+    """
+
+    say: Say
+    short: bool = False
+    longer: bool = False
+    values: dict[str, Values] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def rounds(self, whole: int, short: int) -> int:
+        """The rounds: ``whole`` or ``short``, and `LONGER` times as many in a second measurement."""
+        return (short if self.short else whole) * (LONGER if self.longer else 1)
+
+    def put(self, key: str, ours: float | Iterable[float], beside: float | Iterable[float] = ()) -> None:
+        """Take the values of a figure."""
+        self.values[key] = Values(ours=_several(ours), beside=_several(beside))
+
+
+def _several(values: float | Iterable[float]) -> tuple[float, ...]:
+    return (values,) if isinstance(values, int | float) else tuple(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Figures that are measured together.
+
+    Attributes:
+        name: For `--only`, and of its record.
+        title: One line.
+        method: One paragraph.
+        figures: By key, in the order of the table.
+        measure: Puts the values into the run. Raises `Unavailable` or `StartError` without a server.
+        seconds: Its approximate duration, whole and short.
+    """
+
+    name: str
+    title: str
+    method: str
+    figures: Mapping[str, Figure]
+    measure: Callable[[BenchRun], None]
+    seconds: tuple[float, float]
+
+    def broken(self, values: Mapping[str, Values]) -> list[str]:
+        """The figures whose bound is broken or that lack a value."""
+        return [key for key, figure in self.figures.items() if not figure.kept(values.get(key))]
+
+    def run(self, say: Say, *, short: bool) -> BenchRun:
+        """Measure. In the long form a second, longer measurement follows a broken bound."""
+        run = BenchRun(say, short=short)
+        self.measure(run)
+        if not short and self.broken(run.values):
+            say("a bound is broken: measured again, longer")
+            run = BenchRun(say, longer=True)
+            self.measure(run)
+        return run
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
@@ -90,81 +157,3 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
         return values[0], values[0]
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
     return low, high
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """The length of a measurement.
-
-    Attributes:
-        short: The short form, which CI runs.
-        again: A second measurement, after the first broke a bound.
-    """
-
-    short: bool = False
-    again: bool = False
-
-    def rounds(self, whole: int, short: int) -> int:
-        """The rounds: ``whole`` or ``short``, and `MORE` times as many when measured again."""
-        return (short if self.short else whole) * (MORE if self.again else 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """A figure's values.
-
-    Attributes:
-        values: By the key of the line.
-        versions: Versions of the programs, by name.
-        details: Shown beneath the table.
-    """
-
-    values: Mapping[str, Values]
-    versions: Mapping[str, str] = field(default_factory=dict)
-    details: tuple[RenderableType, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A group of lines that are measured together.
-
-    Attributes:
-        name: For `--only`.
-        title: One line.
-        about: The method, one paragraph.
-        lines: By key, in the order of the table.
-        measure: The measurement. Raises `Unavailable` or `StartError` without a server.
-        seconds: Its approximate duration, whole and short.
-    """
-
-    name: str
-    title: str
-    about: str
-    lines: Mapping[str, Line]
-    measure: Callable[[Effort, Say], Measurement]
-    seconds: tuple[float, float]
-
-    def broken(self, found: Measurement) -> list[str]:
-        """The lines whose bound is broken or that lack a value."""
-        return [
-            key
-            for key, line in self.lines.items()
-            if line.bound is not None and (key not in found.values or not found.values[key].kept(line.bound))
-        ]
-
-
-def measure(figure: Figure, say: Say, *, short: bool) -> tuple[Measurement, int]:
-    """A figure's values, and the number of measurements: in the long form a second one follows a broken bound."""
-    measurement = figure.measure(Effort(short=short), say)
-    if short or not figure.broken(measurement):
-        return measurement, 1
-    say("a bound is broken: measured again, longer")
-    return figure.measure(Effort(again=True), say), 2
-
-
-def times_worse(line: Line, now: Values, recorded: Values) -> float | None:
-    """How many times worse a line's ratio is than the recorded one, below 1 if it is better; None without a ratio."""
-    if not now.ratio or not recorded.ratio:
-        return None
-    more_is_better = line.bound is not None and line.bound.most is None
-    return recorded.ratio / now.ratio if more_is_better else now.ratio / recorded.ratio

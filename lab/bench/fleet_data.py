@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import functools
 import random
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import httpx
 
-from lab.bench import exporters
-from lab.bench.exporters import SCRAPE_SECONDS, Exporter
+from lab.bench import rig
+from lab.bench.exporters import SCRAPE_SECONDS, Exporter, peer, settle, sidecar
 from lab.bench.figures import Say
-from lab.bench.rig import TABLE_PAGES, TABLES, settle
-from lab.bench.scan_load import HOT, scanned_server, scanning
-from lab.harness.workloads import SCHEMA, Load, count, look_up, make_table
+from lab.harness.workloads import SCHEMA, Load, count, look_up
 from lab.processes.service import PLAIN
 from lab.programs import block_writer, mysqld_exporter
 from lab.programs.block_writer import Plan, Series, Target, Written
 
 PEER, CALM, OWN, TREND = "mysqld_exporter", "calm", "innodb_advisor", "trend"
 """The templates: CALM is of mysqld_exporter too, while nothing needs advice."""
-STEP = 15.0
-"""Seconds between two scrapes of a target."""
-BEFORE, AHEAD = 4200.0, 2400.0
-"""Seconds of the block before the moment that it is written: a window and five minutes; and after it: for the writing
-and the bench, on a busy machine too."""
-DAYS, TREND_STEP = 7, 60.0
+STEP = 15_000
+"""Milliseconds between two scrapes of a target."""
+BEFORE, AHEAD = 4_200_000, 2_400_000
+"""Milliseconds of the block before the moment that it is written: a window and five minutes; and after it: for the
+writing and the benchmark, on a busy machine too."""
+DAY, DAYS, TREND_STEP = 86_400_000, 7, 60_000
 RECORDED = "instance:innodb_buffer_pool_pages_read:rate5m"
 """What recording.rules.yaml keeps for days."""
 WITH_SIDECAR, TROUBLED = 0.1, 0.1
@@ -51,104 +48,91 @@ def templates(say: Say, warming: float, apart: float) -> dict[str, list[Series]]
     Raises:
         Unavailable: There is no such server or exporter here.
     """
-    with scanned_server() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
-        with server.connect() as connection:
-            for number in range(TABLES):
-                make_table(connection, f"t{number}", TABLE_PAGES)
-        exporters.create_accounts(server)
+    with rig.scanned_server() as server:
+        rig.make_small_tables(server)
         with (
-            exporters.sidecar(server, Path(folder), "--interval", f"{INTERVAL:g}s") as ours,
-            mysqld_exporter.running(server, Path(folder), exporters.PEER, *mysqld_exporter.ALL_FLAGS) as service,
-            Exporter(exporters.PEER, service.pid, service.port) as peer,
+            sidecar(server, "--interval", f"{INTERVAL:g}s") as ours,
+            peer(server, *mysqld_exporter.ALL_FLAGS) as theirs,
         ):
             # mysqld_exporter leaves out statements without a default schema.
-            with scanning(server), Load(functools.partial(server.connect, database=SCHEMA)) as load:
-                load.repeat(lambda connection: count(connection, HOT), pause=COUNT_EVERY)
-                settle(ours, peer)
+            with rig.scans(server), Load(functools.partial(server.connect, database=SCHEMA)) as load:
+                load.repeat(lambda connection: count(connection, rig.HOT), pause=COUNT_EVERY)
+                settle(ours, theirs)
                 say(f"{warming + apart:.0f} s of load, for the scrapes that every server's series are made of")
-                first, second = _scraped_twice(warming, apart, peer, ours)
+                troubled, own = _templates(warming, apart, theirs, ours)
             with Load(server.connect) as load:
-                load.repeat(lambda connection: look_up(connection, "t0", TABLE_PAGES, 50), pause=0.1)
+                load.repeat(lambda connection: look_up(connection, "t0", rig.TABLE_PAGES, 50), pause=0.1)
                 say(f"{2 * apart:.0f} s of lookups in a table that the pool holds")
-                calm, later = _scraped_twice(apart, apart, peer)
-    made = {
-        name: [_of_its_age(each) for each in block_writer.template(one, other, apart)]
-        for name, one, other in zip((PEER, OWN, CALM), first + calm, second + later, strict=True)
-    }
-    return made | {TREND: [Series(labels={"__name__": RECORDED}, value=5.0, rate=100.5)]}
+                [calm] = _templates(apart, apart, theirs)
+    trend = [Series(labels={"__name__": RECORDED}, value=5.0, rate=100.5)]
+    return {PEER: troubled, OWN: own, CALM: calm, TREND: trend}
 
 
-def _of_its_age(series: Series) -> Series:
-    """An uptime without the one that was scraped: a server's exporters, made at different times, agree on its start."""
-    return series.model_copy(update={"value": 0.0}) if series.grows == "clock" else series
+def _templates(warming: float, apart: float, *exporters: Exporter) -> list[list[Series]]:
+    """A template from two scrapes of each exporter.
 
-
-def _scraped_twice(warming: float, apart: float, *of: Exporter) -> tuple[list[str], list[str]]:
+    Uptimes begin at 0: a server's exporters, whose templates were made at different times, agree on its start.
+    """
     time.sleep(warming)
-    first = _scraped(*of)
+    first = [_text(exporter) for exporter in exporters]
     time.sleep(apart)
-    return first, _scraped(*of)
+    second = [_text(exporter) for exporter in exporters]
+    return [
+        [
+            series.model_copy(update={"value": 0.0}) if series.grows == "clock" else series
+            for series in block_writer.template(before, after, apart)
+        ]
+        for before, after in zip(first, second, strict=True)
+    ]
 
 
-def _scraped(*of: Exporter) -> list[str]:
-    """Texts of the classic format."""
-    return [httpx.get(f"http://127.0.0.1:{each.port}/metrics", timeout=SCRAPE_SECONDS, **PLAIN).text for each in of]
+def _text(exporter: Exporter) -> str:
+    """A scrape in the classic format."""
+    return httpx.get(f"http://127.0.0.1:{exporter.port}/metrics", timeout=SCRAPE_SECONDS, **PLAIN).text
 
 
-def write(folder: Path, made: Mapping[str, list[Series]], clusters: Mapping[str, int], now: float) -> Written:
+def write(folder: Path, series: Mapping[str, list[Series]], clusters: Mapping[str, int], now: float) -> Written:
     """Write the fleet's blocks: an hour and more of all targets, and days of the recorded series.
 
     Args:
         folder: Prometheus' data.
-        made: From `templates`.
+        series: From `templates`.
         clusters: The number of servers of each.
         now: Unix seconds; the blocks go on beyond.
     """
-    raw = list(targets(clusters))
-    recorded = [each.model_copy(update={"template": TREND}) for each in raw if each.template == OWN]
-    # One block ends where the other begins: Prometheus merges blocks that overlap.
-    days, start, end = (_milliseconds(now + each) for each in (-DAYS * 86_400.0, -BEFORE, AHEAD))
-    written = _block(folder, made, raw + recorded, (start, end), STEP)
-    trend = _block(folder, made, recorded, (days, start), TREND_STEP)
-    return Written(series=written.series + trend.series, samples=written.samples + trend.samples)
 
-
-def _block(
-    folder: Path, made: Mapping[str, list[Series]], chosen: Sequence[Target], span: tuple[int, int], step: float
-) -> Written:
-    used = {each.template for each in chosen}
-    return block_writer.write(
-        Plan(
-            folder=str(folder),
-            start=span[0],
-            end=span[1],
-            step=_milliseconds(step),
-            templates={name: series for name, series in made.items() if name in used},
-            targets=chosen,
+    def block(targets: Sequence[Target], start: int, end: int, step: int) -> Written:
+        names = {target.template for target in targets}
+        used = {name: template for name, template in series.items() if name in names}
+        return block_writer.write(
+            Plan(folder=str(folder), start=start, end=end, step=step, templates=used, targets=targets)
         )
-    )
+
+    raw = list(_targets(clusters))
+    trend = [target.model_copy(update={"template": TREND}) for target in raw if target.template == OWN]
+    # One block ends where the other begins: Prometheus merges blocks that overlap.
+    moment = round(now * 1000)
+    recent = block(raw + trend, moment - BEFORE, moment + AHEAD, STEP)
+    older = block(trend, moment - DAYS * DAY, moment - BEFORE, TREND_STEP)
+    return Written(series=recent.series + older.series, samples=recent.samples + older.samples)
 
 
-def targets(clusters: Mapping[str, int]) -> Iterator[Target]:
+def _targets(clusters: Mapping[str, int]) -> Iterator[Target]:
     """The fleet's targets: mysqld_exporter of each server, and some sidecars."""
     chooser = random.Random(1)
     for cluster, servers in clusters.items():
         for number in range(servers):
-            peer = PEER if chooser.random() < TROUBLED else CALM
+            template = PEER if chooser.random() < TROUBLED else CALM
             busy = chooser.uniform(*BUSY)
             age = chooser.uniform(1.0, 60.0) * 86_400
-            jobs = {peer: ("mysql", 9104)}
+            jobs = {template: ("mysql", 9104)}
             if chooser.random() < WITH_SIDECAR:
                 jobs[OWN] = ("innodb-advisor", 9747)
-            for template, (job, port) in jobs.items():
+            for name, (job, port) in jobs.items():
                 yield Target(
                     labels={"cluster": cluster, "instance": f"db-{number:04}.{cluster}.example:{port}", "job": job},
-                    template=template,
+                    template=name,
                     busy=busy,
                     age=age,
-                    offset=chooser.randrange(_milliseconds(STEP)),
+                    offset=chooser.randrange(STEP),
                 )
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)

@@ -7,12 +7,10 @@ import threading
 import time
 from collections.abc import Iterator
 
-from lab.bench import exporters
+from lab.bench import rig
 from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
-from lab.bench.rig import rig
+from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.programs import sysbench
-from lab.programs.sysbench import Result
 
 TEST, ROWS, THREADS = "oltp_point_select", 100_000, 2
 """As many threads as cores, so that the sidecar's CPU time is taken from them."""
@@ -20,47 +18,34 @@ STRETCH, STRETCH_SHORT = 6, 4
 """Seconds; a stretch without scrapes is followed by one with each exporter."""
 EVERY = 1.0
 """Seconds between two scrapes. The sidecar collects at each, or at every other one."""
-_WITHOUT = "no scrape"
-LINES = {
-    "throughput": Line("point selects beside a scrape a second: throughput", "/s", _WITHOUT, Bound(least=0.98)),
-    "worst": Line("point selects beside a scrape a second: worst latency", "ms", _WITHOUT, Bound(most=1.25)),
-    "p95": Line("point selects beside a scrape a second: 95th percentile", "ms", _WITHOUT),
-    "peer": Line("the same beside mysqld_exporter: throughput", "/s", _WITHOUT),
-    "peer_worst": Line("the same beside mysqld_exporter: worst latency", "ms", _WITHOUT),
-}
+_ALONE = "no scrape"
 
 
-def measure(effort: Effort, say: Say) -> Measurement:
+def measure(run: BenchRun) -> None:
     """Stretches without a scrape, with the sidecar's and with the peer's, in turn."""
-    with rig() as running:
-        server = running.server
-        say("making sysbench's table")
+    stretches: dict[str, list[sysbench.Result]] = {"": [], "ours": [], "theirs": []}
+    seconds = STRETCH_SHORT if run.short else STRETCH
+    with rig.idle() as (server, ours, theirs):
+        exporters = {"": None, "ours": ours, "theirs": theirs}
+        run.say("making sysbench's table")
         sysbench.prepare(server, TEST, tables=1, table_size=ROWS)
         sysbench.run(server, TEST, threads=THREADS, seconds=2, tables=1, table_size=ROWS)
-        found: dict[str, list[Result]] = {"": [], exporters.OURS: [], exporters.PEER: []}
-        by_name: dict[str, Exporter | None] = {"": None} | {each.name: each for each in running.both}
-        rounds, seconds = effort.rounds(10, 3), STRETCH_SHORT if effort.short else STRETCH
-        for number in range(1, rounds + 1):
-            for name in found if number % 2 else reversed(found):
-                say(f"{seconds} s beside {name or 'nobody'}, {number} of {rounds}")
-                with _scraped(by_name[name]):
-                    result = sysbench.run(server, TEST, threads=THREADS, seconds=seconds, tables=1, table_size=ROWS)
-                found[name].append(result)
-
-        def line(name: str, attribute: str) -> Values:
-            ours, without = (tuple(getattr(each, attribute) for each in found[one]) for one in (name, ""))
-            return Values(ours=ours, beside=without, paired=attribute == "transactions_per_second")
-
-        return Measurement(
-            {
-                "throughput": line(exporters.OURS, "transactions_per_second"),
-                "worst": line(exporters.OURS, "latency_max"),
-                "p95": line(exporters.OURS, "latency_p95"),
-                "peer": line(exporters.PEER, "transactions_per_second"),
-                "peer_worst": line(exporters.PEER, "latency_max"),
-            },
-            {"MySQL": server.version},
-        )
+        for number in range(1, (rounds := run.rounds(10, 3)) + 1):
+            for name in stretches if number % 2 else reversed(stretches):
+                run.say(f"{seconds} s beside {name or 'nobody'}, {number} of {rounds}")
+                with _scraped(exporters[name]):
+                    stretch = sysbench.run(server, TEST, threads=THREADS, seconds=seconds, tables=1, table_size=ROWS)
+                stretches[name].append(stretch)
+        run.versions["MySQL"] = server.version
+    for key, client, quantity in (
+        ("throughput", "ours", "transactions_per_second"),
+        ("worst", "ours", "latency_max"),
+        ("p95", "ours", "latency_p95"),
+        ("peer", "theirs", "transactions_per_second"),
+        ("peer_worst", "theirs", "latency_max"),
+    ):
+        with_scrapes, without = ([getattr(stretch, quantity) for stretch in stretches[name]] for name in (client, ""))
+        run.put(key, with_scrapes, without)
 
 
 @contextlib.contextmanager
@@ -83,16 +68,24 @@ def _scraped(exporter: Exporter | None) -> Iterator[None]:
         thread.join()
 
 
-FIGURE = Figure(
+BENCHMARK = Benchmark(
     name="load",
     title="A load beside it",
-    about=(
+    method=(
         f"sysbench {TEST} with {THREADS} threads on a table of {ROWS:,} rows in memory, in stretches of {STRETCH} s:"
         " without scrapes, with one scrape of the sidecar a second, with one of mysqld_exporter a second. Each round"
         " reverses the order. Server, sysbench, exporter and scraper share the cores. The ratio of throughput is the"
         " median of the rounds' ratios. The sidecar runs in all stretches; mysqld_exporter is idle unless scraped."
     ),
-    lines=LINES,
+    figures={
+        "throughput": Figure(
+            "point selects beside a scrape a second: throughput", "/s", _ALONE, least_ratio=0.98, paired=True
+        ),
+        "worst": Figure("point selects beside a scrape a second: worst latency", "ms", _ALONE, most_ratio=1.25),
+        "p95": Figure("point selects beside a scrape a second: 95th percentile", "ms", _ALONE),
+        "peer": Figure("the same beside mysqld_exporter: throughput", "/s", _ALONE, paired=True),
+        "peer_worst": Figure("the same beside mysqld_exporter: worst latency", "ms", _ALONE),
+    },
     measure=measure,
     seconds=(230.0, 60.0),
 )

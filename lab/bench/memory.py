@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
-from lab.bench import exporters
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
-from lab.bench.rig import settle
-from lab.bench.scan_load import scan_load
+from lab.bench import rig
+from lab.bench.exporters import settle, sidecar
+from lab.bench.figures import Benchmark, BenchRun, Figure
 
 SCRAPES, SCRAPES_SHORT = 10_000, 1_000
 INTERVAL, SNAPSHOTS = 0.1, 361
@@ -20,45 +17,29 @@ READINGS = 100
 """Readings of the resident memory, evenly spaced."""
 FILLING = 1.3
 """Factor over the sum of the history's intervals: collections take time, too."""
-_AFTER = "10,000 scrapes (short: 1,000), history full"
-LINES = {
-    "rss": Line(f"{_AFTER}: resident memory", "MiB", "", Bound(most=128.0, of="value")),
-    "growth": Line(f"{_AFTER}: growth in the last half", "MiB", "", Bound(most=1.0, of="value")),
-    "start": Line("resident memory after the start", "MiB"),
-    "full": Line("resident memory when the history has filled", "MiB"),
-    "latency": Line("10,000 scrapes (short: 1,000) one after the other: latency", "ms"),
-}
 
 
-def measure(effort: Effort, say: Say) -> Measurement:
+def measure(run: BenchRun) -> None:
     """Fill the history, then scrape as fast as it answers."""
-    with scan_load() as server, tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder:
-        exporters.create_accounts(server)
-        history = ("--interval", f"{INTERVAL:g}s", "--history", f"{(SNAPSHOTS - 1) * INTERVAL:g}s")
-        with exporters.sidecar(server, Path(folder), *history) as ours:
-            settle(ours)
-            start = ours.rss_mib()
-            seconds = SNAPSHOTS * INTERVAL * FILLING
-            say(f"{seconds:.0f} s until the history is full")
-            time.sleep(seconds)
-            full = ours.rss_mib()
-            scrapes = SCRAPES_SHORT if effort.short else SCRAPES
-            readings, latencies = [], []
-            for number in range(1, READINGS + 1):
-                latencies += [ours.scrape().seconds * 1000 for _ in range(scrapes // READINGS)]
-                readings.append(ours.rss_mib())
-                if number % 10 == 0:
-                    say(f"{number * scrapes // READINGS:,} of {scrapes:,} scrapes: {readings[-1]:.1f} MiB")
-        return Measurement(
-            {
-                "rss": Values(ours=tuple(readings[-READINGS // 10 :])),
-                "growth": Values(ours=(growth(readings),)),
-                "start": Values(ours=(start,)),
-                "full": Values(ours=(full,)),
-                "latency": Values(ours=tuple(latencies)),
-            },
-            {"MySQL": server.version},
-        )
+    history = ("--interval", f"{INTERVAL:g}s", "--history", f"{(SNAPSHOTS - 1) * INTERVAL:g}s")
+    with rig.under_scans() as server, sidecar(server, *history) as ours:
+        settle(ours)
+        run.put("start", ours.rss_mib())
+        seconds = SNAPSHOTS * INTERVAL * FILLING
+        run.say(f"{seconds:.0f} s until the history is full")
+        time.sleep(seconds)
+        run.put("full", ours.rss_mib())
+        scrapes = SCRAPES_SHORT if run.short else SCRAPES
+        readings: list[float] = []
+        latencies: list[float] = []
+        for number in range(1, READINGS + 1):
+            latencies += [ours.scrape().seconds * 1000 for _ in range(scrapes // READINGS)]
+            readings.append(ours.rss_mib())
+            run.say(f"{number * scrapes // READINGS:,} of {scrapes:,} scrapes: {readings[-1]:.1f} MiB")
+        run.put("rss", readings[-READINGS // 10 :])
+        run.put("growth", growth(readings))
+        run.put("latency", latencies)
+        run.versions["MySQL"] = server.version
 
 
 def growth(readings: Sequence[float]) -> float:
@@ -67,17 +48,24 @@ def growth(readings: Sequence[float]) -> float:
     return statistics.median(readings[-tenth:]) - statistics.median(readings[middle : middle + tenth])
 
 
-FIGURE = Figure(
+_SCRAPES = f"{SCRAPES:,} scrapes (short: {SCRAPES_SHORT:,})"
+BENCHMARK = Benchmark(
     name="memory",
     title="Memory",
-    about=(
+    method=(
         "MySQL 9.7 with a table under repeated scans beside point lookups, so that rules fire and models run."
         f" The sidecar collects every {INTERVAL:g} s into a shorter history, which soon holds"
         f" {SNAPSHOTS} snapshots, as many as an hour at 10 s. Then it is scraped {SCRAPES:,} times"
         f" ({SCRAPES_SHORT:,} in the short form) without pauses. The growth is the median of the last tenth of the"
         " readings less the median of the tenth in the middle."
     ),
-    lines=LINES,
+    figures={
+        "rss": Figure(f"{_SCRAPES}, history full: resident memory", "MiB", most=128.0),
+        "growth": Figure(f"{_SCRAPES}, history full: growth in the last half", "MiB", most=1.0),
+        "start": Figure("resident memory after the start", "MiB"),
+        "full": Figure("resident memory when the history has filled", "MiB"),
+        "latency": Figure(f"{_SCRAPES} one after the other: latency", "ms"),
+    },
     measure=measure,
     seconds=(260.0, 85.0),
 )

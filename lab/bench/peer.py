@@ -4,100 +4,71 @@ from __future__ import annotations
 
 import time
 
-from lab.bench import costs
-from lab.bench.costs import Consumption, Cost, Meter
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
-from lab.bench.rig import APART, Rig, rig
+from lab.bench import rig
+from lab.bench.exporters import AFTER, Exporter, Meter, Usage, costs_in_turn
+from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.programs import mysqld_exporter
+from lab.servers import Server
 
 PERIOD = 15.0
 """Seconds between two scrapes, the usual interval."""
-_BESIDE = "mysqld_exporter"
-_PER_SCRAPE = (
-    ("latency", "latency_ms"),
-    ("cpu", "cpu_ms"),
-    ("server", "server_ms"),
-    ("server_cpu", "server_cpu_ms"),
-    ("statements", "statements"),
-    ("connections", "connections"),
-    ("samples", "samples"),
-    ("bytes", "transferred"),
-)
-LINES = {
-    "latency": Line("scrape: latency", "ms", _BESIDE, Bound(most=0.5)),
-    "cpu": Line("scrape: CPU of the exporter", "ms", _BESIDE, Bound(most=1.0)),
-    "server": Line("scrape: server time of its statements", "ms", _BESIDE, Bound(most=1.0)),
-    "server_cpu": Line("scrape: CPU of mysqld", "ms", _BESIDE),
-    "statements": Line("scrape: statements", "", _BESIDE),
-    "connections": Line("scrape: sessions opened", "", _BESIDE),
-    "samples": Line("scrape: samples", "", _BESIDE),
-    "bytes": Line("scrape: bytes on the wire", "B", _BESIDE),
-    "period_cpu": Line("15 s with a scrape: CPU of the exporter", "ms", _BESIDE),
-    "period_server": Line("15 s with a scrape: server time of its statements", "ms", _BESIDE),
-    "period_statements": Line("15 s with a scrape: statements", "", _BESIDE),
-    "rss": Line("resident memory after it", "MiB", _BESIDE),
-}
+_RIVAL = "mysqld_exporter"
 
 
-def measure(effort: Effort, say: Say) -> Measurement:
+def measure(run: BenchRun) -> None:
     """Scrape both on one server, in turn."""
-    with rig() as running:
-        found = _scrapes(running, effort.rounds(60, 12), say)
-        periods = _periods(running, effort.rounds(4, 1), say)
-        values = {
-            key: Values(
-                ours=tuple(getattr(each, attribute) for each in found[running.ours.name]),
-                beside=tuple(getattr(each, attribute) for each in found[running.peer.name]),
-            )
-            for key, attribute in _PER_SCRAPE
-        }
-        for key, of in (
-            ("period_cpu", lambda spent: spent.cpu * 1000),
-            ("period_server", lambda spent: spent.asked.seconds * 1000),
-            ("period_statements", lambda spent: spent.asked.statements),
+    with rig.idle() as (server, ours, theirs):
+        own_costs, their_costs = costs_in_turn(((server, ours), (server, theirs)), run.rounds(60, 12), run.say)
+        for key in own_costs[0]:
+            run.put(key, (cost[key] for cost in own_costs), (cost[key] for cost in their_costs))
+        periods = [_period(server, ours, theirs, run) for _ in range(run.rounds(4, 1))]
+        for key, quantity in (
+            ("period_cpu", "cpu_ms"),
+            ("period_server", "server_ms"),
+            ("period_statements", "statements"),
         ):
-            ours, theirs = (tuple(map(of, periods[each.name])) for each in running.both)
-            values[key] = Values(ours=ours, beside=theirs)
-        values["rss"] = Values(ours=(running.ours.rss_mib(),), beside=(running.peer.rss_mib(),))
-        return Measurement(values, {"MySQL": running.server.version, "mysqld_exporter": mysqld_exporter.version()})
+            run.put(key, *([getattr(usage, quantity) for usage in usages] for usages in zip(*periods, strict=True)))
+        run.put("rss", ours.rss_mib(), theirs.rss_mib())
+        run.versions |= {"MySQL": server.version, "mysqld_exporter": mysqld_exporter.version()}
 
 
-def _scrapes(running: Rig, rounds: int, say: Say) -> dict[str, list[Cost]]:
-    found: dict[str, list[Cost]] = {each.name: [] for each in running.both}
-    for each in costs.in_turn(running.both, rounds, APART):
-        found[each.name].append(costs.one(running.server, each))
-        say(f"scrape {len(found[each.name])} of {rounds}")
-    return found
+def _period(server: Server, ours: Exporter, theirs: Exporter, run: BenchRun) -> tuple[Usage, Usage]:
+    """A period with one scrape of each, both at the same time: they are idle most of the time."""
+    run.say(f"{PERIOD:.0f} s with a scrape of each")
+    began = time.monotonic()
+    own_meter, their_meter = Meter(server, ours), Meter(server, theirs)
+    ours.scrape()
+    theirs.scrape()
+    time.sleep(max(0.0, began + PERIOD - time.monotonic()))
+    return own_meter.read(), their_meter.read()
 
 
-def _periods(running: Rig, rounds: int, say: Say) -> dict[str, list[Consumption]]:
-    """Periods with one scrape of each, both at the same time: they are idle most of the time."""
-    found: dict[str, list[Consumption]] = {each.name: [] for each in running.both}
-    for number in range(1, rounds + 1):
-        say(f"{PERIOD:.0f} s with a scrape of each, {number} of {rounds}")
-        began = time.monotonic()
-        meters = {each.name: Meter(running.server, each) for each in running.both}
-        for each in running.both:
-            each.scrape()
-        time.sleep(max(0.0, began + PERIOD - time.monotonic()))
-        for name, meter in meters.items():
-            found[name].append(meter.read())
-    return found
-
-
-FIGURE = Figure(
+BENCHMARK = Benchmark(
     name="peer",
     title="A scrape beside mysqld_exporter's",
-    about=(
+    method=(
         "One idle MySQL 9.7 with ten small tables. Both exporters watch it over TCP, each with its own account,"
         " and are scraped in turn over a kept connection with Prometheus' own headers."
         " mysqld_exporter has `--collect.engine_innodb_status` and `--collect.info_schema.innodb_metrics` on. Two"
         " scrapes of the sidecar are more than a second apart, so that each one queries the server. CPU and server"
-        f" time of a scrape cover the time from the request to {costs.AFTER:g} s after the answer. The lines of"
+        f" time of a scrape cover the time from the request to {AFTER:g} s after the answer. The lines of"
         f" {PERIOD:g} s include an exporter's own work between scrapes. CPU is the kernel's count for the process;"
         " server time is the account's statement time in performance_schema."
     ),
-    lines=LINES,
+    figures={
+        "latency": Figure("scrape: latency", "ms", _RIVAL, most_ratio=0.5),
+        "cpu": Figure("scrape: CPU of the exporter", "ms", _RIVAL, most_ratio=1.0),
+        "server": Figure("scrape: server time of its statements", "ms", _RIVAL, most_ratio=1.0),
+        "server_cpu": Figure("scrape: CPU of mysqld", "ms", _RIVAL),
+        "statements": Figure("scrape: statements", "", _RIVAL),
+        "connections": Figure("scrape: sessions opened", "", _RIVAL),
+        "samples": Figure("scrape: samples", "", _RIVAL),
+        "bytes": Figure("scrape: bytes on the wire", "B", _RIVAL),
+        "period_cpu": Figure("15 s with a scrape: CPU of the exporter", "ms", _RIVAL),
+        "period_server": Figure("15 s with a scrape: server time of its statements", "ms", _RIVAL),
+        "period_statements": Figure("15 s with a scrape: statements", "", _RIVAL),
+        "rss": Figure("resident memory after it", "MiB", _RIVAL),
+    },
     measure=measure,
     seconds=(230.0, 50.0),
 )

@@ -1,15 +1,22 @@
-"""All figures, in the table's order."""
+"""All benchmarks, in the page's order."""
 
-from lab.bench import advice, catalogue, curve, fleet, load, memory, model, peer, pool_size, sharing, whatif
-from lab.bench.figures import Figure
+from lab.bench import advice, curve, fleet, load, memory, model, peer, sharing, sizes, whatif
 
-FIGURES: dict[str, Figure] = {
-    figure.name: figure
-    for figure in (
-        module.FIGURE
-        for module in (peer, advice, pool_size, catalogue, sharing, load, memory, whatif, curve, model, fleet)
+BENCHMARKS = {
+    benchmark.name: benchmark
+    for benchmark in (
+        peer.BENCHMARK,
+        advice.BENCHMARK,
+        sizes.POOL,
+        sizes.CATALOGUE,
+        sharing.BENCHMARK,
+        load.BENCHMARK,
+        memory.BENCHMARK,
+        whatif.BENCHMARK,
+        curve.BENCHMARK,
+        model.BENCHMARK,
+        fleet.BENCHMARK,
     )
 }
-
 SHORT = ("peer", "model")
-"""The figures of the short form, which CI measures: what a scrape costs, and what the model does."""
+"""The short form, which CI measures: what a scrape costs, and what the model does."""

@@ -1,81 +1,62 @@
-"""A server with the sidecar, or with the sidecar and mysqld_exporter."""
+"""The servers of the benchmarks: idle with both exporters, or under a load that makes rules fire and models run."""
 
 from __future__ import annotations
 
 import contextlib
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
 from lab import servers
-from lab.bench import exporters
-from lab.bench.exporters import Exporter
-from lab.harness.workloads import make_table
+from lab.bench.exporters import Exporter, peer, settle, sidecar
+from lab.harness.workloads import Load, look_up, make_table, scan
 from lab.servers import Server
 
 SERVER = "mysql-9.7"
-TABLES, TABLE_PAGES = 10, 300
 POOL = "256M"
-SETTLING = 3.0
-"""Seconds after the start: the sidecar reads everything once, and a Go program collects its first garbage."""
-APART = 1.1
-"""Least seconds between two scrapes of the sidecar: within one second it answers from the same collection."""
-
-
-@dataclass(frozen=True)
-class Rig:
-    """A server and its two exporters.
-
-    Attributes:
-        server: Idle, with `TABLES` small tables.
-        ours, peer: The exporters that watch it.
-    """
-
-    server: Server
-    ours: Exporter
-    peer: Exporter
-
-    @property
-    def both(self) -> tuple[Exporter, Exporter]:
-        """The exporters."""
-        return self.ours, self.peer
+TABLES, TABLE_PAGES = 10, 300
+SCANNED, HOT, OTHER = "orders", "customers", "archive"
+SCANNED_PAGES, HOT_PAGES = 11_400, 2_900
+"""Of 16,382 pages in the pool: the scanned table fits alone, but not beside the others."""
 
 
 @contextlib.contextmanager
-def watched(server: Server, *arguments: str) -> Iterator[Exporter]:
-    """The sidecar on a server, settled."""
-    exporters.create_accounts(server)
-    with (
-        tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder,
-        exporters.sidecar(server, Path(folder), *arguments) as ours,
-    ):
-        settle(ours)
-        yield ours
+def idle() -> Iterator[tuple[Server, Exporter, Exporter]]:
+    """A server with small tables, the sidecar and mysqld_exporter, settled. Raises as `servers.start` and `peer` do."""
+    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
+        make_small_tables(server)
+        with sidecar(server) as ours, peer(server) as theirs:
+            settle(ours, theirs)
+            yield server, ours, theirs
+
+
+def make_small_tables(server: Server) -> None:
+    """Make `TABLES` tables, named t0, t1 and so on."""
+    with server.connect() as connection:
+        for number in range(TABLES):
+            make_table(connection, f"t{number}", TABLE_PAGES)
 
 
 @contextlib.contextmanager
-def rig(options: Mapping[str, str] | None = None) -> Iterator[Rig]:
-    """A server with both exporters, settled. Raises as `servers.start` and `mysqld_exporter.running` do."""
-    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL, **(options or {})}) as server:
+def under_scans() -> Iterator[Server]:
+    """A server under a repeated scan beside point lookups."""
+    with scanned_server() as server, scans(server):
+        yield server
+
+
+@contextlib.contextmanager
+def scanned_server() -> Iterator[Server]:
+    """The server with its tables; another one than those of the load has filled the pool."""
+    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
         with server.connect() as connection:
-            for number in range(TABLES):
-                make_table(connection, f"t{number}", TABLE_PAGES)
-        exporters.create_accounts(server)
-        with (
-            tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder,
-            exporters.sidecar(server, Path(folder)) as ours,
-            exporters.peer(server, Path(folder)) as peer,
-        ):
-            settle(ours, peer)
-            yield Rig(server, ours, peer)
+            for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
+                make_table(connection, table, pages)
+            scan(connection, OTHER)
+        yield server
 
 
-def settle(*exporters: Exporter) -> None:
-    """Scrape each a few times, until first reads and start-up work are over."""
-    deadline = time.monotonic() + SETTLING
-    while time.monotonic() < deadline:
-        for each in exporters:
-            each.scrape()
-        time.sleep(SETTLING / 5)
+@contextlib.contextmanager
+def scans(server: Server) -> Iterator[None]:
+    """The load: lookups beside a scan."""
+    with Load(server.connect) as load:
+        load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 50), pause=0.1)
+        load.repeat(lambda connection: scan(connection, SCANNED), pause=1.5)
+        yield

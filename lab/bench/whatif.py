@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import httpx
 
-from lab.bench.exporters import Exporter
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values
-from lab.bench.rig import watched
-from lab.bench.scan_load import scan_load
+from lab.bench import rig
+from lab.bench.exporters import settle, sidecar
+from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.processes.service import PLAIN
 
 POOL = "128G"
@@ -21,52 +20,35 @@ WATCH = 10.0
 """Seconds; long enough for several scans."""
 EVERY = 0.05
 """Seconds between two scrapes."""
-LINES = {
-    "answer": Line("what if the pool had 128 GiB: an answer", "s", "a scrape every 50 ms", Bound(most=1.0, of="value")),
-    "scrape": Line("scrapes meanwhile: the slowest", "ms", "", Bound(most=100.0, of="value")),
-    "median": Line("scrapes meanwhile: latency", "ms", "nobody asks the model"),
-}
 
 
-def measure(effort: Effort, say: Say) -> Measurement:
+def measure(run: BenchRun) -> None:
     """Ask without scrapes, scrape without questions, then both at the same time."""
-    with scan_load() as server, watched(server, "--interval", "1s") as ours:
-        say(f"{WATCH:.0f} s of watching")
+    seconds = float(run.rounds(15, 6))
+    with rig.under_scans() as server, sidecar(server, "--interval", "1s") as ours:
+        settle(ours)
+        run.say(f"{WATCH:.0f} s of watching")
         time.sleep(WATCH)
-        seconds = float(effort.rounds(15, 6))
-        say(f"{seconds:.0f} s of questions")
+        run.say(f"{seconds:.0f} s of questions")
         until = time.monotonic() + seconds
         alone: list[float] = []
         _ask(ours.port, alone, lambda: time.monotonic() > until)
-        say(f"{seconds:.0f} s of scrapes")
-        quiet = _scraped(ours, seconds)
-        say(f"{seconds:.0f} s of scrapes and questions")
+        run.say(f"{seconds:.0f} s of scrapes")
+        unasked = ours.latencies(seconds, EVERY)
+        run.say(f"{seconds:.0f} s of scrapes and questions")
         ended = threading.Event()
         answers: list[float] = []
         asking = threading.Thread(target=_ask, args=(ours.port, answers, ended.is_set))
         asking.start()
         try:
-            busy_ = _scraped(ours, seconds)
+            asked = ours.latencies(seconds, EVERY)
         finally:
             ended.set()
             asking.join()
-        return Measurement(
-            {
-                "answer": Values(ours=tuple(alone), beside=tuple(answers)),
-                "scrape": Values(ours=(max(busy_),)),
-                "median": Values(ours=tuple(busy_), beside=tuple(quiet)),
-            },
-            {"MySQL": server.version},
-        )
-
-
-def _scraped(exporter: Exporter, seconds: float) -> list[float]:
-    """Latencies of scrapes over this many seconds, milliseconds."""
-    until, found = time.monotonic() + seconds, []
-    while time.monotonic() < until:
-        found.append(exporter.scrape().seconds * 1000)
-        time.sleep(EVERY)
-    return found
+        run.put("answer", alone, answers)
+        run.put("scrape", max(asked))
+        run.put("median", asked, unasked)
+        run.versions["MySQL"] = server.version
 
 
 def _ask(port: int, answers: list[float], ended: Callable[[], bool]) -> None:
@@ -80,15 +62,19 @@ def _ask(port: int, answers: list[float], ended: Callable[[], bool]) -> None:
         answers.append(time.perf_counter() - began)
 
 
-FIGURE = Figure(
+BENCHMARK = Benchmark(
     name="whatif",
     title="The model beside the scrapes",
-    about=(
+    method=(
         "The same continuous load, watched for a while. Then `POST /whatif` with a pool of 128 GiB and ten values of"
         " innodb_old_blocks_pct, one question after the other, alone and with a scrape every 50 ms. The figure `model`"
         " is the sweep over 150 configurations of such a pool."
     ),
-    lines=LINES,
+    figures={
+        "answer": Figure("what if the pool had 128 GiB: an answer", "s", "a scrape every 50 ms", most=1.0),
+        "scrape": Figure("scrapes meanwhile: the slowest", "ms", most=100.0),
+        "median": Figure("scrapes meanwhile: latency", "ms", "nobody asks the model"),
+    },
     measure=measure,
     seconds=(60.0, 40.0),
 )

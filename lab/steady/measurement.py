@@ -58,9 +58,8 @@ def measure(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="innodb-advisor-steady-")))
         server = stack.enter_context(servers.start(SERVER, options))
-        exporters.create_accounts(server)
         stack.enter_context(demo.load(server, scanned, hot))
-        sidecar = stack.enter_context(exporters.sidecar(server, folder, "--interval", f"{POLL_SECONDS:g}s"))
+        sidecar = stack.enter_context(exporters.sidecar(server, "--interval", f"{POLL_SECONDS:g}s"))
         job = prometheus.job("innodb", f"127.0.0.1:{sidecar.port}")
         watching = stack.enter_context(
             prometheus.running(folder, [job], rules=[RULES], interval=scraped, evaluation=scraped)

@@ -23,7 +23,7 @@ from lab.harness.measure import pool_statistic
 from lab.harness.records import Data, NotShown
 from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
-from lab.programs import mysqld_exporter, prometheus
+from lab.programs import prometheus
 from lab.servers import Server
 from lab.servers.sql import global_status
 
@@ -87,7 +87,6 @@ def measure(load: Distribution, server: Server, say: Callable[[str], None]) -> D
     with server.connect() as connection:
         for table, pages in load.tables.items():
             make_table(connection, table, pages)
-    exporters.create_accounts(server)
     server.restart({"innodb-buffer-pool-size": f"{POOL}M"})
     say("the pool warms up")
     client = Client(server, load)
@@ -167,8 +166,8 @@ def _watched(server: Server) -> Iterator[str]:
         rules = [folder / path.name for path in _RULES]
         for path, scaled in zip(_RULES, rules, strict=True):
             scaled.write_text(path.read_text(encoding="utf-8").replace("[5m]", "[10s]"), encoding="utf-8")
-        own = stack.enter_context(exporters.sidecar(server, folder, "--interval", f"{SCRAPE:g}s"))
-        peer = stack.enter_context(mysqld_exporter.running(server, folder, exporters.PEER))
+        own = stack.enter_context(exporters.sidecar(server, "--interval", f"{SCRAPE:g}s"))
+        peer = stack.enter_context(exporters.peer(server))
         ports = {"own": own.port, "peer": peer.port}
         jobs = [prometheus.job(job, f"127.0.0.1:{ports[name]}") for name, job in JOBS.items()]
         started = stack.enter_context(prometheus.running(folder, jobs, rules=rules, interval=SCRAPE, evaluation=SCRAPE))

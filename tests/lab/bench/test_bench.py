@@ -8,66 +8,77 @@ import pytest
 from click.testing import CliRunner
 
 from lab.bench import __main__ as bench
-from lab.bench import memory, record, report
-from lab.bench.figures import Bound, Effort, Figure, Line, Measurement, Say, Values, spread, times_worse
-from lab.bench.registry import FIGURES, SHORT
+from lab.bench import memory, report
+from lab.bench.figures import Benchmark, BenchRun, Figure, Values, spread
+from lab.bench.registry import BENCHMARKS, SHORT
 from lab.servers import Unavailable
 
 
-def figure(*values: float, bound: Bound | None = None, name: str = "made-up") -> Figure:
-    """A figure with one line, whose values come from this list, beside 10."""
+def benchmark(*values: float, figure: Figure | None = None, name: str = "made-up") -> Benchmark:
+    """A benchmark with one figure, whose values come from this list, beside 10."""
     remaining = list(values)
 
-    def measure(_effort: Effort, say: Say) -> Measurement:
-        say("measuring")
+    def measure(run: BenchRun) -> None:
+        run.say("measuring")
         if not remaining:
             raise Unavailable("no server")
-        return Measurement({"line": Values(ours=(remaining.pop(0),), beside=(10.0,))}, {"MySQL": "9.7"})
+        run.put("figure", remaining.pop(0), 10.0)
+        run.versions["MySQL"] = "9.7"
 
-    line = Line("a scrape", "ms", "another", bound or Bound(most=0.5))
-    return Figure(name, "A title", "How.", {"line": line}, measure, (1.0, 1.0))
+    figure = figure or Figure("a scrape", "ms", "another", most_ratio=0.5)
+    return Benchmark(name, "A title", "How.", {"figure": figure}, measure, (1.0, 1.0))
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of records and the page."""
     monkeypatch.setattr("lab.harness.records.FOLDER", tmp_path)
     monkeypatch.setattr(report, "PAGE", tmp_path / "performance.md")
     return tmp_path
 
 
-def measured(monkeypatch: pytest.MonkeyPatch, *figures: Figure, short: bool = False) -> tuple[int, str]:
-    """Exit status and output of the benchmark with these figures."""
-    monkeypatch.setattr(bench, "FIGURES", {figure.name: figure for figure in figures})
-    monkeypatch.setattr(bench, "SHORT", tuple(figure.name for figure in figures))
-    done = CliRunner().invoke(bench.main, ["--short"] if short else [])
-    return done.exit_code, done.output
+def measured(monkeypatch: pytest.MonkeyPatch, *benchmarks: Benchmark, short: bool = False) -> tuple[int, str]:
+    """Exit status and output of the command line with these benchmarks."""
+    monkeypatch.setattr(bench, "BENCHMARKS", {benchmark.name: benchmark for benchmark in benchmarks})
+    monkeypatch.setattr(bench, "SHORT", tuple(benchmark.name for benchmark in benchmarks))
+    run = CliRunner().invoke(bench.main, ["--short"] if short else [])
+    return run.exit_code, run.output
 
 
-def test_a_value_is_the_median_and_a_ratio_that_of_the_medians_or_of_the_rounds() -> None:
-    assert Values(ours=(1, 100, 3, 2, 4)).value == 3
+def test_a_ratio_is_that_of_the_medians_or_the_median_of_the_rounds_ratios() -> None:
     assert (spread([1, 2, 3, 4, 5]), spread([7])) == ((2, 4), (7, 7))
-    ours, beside = (1.0, 2.0, 9.0), (2.0, 8.0, 9.0)
-    assert Values(ours=ours, beside=beside).ratio == 2 / 8
-    assert Values(ours=ours, beside=beside, paired=True).ratio == 0.5
-    assert Values(ours=ours).ratio is None
-    assert Values(ours=ours, beside=(0.0,)).ratio is None
+    values = Values(ours=(1.0, 2.0, 9.0), beside=(2.0, 8.0, 9.0))
+    assert Figure("latency", "ms", "another").ratio(values) == 2 / 8
+    assert Figure("latency", "ms", "another", paired=True).ratio(values) == 0.5
+    assert Figure("latency").ratio(Values(ours=(1.0,))) is None
+    assert Figure("latency").ratio(Values(ours=(1.0,), beside=(0.0,))) is None
 
 
 @pytest.mark.parametrize(
-    ("bound", "holds"),
+    ("figure", "bound", "kept"),
     [
-        (Bound(most=0.5), True),
-        (Bound(most=0.4), False),
-        (Bound(least=0.5), True),
-        (Bound(least=0.6), False),
-        (Bound(most=5, of="value"), True),
-        (Bound(most=4, of="value"), False),
+        (Figure("latency", "ms", "another", most_ratio=0.5), "≤ 0.5 ×", True),
+        (Figure("latency", "ms", "another", most_ratio=0.4), "≤ 0.4 ×", False),
+        (Figure("latency", "ms", "another", least_ratio=0.5), "≥ 0.5 ×", True),
+        (Figure("latency", "ms", "another", least_ratio=0.6), "≥ 0.6 ×", False),
+        (Figure("latency", "ms", "another", most=5), "≤ 5 ms", True),
+        (Figure("latency", "ms", "another", most=4), "≤ 4 ms", False),
+        (Figure("latency", "ms"), "", True),
     ],
 )
-def test_a_bound_is_of_the_ratio_or_of_the_value_and_includes_its_limit(bound: Bound, holds: bool) -> None:  # noqa: FBT001
-    assert Values(ours=(5.0,), beside=(10.0,)).kept(bound) is holds
-    assert not Values(ours=(5.0,)).kept(Bound(most=0.5)), "without a reference there is no ratio"
+def test_a_bound_is_of_the_ratio_or_of_the_median_and_includes_its_limit(
+    figure: Figure,
+    bound: str,
+    kept: bool,  # noqa: FBT001
+) -> None:
+    assert figure.bound == bound
+    assert figure.kept(Values(ours=(5.0,), beside=(10.0,))) is kept
+
+
+def test_a_bound_without_its_value_or_its_rival_is_broken() -> None:
+    figure = Figure("latency", "ms", "another", most_ratio=0.5)
+    assert not figure.kept(Values(ours=(5.0,)))
+    assert not figure.kept(None)
 
 
 def test_growth_compares_the_last_tenth_with_the_middle() -> None:
@@ -76,66 +87,63 @@ def test_growth_compares_the_last_tenth_with_the_middle() -> None:
     assert memory.growth([1.0, 1.0]) == 0
 
 
-def test_every_figure_has_a_bound_and_every_line_says_what_it_is() -> None:
-    assert set(SHORT) <= set(FIGURES)
-    for name, each in FIGURES.items():
-        assert each.name == name
-        assert any(line.bound for line in each.lines.values()), name
-        for line in each.lines.values():
-            assert line.what
-            assert line.bound is None or line.bound.of == "value" or line.beside, line.what
+def test_every_benchmark_has_a_bound_and_every_figure_a_name() -> None:
+    assert set(SHORT) <= set(BENCHMARKS)
+    for name, benchmark in BENCHMARKS.items():
+        assert any(figure.bound for figure in benchmark.figures.values()), name
+        for figure in benchmark.figures.values():
+            assert figure.what
+            assert "×" not in figure.bound or figure.rival, figure.what
 
 
 def test_the_page_equals_the_records_and_these_keep_their_bounds() -> None:
-    made = report.document(FIGURES)
-    assert (report.PAGE.read_text(encoding="utf-8") if report.PAGE.is_file() else None) == made, "run: make bench"
-    assert f"| {report.BROKEN} |" not in (made or "")
+    page = report.document(BENCHMARKS)
+    assert (report.PAGE.read_text(encoding="utf-8") if report.PAGE.is_file() else None) == page, "run: make bench"
+    assert f"| {report.BROKEN} |" not in (page or "")
 
 
-def test_a_figure_is_recorded_and_the_page_made_of_it(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, output = measured(monkeypatch, figure(4.0))
+def test_a_benchmark_is_recorded_and_the_page_made_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, output = measured(monkeypatch, benchmark(4.0))
     assert (status, "made-up: kept" in output) == (0, True)
-    saved = record.load("made-up")
-    assert saved is not None
-    assert (saved.lines["line"].ours, saved.times, saved.versions) == ((4.0,), 1, {"MySQL": "9.7"})
-    page = (kept / "performance.md").read_text(encoding="utf-8")
+    record = report.load("made-up")
+    assert record is not None
+    assert (record.lines["figure"].ours, record.times, record.versions) == ((4.0,), 1, {"MySQL": "9.7"})
+    page = (folder / "performance.md").read_text(encoding="utf-8")
     assert "| a scrape | 4.00 ms | 10.0 ms, another | 0.4 × | ≤ 0.5 × | kept |" in page
 
 
-def test_a_bound_that_breaks_twice_fails_and_is_named(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, output = measured(monkeypatch, figure(9.0, 9.0), figure(9.0, 4.0, name="other"))
+def test_a_bound_that_breaks_twice_fails_and_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, output = measured(monkeypatch, benchmark(9.0, 9.0), benchmark(9.0, 4.0, name="other"))
     assert status == bench.BROKEN
-    assert "made-up: BROKEN: line, measured twice" in output
+    assert "made-up: BROKEN: figure, measured twice" in output
     assert "other: kept, measured twice" in output
-    assert (kept / "performance.md").is_file()
+    assert (folder / "performance.md").is_file()
 
 
-def test_what_cannot_be_measured_is_named_and_the_rest_recorded(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, output = measured(monkeypatch, figure(name="lacking"), figure(4.0))
+def test_what_cannot_be_measured_is_named_and_the_rest_recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, output = measured(monkeypatch, benchmark(name="lacking"), benchmark(4.0))
     assert status == bench.UNAVAILABLE
     assert "lacking: not measured: no server" in output
-    assert [path.name for path in kept.glob("*.json")] == ["bench-made-up.json"]
+    assert [path.name for path in folder.glob("*.json")] == ["bench-made-up.json"]
 
 
 def test_the_short_form_fails_nobody_and_ends_with_the_ratios_that_became_worse(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured(monkeypatch, figure(4.0), figure(6.0, name="faster", bound=Bound(least=0.1)))
-    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    throughput = Figure("throughput", "/s", "another", least_ratio=0.1)
+    measured(monkeypatch, benchmark(4.0), benchmark(6.0, name="faster", figure=throughput))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     status, output = measured(
-        monkeypatch, figure(6.0), figure(4.0, name="faster", bound=Bound(least=0.1)), figure(name="lacking"), short=True
+        monkeypatch,
+        benchmark(6.0),
+        benchmark(4.0, name="faster", figure=throughput),
+        benchmark(name="lacking"),
+        short=True,
     )
     assert status == 0
     assert output.splitlines()[-1] == (
         "worse than recorded by a quarter: made-up, a scrape: 0.6 × beside another, recorded 0.4 ×;"
-        " faster, a scrape: 0.4 × beside another, recorded 0.6 ×"
+        " faster, throughput: 0.4 × beside another, recorded 0.6 ×"
     )
-    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
-    assert measured(monkeypatch, figure(4.9), short=True)[1].endswith("worse than recorded by a quarter: no ratio\n")
-
-
-def test_a_ratio_is_compared_in_the_direction_of_its_bound() -> None:
-    now, before = Values(ours=(2.0,), beside=(1.0,)), Values(ours=(1.0,), beside=(1.0,))
-    assert times_worse(Line("CPU", "ms", "x", Bound(most=1)), now, before) == 2
-    assert times_worse(Line("throughput", "", "x", Bound(least=1)), now, before) == 0.5
-    assert times_worse(Line("alone", ""), Values(ours=(2.0,)), before) is None
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert measured(monkeypatch, benchmark(4.9), short=True)[1].endswith("worse than recorded by a quarter: no ratio\n")

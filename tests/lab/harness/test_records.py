@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.bench.registry import FIGURES
+from lab.bench.registry import BENCHMARKS
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
 from lab.experiments.base import Expectation
@@ -67,7 +67,7 @@ def test_there_are_no_other_records() -> None:
         "changes",
         "fleet",
         "warm-ups-recorded",
-        *(f"bench-{name}" for name in FIGURES),
+        *(f"bench-{name}" for name in BENCHMARKS),
         *(f"gauntlet/{server}" for server in SERVERS),
     }
     assert kept - others == {part.group for part in all_parts()}

@@ -1,0 +1,209 @@
+"""A scrape of a large server beside one of a small server: a full pool of gigabytes, and 10,000 tables.
+
+No statement of the sidecar may walk the pages of the pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import servers
+from lab.bench.exporters import Exporter, Meter, Usage, costs_in_turn, settle, sidecar
+from lab.bench.figures import Benchmark, BenchRun, Figure, Say
+from lab.bench.rig import SERVER
+from lab.harness.measure import pool_statistic
+from lab.harness.workloads import make_table
+from lab.packages import cache
+from lab.packages.cache import Unavailable
+from lab.servers import Server, programs
+from lab.servers.sql import execute
+
+SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
+PAGES = {"256M": 16_384, "1G": 65_536, "6G": 393_216}
+FULL = 0.9
+"""Share of a full pool that holds pages: the page cleaner keeps innodb_lru_scan_depth free (1,024 of 16,384)."""
+POOL_OPTIONS = {"innodb-doublewrite": "OFF", "innodb-redo-log-capacity": "1G"}
+POOL_PERIOD, CATALOGUE_PERIOD = 15.0, 60.0
+"""Seconds without a scrape; the catalogue's slowest collectors run once a minute."""
+FEW, MANY, MANY_SHORT = 10, 10_000, 2_500
+"""Tables; the short form still exceeds table_definition_cache (2,000)."""
+SCHEMAS = 10
+"""The tables are spread over this many schemas."""
+SESSIONS = 2
+"""How many sessions create and read the tables at a time."""
+CATALOGUE_OPTIONS = {
+    "innodb-buffer-pool-size": "512M",
+    "innodb-doublewrite": "OFF",
+    "innodb-redo-log-capacity": "256M",
+    "innodb-fast-shutdown": "0",
+    "innodb-stats-auto-recalc": "OFF",
+}
+_COLUMNS = "(id INT NOT NULL PRIMARY KEY, k INT NOT NULL, filler VARCHAR(100) NOT NULL, KEY k (k))"
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """What two servers and their sidecars used: without a scrape, and for scrapes in turn."""
+
+    idle: tuple[Usage, Usage]
+    small: list[dict[str, float]]
+    large: list[dict[str, float]]
+    exporters: tuple[Exporter, Exporter]
+
+    def put(self, run: BenchRun, *keys: str) -> None:
+        """Take the cost of a scrape of the large server beside the small one's."""
+        for key in keys:
+            run.put(key, (cost[key] for cost in self.large), (cost[key] for cost in self.small))
+
+
+@contextlib.contextmanager
+def _compared(run: BenchRun, small: Server, large: Server, seconds: float) -> Iterator[_Comparison]:
+    """Watch both servers at the same time: first without a scrape, then with scrapes in turn."""
+    with sidecar(small) as of_small, sidecar(large) as of_large:
+        settle(of_small, of_large)
+        run.say("the sidecar's work between scrapes")
+        meters = Meter(small, of_small), Meter(large, of_large)
+        time.sleep(seconds)
+        idle = meters[0].read(), meters[1].read()
+        of_small_costs, of_large_costs = costs_in_turn(
+            ((small, of_small), (large, of_large)), run.rounds(60, 12), run.say
+        )
+        yield _Comparison(idle, of_small_costs, of_large_costs, (of_small, of_large))
+
+
+def measure_pool(run: BenchRun) -> None:
+    """A full pool of gigabytes beside a full pool of 256 MiB."""
+    pool = LARGE_SHORT if run.short else LARGE
+    with (
+        _full(SMALL, run.say) as small,
+        _full(pool, run.say) as large,
+        _compared(run, small, large, POOL_PERIOD) as comparison,
+    ):
+        comparison.put(run, "latency", "server")
+        run.put("period", *(usage.server_ms for usage in reversed(comparison.idle)))
+        run.versions |= {"MySQL": large.version, "pool": pool}
+
+
+@contextlib.contextmanager
+def _full(pool: str, say: Say) -> Iterator[Server]:
+    """A server whose buffer pool is full of a table's pages."""
+    say(f"filling a pool of {pool}")
+    with servers.start(SERVER, {**POOL_OPTIONS, "innodb-buffer-pool-size": pool}) as server:
+        execute(server, "ALTER INSTANCE DISABLE INNODB REDO_LOG")
+        with server.connect() as connection:
+            make_table(connection, "filler", PAGES[pool])
+        pages = pool_statistic(server, "DATABASE_PAGES")
+        if pages < FULL * PAGES[pool]:
+            raise Unavailable(f"the pool of {pool} holds only {pages:,.0f} pages")
+        yield server
+
+
+def measure_catalogue(run: BenchRun) -> None:
+    """Thousands of tables beside ten."""
+    tables = MANY_SHORT if run.short else MANY
+    run.say(f"{tables:,} tables (creating them takes minutes; then they are cached)")
+    seconds = CATALOGUE_PERIOD / (4 if run.short else 1)
+    with (
+        _with_tables(FEW) as small,
+        _with_tables(tables) as large,
+        _compared(run, small, large, seconds) as comparison,
+    ):
+        comparison.put(run, "latency", "samples")
+        idle = comparison.idle[::-1]
+        run.put("period", *(usage.server_ms * CATALOGUE_PERIOD / usage.seconds for usage in idle))
+        run.put("period_cpu", *(usage.cpu_ms * CATALOGUE_PERIOD / usage.seconds for usage in idle))
+        run.put("rss", *(exporter.rss_mib() for exporter in reversed(comparison.exporters)))
+        run.versions |= {"MySQL": large.version, "tables": f"{tables:,}"}
+
+
+@contextlib.contextmanager
+def _with_tables(tables: int) -> Iterator[Server]:
+    """A server with so many tables, each of which was read once since the start. Raises as `servers.start` does.
+
+    10,000 CREATE TABLE take minutes: the data folder is cached, and the server runs on a copy of it.
+    """
+    name = f"bench/{tables}-tables-{programs.find(SERVER).version}"
+    folder = cache.kept(name, lambda empty: _make_tables(empty / "data", tables))
+    with tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-", dir=folder.parent) as copy:
+        data = Path(copy) / "data"
+        # cp shares what the file system can share, and keeps holes; shutil does neither.
+        subprocess.run(["cp", "-a", "--reflink=auto", "--sparse=always", str(folder / "data"), str(data)], check=True)
+        with servers.start(SERVER, CATALOGUE_OPTIONS, data) as server:
+            _for_each_table(server, tables, "SELECT k FROM {table}")
+            yield server
+
+
+def _make_tables(data: Path, tables: int) -> None:
+    with servers.start(SERVER, CATALOGUE_OPTIONS, data) as server:
+        schemas = (f"CREATE DATABASE many_{number}" for number in range(SCHEMAS))
+        execute(server, *schemas, "ALTER INSTANCE DISABLE INNODB REDO_LOG")
+        _for_each_table(
+            server,
+            tables,
+            f"CREATE TABLE {{table}} {_COLUMNS} ENGINE=InnoDB",
+            "INSERT INTO {table} VALUES (1, 1, 'x')",
+            "ANALYZE TABLE {table}",
+        )
+        execute(server, "ALTER INSTANCE ENABLE INNODB REDO_LOG")
+    shutil.rmtree(data / "#innodb_temp", ignore_errors=True)
+    (data / "auto.cnf").unlink(missing_ok=True)
+
+
+def _for_each_table(server: Server, tables: int, *statements: str) -> None:
+    """Run statements for every table, in several sessions."""
+
+    def work(first: int) -> None:
+        with server.connect() as connection, connection.cursor() as cursor:
+            for number in range(first, tables, SESSIONS):
+                for statement in statements:
+                    cursor.execute(statement.format(table=f"many_{number % SCHEMAS}.t{number}"))
+                    cursor.fetchall()
+
+    with ThreadPoolExecutor(SESSIONS) as threads:
+        list(threads.map(work, range(SESSIONS)))  # raises what one of them raised
+
+
+_FULL, _SMALL = f"full pool of 6 GiB (short: {LARGE_SHORT[:-1]})", f"a full pool of {SMALL}"
+_TABLES, _FEW = f"{MANY:,} tables (short: {MANY_SHORT:,})", f"{FEW} tables"
+POOL = Benchmark(
+    name="pool",
+    title="The size of the buffer pool",
+    method=(
+        f"Two servers run at the same time, one with a pool of {SMALL}, one of {LARGE} ({LARGE_SHORT} in the short"
+        " form). Both pools are full of a table's pages. Each server has its own sidecar; the sidecars are scraped in"
+        " turn."
+    ),
+    figures={
+        "latency": Figure(f"{_FULL}: latency of a scrape", "ms", _SMALL, most_ratio=1.2),
+        "server": Figure(f"{_FULL}: server time of a scrape", "ms", _SMALL),
+        "period": Figure(f"{_FULL}: server time of {POOL_PERIOD:g} s without a scrape", "ms", _SMALL),
+    },
+    measure=measure_pool,
+    seconds=(300.0, 70.0),
+)
+CATALOGUE = Benchmark(
+    name="catalogue",
+    title="The number of tables",
+    method=(
+        f"Two servers run at the same time, one with {FEW} tables, one with {MANY:,} ({MANY_SHORT:,} in the short"
+        " form) in ten schemas. Each table has one row, a secondary index and statistics, and was read once since the"
+        " server's start. Each server has its own sidecar; the sidecars are scraped in turn."
+    ),
+    figures={
+        "latency": Figure(f"{_TABLES}: latency of a scrape", "ms", _FEW, most_ratio=3.0),
+        "samples": Figure(f"{_TABLES}: samples", "", _FEW, most=2000),
+        "period": Figure(f"{_TABLES}: server time of a minute without a scrape", "ms", _FEW),
+        "period_cpu": Figure(f"{_TABLES}: CPU of the sidecar in such a minute", "ms", _FEW),
+        "rss": Figure(f"{_TABLES}: resident memory", "MiB", _FEW),
+    },
+    measure=measure_catalogue,
+    seconds=(300.0, 80.0),
+)
