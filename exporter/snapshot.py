@@ -12,12 +12,6 @@ Failure = Literal["absent", "disabled", "privilege", "deadline", "failed", "unre
 Storage = Literal["ssd", "hdd"]
 Section = TypeVar("Section")
 
-ToldCount = int | Any
-"""A count that every server tells, so that what only reads servers need not ask whether it is known. It is None in a
-snapshot put together from the series of an exporter that does not tell it: facts and models take None."""
-ToldSeconds = float | Any
-"""The same for a time."""
-
 _VARIABLES = "variables"
 
 

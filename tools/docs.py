@@ -35,7 +35,7 @@ from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.series import QUANTITIES
 from exporter import knowledge
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import DEFAULT
 from exporter.recording import history_metrics
 from exporter.sampling import metrics
 from lab import fleet_report
@@ -169,7 +169,7 @@ def names_tables() -> str:
 def sections_table() -> str:
     """The sections that `needs` may name, and what an account needs for them."""
     lines = ["| section | privilege |", "| --- | --- |"]
-    lines += [f"| `{each.name}` | {each.privilege or 'none'} |" for each in (*COLLECTORS, LIGHT)]
+    lines += [f"| `{each.name}` | {each.privilege or 'none'} |" for each in DEFAULT]
     return "\n".join(lines) + "\n"
 
 

@@ -341,9 +341,9 @@ def _counts_clustered(window: Window, table: Table) -> bool | None:
         return False
     if not _has_secondary(sizes, table) or server.has("count_star_takes_clustered_index"):
         return True
-    statement = (window.latest[COUNT_STATEMENTS] or {}).get(table)
-    if statement is not None and statement.forced_primary is None:
+    if window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.forced_primary) is None:
         return None
+    statement = (window.latest[COUNT_STATEMENTS] or {}).get(table)
     return statement is not None and statement.forced_primary == statement.executions
 
 

@@ -117,7 +117,7 @@ def _pages_per_row(window: Window, index: Index) -> float:
     }
     clustered = of_table.get("PRIMARY", of_table.get("GEN_CLUST_INDEX"))
     size = clustered if index.index == NO_INDEX else of_table.get(index.index)
-    if size is None or clustered is None or size.leaf_pages is None or not clustered.rows:
+    if size is None or clustered is None or not size.leaf_pages or not clustered.rows:
         return 1.0
     return min(1.0, size.leaf_pages / clustered.rows)
 

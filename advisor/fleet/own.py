@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from advisor.fleet import machine, queries
 from advisor.fleet.readings import Reading
-from advisor.fleet.sections import CHECKPOINT_AGE, pools, printed, snapshot
+from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, pools, printed, snapshot
 from advisor.fleet.series import Grid
 from exporter.collectors import BY_NAME
 from exporter.collectors.data_files import FileReads
@@ -105,7 +105,7 @@ def _snapshot(
     return snapshot(at, server, known, outcomes)
 
 
-def _number(reading: Reading, point: float, name: str) -> float | None:
+def _number(reading: Reading, point: float, name: str) -> Any:
     return reading.value(f"innodb_{name}", point)
 
 
@@ -168,7 +168,7 @@ def _data_files(reading: Reading, point: float) -> FileReads | None:
     reads = _whole(reading, point, "data_file_reads_total")
     if reads is None:
         return None
-    return FileReads(reads, None, _number(reading, point, "data_file_read_seconds_total"))
+    return FileReads(reads, UNKNOWN, _number(reading, point, "data_file_read_seconds_total"))
 
 
 def _parallel_readers(reading: Reading, point: float) -> ParallelReaders | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from advisor.fleet import queries
 from advisor.fleet.readings import Reading
+from advisor.fleet.sections import UNKNOWN
 from exporter.collectors.base import OTHER
 from exporter.collectors.cached_indexes import CachedIndexes
 from exporter.collectors.count_statements import CountStatement
@@ -65,7 +66,7 @@ def _sizes(
             index,
             IndexSize(
                 size,
-                None if leaf is None else round(leaf),
+                UNKNOWN if leaf is None else round(leaf),
                 None if rows is None else round(rows),
                 columns_of_text(columns) or None,
             ),
@@ -79,9 +80,9 @@ def _counted(reading: Reading, point: float) -> Iterator[tuple[Table, CountState
             Table(*names),
             CountStatement(
                 round(executions),
-                seconds,
-                None if examined is None else round(examined),
-                None if forced is None else round(forced),
+                UNKNOWN if seconds is None else seconds,
+                UNKNOWN if examined is None else round(examined),
+                UNKNOWN if forced is None else round(forced),
             ),
         )
 
@@ -89,4 +90,7 @@ def _counted(reading: Reading, point: float) -> Iterator[tuple[Table, CountState
 def _files(reading: Reading, point: float) -> Iterator[tuple[Table, FileReads]]:
     for names, reads in reading.each(_FILES[0], point):
         size, seconds = (reading.value(name, point, *names) for name in _FILES[1:])
-        yield Table(*names), FileReads(round(reads), None if size is None else round(size), seconds)
+        yield (
+            Table(*names),
+            FileReads(round(reads), UNKNOWN if size is None else round(size), UNKNOWN if seconds is None else seconds),
+        )

@@ -8,7 +8,7 @@ from typing import Any
 
 from advisor.fleet import peer_counts, queries
 from advisor.fleet.readings import Reading
-from advisor.fleet.sections import CHECKPOINT_AGE, pools, printed, snapshot
+from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, pools, printed, snapshot
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
@@ -247,4 +247,5 @@ def _data_files(reading: Reading, point: float) -> FileReads | None:
     reads = reading.value("mysql_perf_schema_file_events_total", point)
     if reads is None:
         return None
-    return FileReads(round(reads), None, reading.value("mysql_perf_schema_file_events_seconds_total", point))
+    seconds: Any = reading.value("mysql_perf_schema_file_events_seconds_total", point)
+    return FileReads(round(reads), UNKNOWN, seconds)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from advisor.fleet import queries
 from advisor.fleet.readings import Reading
+from advisor.fleet.sections import UNKNOWN
 from advisor.observe.window import Window
 from exporter.collectors import count_statements
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
@@ -23,7 +24,7 @@ _LONGEST_DIGEST, _ENOUGH = 120, 1024
 """Characters of a digest that mysqld_exporter keeps without this flag, and what the server itself keeps of one."""
 _MAY_COUNT = re.compile(r"SELECT COUNT \( ?[*?] ?\)(?: AS \S+)? FROM [^ ]*(?: \. ?[^ ]*)? ?")
 """A digest that was cut before anything tells whether it counts a whole table."""
-_UNKNOWN = CountStatement(None, None, None, None)
+_UNKNOWN = CountStatement(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
 
 
 def counted(reading: Reading, points: Sequence[float], lower_case: float | None) -> Sequence[Counted]:

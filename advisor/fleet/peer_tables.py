@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from advisor.fleet import queries
 from advisor.fleet.readings import Points, Reading
+from advisor.fleet.sections import UNKNOWN
 from exporter.collectors.base import KEPT
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import SECONDARY, IndexSize, IndexSizes
@@ -64,7 +65,7 @@ def moving(reading: Reading, points: Sequence[float], latest: Snapshot) -> Itera
             "table_io": _largest(io, lambda each: each.fetched) or None,
             "table_scans": scans if io else None,
             "table_statements": _largest(_at(statements, point), float) or None,
-            "table_files": {table: FileReads(count, None, None) for table, count in read.items()} or None,
+            "table_files": {table: FileReads(count, UNKNOWN, UNKNOWN) for table, count in read.items()} or None,
         }
 
 
@@ -85,11 +86,11 @@ def _index_sizes(reading: Reading, end: float, latest: Snapshot) -> IndexSizes |
         own, others = (reading.value("peer-sizes", end, *names, part) for part in ("data_length", "index_length"))
         if row_format == "Compressed" or table.schema in SYSTEM_SCHEMAS or None in (rows, own, others):
             continue
-        sizes[Index(*names, "PRIMARY")] = IndexSize(round((own or 0.0) / page_bytes), None, round(rows or 0.0))
+        sizes[Index(*names, "PRIMARY")] = IndexSize(round((own or 0.0) / page_bytes), UNKNOWN, round(rows or 0.0))
         if others:
             of_table = secondary.get(table, ())
             name = of_table[0] if len(of_table) == 1 else SECONDARY
-            sizes[Index(*names, name)] = IndexSize(round(others / page_bytes), None, None)
+            sizes[Index(*names, name)] = IndexSize(round(others / page_bytes), UNKNOWN, None)
     return IndexSizes(sizes, 0, estimated=True)
 
 
@@ -134,7 +135,7 @@ def _index_io(of: Mapping[str, Points], point: float) -> IndexIo:
         round(of[operation].get(point, 0.0)) if operation in of else 0
         for operation in ("fetch", "insert", "update", "delete")
     )
-    return IndexIo(fetched, inserted, updated, deleted, None, None)
+    return IndexIo(fetched, inserted, updated, deleted, UNKNOWN, UNKNOWN)
 
 
 def _statements(reading: Reading) -> Mapping[Table, Sequence[Points]]:

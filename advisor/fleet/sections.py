@@ -12,6 +12,8 @@ from exporter.snapshot import Outcome, Snapshot
 
 CHECKPOINT_AGE = "innodb_checkpoint_age"
 """Of the status: here of every server, as a mean since the point before."""
+UNKNOWN: Any = None
+"""A field of a section that no series tells, whatever its type: facts and models take None as not known."""
 _SWITCH = ("OFF", "ON")
 
 

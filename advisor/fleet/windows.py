@@ -11,7 +11,7 @@ from advisor.fleet.client import Prometheus
 from advisor.fleet.downsampling import ONLY_DOWNSAMPLED, downsampled
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.readings import Incomplete, Reading, readings
-from advisor.fleet.sections import CHECKPOINT_AGE
+from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window, changed_settings, restarted
 from exporter.collectors.pools import POOLS
@@ -123,6 +123,6 @@ def _with_means(kept: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
     """Without the first point's means: they are of the time before the window."""
     first, *rest = kept
     if (pools := first[POOLS]) is not None:
-        first = first.with_section(POOLS, tuple(replace(pool, modified_pages=None) for pool in pools))
+        first = first.with_section(POOLS, tuple(replace(pool, modified_pages=UNKNOWN) for pool in pools))
     status = {name: value for name, value in (first[STATUS] or {}).items() if name != CHECKPOINT_AGE}
     return first.with_section(STATUS, status or None), *rest

@@ -271,7 +271,7 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tupl
     pages: dict[str, float] = {}
     for index, size in (sizes.sizes if sizes else {}).items():
         name = f"{index.schema}.{index.table}"
-        pages[name] = pages.get(name, 0.0) + (size.pages if size.leaf_pages is None else size.leaf_pages)
+        pages[name] = pages.get(name, 0.0) + (size.leaf_pages or size.pages)
     resident = _residents(window, pages, held)
     files = {f"{table.schema}.{table.table}": table for table in window.latest[TABLE_FILES] or ()}
     asked = _asked(window)

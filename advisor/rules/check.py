@@ -20,7 +20,7 @@ from advisor.files.positions import Key, position
 from advisor.files.yaml_file import Document, FileError
 from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
 from advisor.rules.file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import DEFAULT
 
 SUFFIX = ".yaml"
 CASES_SUFFIX = ".cases.yaml"
@@ -184,7 +184,7 @@ class _Checker:
         file = self._file
         if self._path.name != file.id + SUFFIX:
             self._refuse(("id",), f"the file of this rule must be named {file.id}{SUFFIX}")
-        sections = {collector.name for collector in (*COLLECTORS, LIGHT)}
+        sections = {collector.name for collector in DEFAULT}
         for number, section in enumerate(file.needs):
             if section not in sections:
                 self._refuse(("needs", number), f"no section {section}; there are {', '.join(sorted(sections))}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -67,14 +67,28 @@ LabelledValue = tuple[tuple[str, ...], float]
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotMetric(Spec):
-    """A metric whose samples come from a Snapshot. What is not known gives no sample, never a zero."""
+class SectionMetric(Spec):
+    """A metric of a collector's section. What is not known gives no sample, never a zero."""
 
-    values: Callable[[Snapshot], Iterable[LabelledValue]] = field(kw_only=True)
+    field: str | None = None
+    """The field of the section's items that its series show, so that series can be read back into a section; empty
+    where the item itself is the number. ``{}`` is the last label, one of ``words``. None for a derived metric."""
+    words: tuple[str, ...] = ()
+    values: Callable[[Snapshot], Iterable[LabelledValue]] | None = None
+    """What is exposed, if that is not the field of each item."""
 
-    def samples(self, snapshot: Snapshot) -> Iterator[Sample]:
-        """The metric's samples."""
-        return ((self.name, labels, value) for labels, value in self.values(snapshot))
+    def field_of(self, labels: Sequence[str]) -> str | None:
+        """The field that a series with these label values shows; None for a derived metric."""
+        return self.field.format(labels[-1]) if self.field and self.words else self.field
+
+    def of_items(self, items: Iterable[tuple[tuple[str, ...], Any]]) -> Iterator[LabelledValue]:
+        """The field of each item, with the item's label values."""
+        for labels, item in items:
+            for word in self.words or (None,):
+                name = self.field if word is None else (self.field or "").format(word)
+                value = item if not name else item.get(name) if isinstance(item, Mapping) else getattr(item, name)
+                if value is not None:
+                    yield labels if word is None else (*labels, word), value
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +113,11 @@ class Join(Generic[Section]):
     changes."""
 
 
+def _whole(section: object) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The section as its own only item."""
+    yield (), section
+
+
 @dataclass(frozen=True, slots=True)
 class Collector(SectionKey[Section]):
     """A source of the server's state. Its name is also the name of its section."""
@@ -114,7 +133,9 @@ class Collector(SectionKey[Section]):
     """Parameters, for each ``%s`` of every statement."""
     bound: Bound = USUAL
     """The most of an answer; a larger one is a failure."""
-    metrics: tuple[SnapshotMetric, ...] = ()
+    metrics: tuple[SectionMetric, ...] = ()
+    items: Callable[[Section], Iterable[tuple[tuple[str, ...], Any]]] = _whole
+    """What has the metrics' fields: label values, and a dataclass, a mapping or a number."""
     privilege: str | None = None
     """What the account needs, as in ``GRANT <privilege> TO …``; None if any account will do."""
     every: float = 0.0
@@ -136,6 +157,15 @@ class Collector(SectionKey[Section]):
     """For a source that shows only the moment."""
     shorten: Callable[[Rows], Rows] | None = None
     """A result as the stored history keeps it: with the same section, in less space and without clients' statements."""
+
+    def samples(self, snapshot: Snapshot) -> Iterator[Sample]:
+        """The samples of its metrics, in their order."""
+        section = snapshot[self]
+        items = () if section is None else tuple(self.items(section))
+        for metric in self.metrics:
+            values = metric.of_items(items) if metric.values is None else metric.values(snapshot)
+            for labels, value in values:
+                yield metric.name, labels, value
 
 
 def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:

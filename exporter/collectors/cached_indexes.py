@@ -14,8 +14,7 @@ from exporter.collectors.base import (
     OTHER,
     TOP,
     Collector,
-    LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unavailable,
     index_labels,
 )
@@ -24,7 +23,7 @@ from exporter.collectors.indexes import named_tables
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
-from exporter.snapshot import Index, Snapshot
+from exporter.snapshot import Index
 from exporter.table_names import from_filename
 
 SQL = (
@@ -67,11 +66,10 @@ def parse(results: Sequence[Rows]) -> CachedIndexes:
     return CachedIndexes(dict(ranked[:TOP]), total - sum(n for _, n in ranked[:TOP]))
 
 
-def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    if (cached := snapshot[CACHED_INDEXES]) is not None:
-        for index, pages in cached.pages.items():
-            yield index_labels(index), pages
-        yield index_labels(OTHER), cached.other_pages
+def _items(cached: CachedIndexes) -> Iterator[tuple[tuple[str, ...], int]]:
+    for index, pages in cached.pages.items():
+        yield index_labels(index), pages
+    yield index_labels(OTHER), cached.other_pages
 
 
 CACHED_INDEXES = Collector(
@@ -82,14 +80,15 @@ CACHED_INDEXES = Collector(
     every=30.0,
     allowed=dictionary_fits,
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
+    items=_items,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_index_resident_pages",
             "gauge",
             "Leaf pages of an index in the buffer pool, for the largest indexes; index __other__ sums the others.",
             ("schema", "table", "index"),
             "pages",
-            values=_pages,
+            field="",
         ),
     ),
 )

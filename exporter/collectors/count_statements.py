@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import Row, each_row
@@ -12,8 +12,7 @@ from exporter.collectors.base import (
     KEPT,
     TOP,
     Collector,
-    LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unavailable,
     performance_schema_off,
 )
@@ -22,7 +21,7 @@ from exporter.digest_text import CUT, LONGEST, NAME, unquoted
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
 from exporter.server import Server
-from exporter.snapshot import Snapshot, Table, ToldCount, ToldSeconds
+from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS
 
 # Only a sample of the statement names such a table. One with a literal text is not read.
@@ -54,12 +53,12 @@ _FROM = re.compile(rf"\bFROM\s+(?:(?P<schema>{_PLAIN_NAME})\s*\.\s*)?(?P<table>{
 class CountStatement:
     """SELECT COUNT(*) of a whole table, since the digest table was last emptied."""
 
-    executions: ToldCount
-    seconds: ToldSeconds
+    executions: int
+    seconds: float
     """Time spent in all executions."""
-    rows_examined: ToldCount
+    rows_examined: int
     """The rows that serial reads examined. The server counts 0 for parallel reads."""
-    forced_primary: ToldCount
+    forced_primary: int
     """Executions that named the clustered index in an index hint."""
 
 
@@ -118,15 +117,9 @@ def _counted(row: Row) -> tuple[Table | None, bool]:
     return table, (match["index"] or "").strip("`").upper() == "PRIMARY"
 
 
-def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    """A field of the tables that are counted most often: the same tables for every field."""
-
-    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
-        counted = (snapshot[COUNT_STATEMENTS] or {}).items()
-        for table, statement in heapq.nlargest(TOP, counted, key=lambda item: item[1].executions):
-            yield (table.schema, table.table), getattr(statement, name)
-
-    return values
+def _most_counted(counted: Mapping[Table, CountStatement]) -> Iterator[tuple[tuple[str, str], CountStatement]]:
+    for table, statement in heapq.nlargest(TOP, counted.items(), key=lambda item: item[1].executions):
+        yield (table.schema, table.table), statement
 
 
 def _anonymous(pseudonyms: Pseudonyms, row: Row) -> Row | None:
@@ -148,36 +141,37 @@ COUNT_STATEMENTS = Collector(
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", "statements_digest", "statement/sql/select"),
     anonymise=each_row(_anonymous),
+    items=_most_counted,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_count_star_total",
             "counter",
             "Executions of SELECT COUNT(*) of a whole table.",
             ("schema", "table"),
-            values=_field("executions"),
+            field="executions",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_count_star_seconds_total",
             "counter",
             "Time spent in SELECT COUNT(*) of a whole table.",
             ("schema", "table"),
             "seconds",
-            values=_field("seconds"),
+            field="seconds",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_count_star_rows_examined_total",
             "counter",
             "Rows that serial SELECT COUNT(*) of a whole table examined. The server counts 0 for a parallel one, so "
             "that growth tells the two apart.",
             ("schema", "table"),
-            values=_field("rows_examined"),
+            field="rows_examined",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_count_star_forced_primary_total",
             "counter",
             "Executions of SELECT COUNT(*) of a whole table that named the clustered index in an index hint.",
             ("schema", "table"),
-            values=_field("forced_primary"),
+            field="forced_primary",
         ),
     ),
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, optional, with_performance_schema
+from exporter.collectors.base import Collector, SectionMetric, with_performance_schema
 from exporter.rows import Rows, count, seconds
-from exporter.snapshot import Snapshot, ToldCount, ToldSeconds
 
 INSTRUMENT = "wait/io/file/innodb/innodb_data_file"
 SQL = (
@@ -23,8 +21,8 @@ class FileReads:
     """Reads since the server's start."""
 
     reads: int
-    bytes: ToldCount
-    seconds: ToldSeconds
+    bytes: int
+    seconds: float
     """Time waited in all reads."""
 
 
@@ -32,10 +30,6 @@ def parse(results: Sequence[Rows]) -> FileReads:
     """Sums over all data files."""
     row = next(iter(results[0]))
     return FileReads(count(row["read_count"]), count(row["bytes"]), seconds(row["picoseconds"]))
-
-
-def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    return lambda snapshot: optional(None if (found := snapshot[DATA_FILES]) is None else attrgetter(name)(found))
 
 
 DATA_FILES = Collector(
@@ -46,18 +40,18 @@ DATA_FILES = Collector(
     instruments=("global_instrumentation", INSTRUMENT),
     anonymise=numbers,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_data_file_reads_total",
             "counter",
             "Reads of InnoDB data files.",
-            values=_field("reads"),
+            field="reads",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_data_file_read_seconds_total",
             "counter",
             "Time waited in reads of data files.",
             unit="seconds",
-            values=_field("seconds"),
+            field="seconds",
         ),
     ),
 )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns, kept
 from exporter.collectors.base import (
     Collector,
     LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unavailable,
-    optional,
     performance_schema_off,
 )
 from exporter.rows import Rows, Value, count, count_or_none, seconds, text
@@ -106,10 +105,6 @@ def _stages(rows: Rows) -> tuple[Stage, ...]:
     return tuple(Stage(name, *units) for name, units in sorted(work.items()))
 
 
-def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    return lambda snapshot: optional(None if (ddl := snapshot[DDL]) is None else getattr(ddl, name))
-
-
 def _stage_work(snapshot: Snapshot) -> Iterator[LabelledValue]:
     ddl = snapshot[DDL]
     for stage in (ddl and ddl.stages) or ():
@@ -124,33 +119,33 @@ DDL = Collector(
     privilege="SELECT ON performance_schema.*",
     anonymise=columns(enabled=kept, event_name=kept),
     metrics=(
-        SnapshotMetric("innodb_ddl_threads_active", "gauge", "Threads building indexes.", values=_field("threads")),
-        SnapshotMetric(
+        SectionMetric("innodb_ddl_threads_active", "gauge", "Threads building indexes.", field="threads"),
+        SectionMetric(
             "innodb_ddl_stage_work",
             "gauge",
             "Work units of the stages of ALTER TABLE under way.",
             ("stage", "kind"),
             values=_stage_work,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ddl_memory_bytes",
             "gauge",
             "Memory of index builds, outside the buffer pool.",
             unit="bytes",
-            values=_field("memory_bytes"),
+            field="memory_bytes",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ddl_builds_total",
             "counter",
             "ALTER TABLE and CREATE INDEX statements without an error, whether they built an index or not.",
-            values=_field("builds"),
+            field="builds",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ddl_build_seconds_total",
             "counter",
             "Time spent in ALTER TABLE and CREATE INDEX statements, failed ones included.",
             unit="seconds",
-            values=_field("build_seconds"),
+            field="build_seconds",
         ),
     ),
 )

@@ -13,14 +13,14 @@ from exporter.collectors.base import (
     Collector,
     Join,
     LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unavailable,
     fixed,
     index_labels,
 )
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
-from exporter.snapshot import Index, Snapshot, Table, ToldCount
+from exporter.snapshot import Index, Snapshot, Table
 from exporter.table_names import PARTITION, logical_table
 
 _PARTITIONED = "SUBSTRING_INDEX(SUBSTRING_INDEX(table_name, '#p#', 1), '#P#', 1)"
@@ -66,7 +66,7 @@ class IndexSize:
     """One index, partitions summed."""
 
     pages: int
-    leaf_pages: ToldCount
+    leaf_pages: int
     rows: int | None
     """The last estimate, for a clustered index only."""
     columns: tuple[str, ...] | None = None
@@ -297,28 +297,31 @@ INDEX_SIZES = Collector(
         stat_description=Pseudonyms.columns,
     ),
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_index_pages",
             "gauge",
             "Size of an index by the persistent statistics, for the largest indexes; index __other__ sums the others.",
             ("schema", "table", "index"),
             "pages",
+            field="pages",
             values=_pages,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_index_leaf_pages",
             "gauge",
             "Leaf pages of an index by the persistent statistics, for the indexes of innodb_index_pages.",
             ("schema", "table", "index"),
             "pages",
+            field="leaf_pages",
             values=_leaf_pages,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_table_rows",
             "gauge",
             "Rows of a table by the persistent statistics, for the largest tables: as old as the last ANALYZE "
             "TABLE, which InnoDB does by itself after a tenth of the rows changed.",
             ("schema", "table"),
+            field="rows",
             values=_table_rows,
         ),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, Unanswered, Unavailable, index_labels
+from exporter.collectors.base import Collector, LabelledValue, SectionMetric, Unanswered, Unavailable, index_labels
 from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
 from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
@@ -110,7 +110,7 @@ INDEXES = Collector(
     allowed=dictionary_fits,
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_index_info",
             "info",
             "An index of innodb_index_pages. kind is clustered, unique, non-unique, full-text, spatial, or virtual for "

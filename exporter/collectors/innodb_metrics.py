@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, amount, optional
+from exporter.collectors.base import Collector, LabelledValue, SectionMetric, amount, optional
 from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
@@ -16,6 +16,7 @@ from exporter.status_text import ChangeBufferText
 
 SQL = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE {enabled}"
 _SIZE = "ibuf_size"
+_OPERATIONS = ("insert", "delete_mark", "delete")
 
 
 def queries(server: Server) -> tuple[str, ...]:
@@ -63,19 +64,6 @@ def _max_size(snapshot: Snapshot) -> Iterator[LabelledValue]:
         yield (), percent / 100 * sum(pool.size_pages for pool in pools)
 
 
-def _merges(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    return optional((snapshot[INNODB_METRICS] or {}).get("ibuf_merges"))
-
-
-def _by_operation(counter: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
-        counters = snapshot[INNODB_METRICS] or {}
-        for operation in ("insert", "delete_mark", "delete"):
-            yield from optional(counters.get(f"{counter}_{operation}"), operation)
-
-    return values
-
-
 INNODB_METRICS = Collector(
     "innodb_metrics",
     queries,
@@ -84,53 +72,56 @@ INNODB_METRICS = Collector(
     quick=True,
     anonymise=columns(name=kept),
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_size_pages",
             "gauge",
             "Pages of the change buffer in use.",
             unit="pages",
+            field=_SIZE,
             values=_size,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_free_list_pages",
             "gauge",
             "Free pages of the change buffer's segment.",
             unit="pages",
             values=_part_of_segment(0),
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_segment_pages",
             "gauge",
             "Pages of the change buffer's segment.",
             unit="pages",
             values=_part_of_segment(1),
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_max_size_pages",
             "gauge",
             "Share of the buffer pool that innodb_change_buffer_max_size lets the change buffer grow to.",
             unit="pages",
             values=_max_size,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_merges_total",
             "counter",
             "Index pages into which buffered changes were merged.",
-            values=_merges,
+            field="ibuf_merges",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_merged_operations_total",
             "counter",
             "Buffered changes merged.",
             ("operation",),
-            values=_by_operation("ibuf_merges"),
+            field="ibuf_merges_{}",
+            words=_OPERATIONS,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_ibuf_discarded_operations_total",
             "counter",
             "Buffered changes dropped with their table.",
             ("operation",),
-            values=_by_operation("ibuf_merges_discard"),
+            field="ibuf_merges_discard_{}",
+            words=_OPERATIONS,
         ),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from exporter.collectors.base import (
     Collector,
     LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unanswered,
     Unavailable,
     fixed,
@@ -88,14 +88,14 @@ INNODB_STATUS = Collector(
     anonymise=lambda _, rows: without_statements(rows),
     shorten=without_statements,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_checkpoint_age_bytes",
             "gauge",
             "Redo log written since the last checkpoint: what a recovery would read.",
             unit="bytes",
             values=_age,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_checkpoint_age_limit_bytes",
             "gauge",
             "Checkpoint age at which writers wait for page writes: MariaDB's own, on MySQL a share of the log that was "

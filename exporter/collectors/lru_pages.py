@@ -16,8 +16,7 @@ from exporter.collectors.base import (
     OTHER,
     TOP,
     Collector,
-    LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unavailable,
     exact,
     index_labels,
@@ -120,11 +119,8 @@ def small_enough(known: Snapshot) -> Unavailable | None:
     return None
 
 
-def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    if (lru := snapshot[LRU_PAGES]) is not None:
-        for index, pages in (*lru.pages.items(), (OTHER, lru.other)):
-            yield (*index_labels(index), "young"), pages.young
-            yield (*index_labels(index), "old"), pages.old
+def _items(lru: LruPages) -> Iterator[tuple[tuple[str, ...], SublistPages]]:
+    return ((index_labels(index), pages) for index, pages in (*lru.pages.items(), (OTHER, lru.other)))
 
 
 LRU_PAGES = Collector(
@@ -136,15 +132,17 @@ LRU_PAGES = Collector(
     every=600.0,
     allowed=small_enough,
     anonymise=columns(table_name=Pseudonyms.quoted, index_name=Pseudonyms.index),
+    items=_items,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_index_lru_pages",
             "gauge",
             "Pages of an index in the LRU list's sublists, for the largest indexes; index __other__ sums the others."
             " Only with --collect-lru-pages.",
             ("schema", "table", "index", "sublist"),
             "pages",
-            values=_pages,
+            field="{}",
+            words=("young", "old"),
         ),
     ),
 )

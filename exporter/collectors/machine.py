@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.anonymisation import name_value_pairs
-from exporter.collectors.base import Collector, HostContext, LabelledValue, SnapshotMetric, Unavailable, fixed, optional
+from exporter.collectors.base import Collector, HostContext, LabelledValue, SectionMetric, Unavailable, fixed, optional
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.linux import disks, files, limits
 from exporter.rows import Rows, Value, count, number, text
@@ -201,15 +201,6 @@ def _storage(snapshot: Snapshot) -> Iterator[LabelledValue]:
         yield (*(label or "" for label in labels), seen.storage_source or ""), 1.0
 
 
-def _counter(field: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    return lambda snapshot: optional(None if (seen := snapshot[MACHINE]) is None else getattr(seen, field))
-
-
-def _memory_available(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    if (machine := snapshot[MACHINE]) is not None:
-        yield from optional(machine.memory_available_bytes)
-
-
 # As in the kernel's Documentation/admin-guide/devices.txt; a mapped device or an array may have any name.
 _DISK = re.compile(
     r"(?:sd|hd|vd|xvd)[a-z]+|nvme\d+(?:c\d+)?n\d+|(?:md|dm-|loop|nbd|rbd|zd|drbd|mmcblk|pmem|bcache|ram)\d+"
@@ -237,29 +228,31 @@ MACHINE = Collector(
     host_reader=read,
     anonymise=name_value_pairs(_anonymous),
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_cores",
             "gauge",
             "Cores that the server's container or machine can keep busy; source says how they were found.",
             ("source",),
+            field="cores",
             values=_cores,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_memory_bytes",
             "gauge",
             "Memory of the server's container or machine; source says how it was found.",
             ("source",),
             "bytes",
+            field="memory_bytes",
             values=_memory,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_memory_available_bytes",
             "gauge",
             "Memory of the server's container or machine that is still available.",
             unit="bytes",
-            values=_memory_available,
+            field="memory_available_bytes",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_storage_info",
             "info",
             "What holds the data folder. storage is ssd or hdd, or empty where neither disks nor configuration tell; "
@@ -267,26 +260,26 @@ MACHINE = Collector(
             ("storage", "filesystem", "device", "rotational", "source"),
             values=_storage,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_cpu_seconds_total",
             "counter",
             "CPU time that all processes spent on the cores of innodb_server_cores, the server's and others.",
             unit="seconds",
-            values=_counter("cpu_seconds"),
+            field="cpu_seconds",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_disk_busy_seconds_total",
             "counter",
             "Time with a request under way on the disks under the data folder, mean of the disks.",
             unit="seconds",
-            values=_counter("disk_busy_seconds"),
+            field="disk_busy_seconds",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_server_disk_queue_seconds_total",
             "counter",
             "Time of all requests on the disks under the data folder: its growth a second is the number under way.",
             unit="seconds",
-            values=_counter("disk_queue_seconds"),
+            field="disk_queue_seconds",
         ),
     ),
 )

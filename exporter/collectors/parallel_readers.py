@@ -1,24 +1,23 @@
-"""Parallel reader threads: they exist only during a parallel read, so they are sampled and integrated."""
+"""Parallel reader threads: they exist only during a parallel read, so they are sampled and integrated.
+
+They are sampled several times a second, in a session of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from exporter.anonymisation import numbers
 from exporter.collectors.base import (
     Collector,
     Integration,
-    LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     Unavailable,
-    optional,
     performance_schema_off,
 )
 from exporter.rows import Rows, count
 from exporter.server import Server
-from exporter.snapshot import Snapshot, ToldCount, ToldSeconds
 
 SQL = "SELECT COUNT(*) AS threads FROM performance_schema.threads WHERE NAME = 'thread/innodb/parallel_read_thread'"
 LONGEST_GAP = 10.0
@@ -29,11 +28,11 @@ LONGEST_GAP = 10.0
 class ParallelReaders:
     """Parallel reader threads, integrated over samples."""
 
-    threads: ToldCount
+    threads: int
     """Alive at the last sample."""
-    thread_seconds: ToldSeconds
+    thread_seconds: float
     """Integral of ``threads`` over time since the sidecar's start."""
-    reads_observed: ToldCount
+    reads_observed: int
     """Samples with threads after a sample without. Reads shorter than the sampling period are missed, so this is a
     lower bound."""
 
@@ -80,13 +79,6 @@ def restart(newest_first: Sequence[ParallelReaders]) -> Sequence[ParallelReaders
     return shifted
 
 
-def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
-        return optional(None if (readers := snapshot[PARALLEL_READERS]) is None else attrgetter(name)(readers))
-
-    return values
-
-
 PARALLEL_READERS = Collector(
     "parallel_readers",
     queries,
@@ -95,25 +87,25 @@ PARALLEL_READERS = Collector(
     integration=Integration(add, restart),
     anonymise=numbers,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_parallel_read_threads",
             "gauge",
             "Parallel reader threads alive at the last sample.",
-            values=_field("threads"),
+            field="threads",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_parallel_read_thread_seconds_total",
             "counter",
             "Parallel reader threads, integrated over time since the sidecar began to watch.",
             unit="seconds",
-            values=_field("thread_seconds"),
+            field="thread_seconds",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_parallel_reads_observed_total",
             "counter",
             "Samples with parallel reader threads after a sample without; reads shorter than the sampling period "
             "are missed.",
-            values=_field("reads_observed"),
+            field="reads_observed",
         ),
     ),
 )

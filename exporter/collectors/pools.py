@@ -5,22 +5,33 @@ The printed rates of this table are not read: on MySQL each reader resets them f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, amount, fixed, optional
+from exporter.collectors.base import Collector, LabelledValue, SectionMetric, amount, fixed, optional
 from exporter.midpoint import old_target
 from exporter.rows import Rows, count
-from exporter.snapshot import Snapshot, ToldCount
+from exporter.snapshot import Snapshot
 
-SQL = (
-    "SELECT POOL_ID, POOL_SIZE, FREE_BUFFERS, DATABASE_PAGES, OLD_DATABASE_PAGES, MODIFIED_DATABASE_PAGES,"
-    " PAGES_MADE_YOUNG, PAGES_NOT_MADE_YOUNG, NUMBER_PAGES_READ, NUMBER_PAGES_CREATED, NUMBER_PAGES_WRITTEN,"
-    " NUMBER_PAGES_GET, NUMBER_PAGES_READ_AHEAD, NUMBER_READ_AHEAD_EVICTED"
-    " FROM information_schema.INNODB_BUFFER_POOL_STATS ORDER BY POOL_ID"
+_COLUMNS = (
+    "pool_id",
+    "pool_size",
+    "free_buffers",
+    "database_pages",
+    "old_database_pages",
+    "modified_database_pages",
+    "pages_made_young",
+    "pages_not_made_young",
+    "number_pages_read",
+    "number_pages_created",
+    "number_pages_written",
+    "number_pages_get",
+    "number_pages_read_ahead",
+    "number_read_ahead_evicted",
 )
+"""In the order of BufferPool's fields."""
+SQL = f"SELECT {', '.join(_COLUMNS).upper()} FROM information_schema.INNODB_BUFFER_POOL_STATS ORDER BY POOL_ID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,77 +44,55 @@ class BufferPool:
     free_pages: int
     database_pages: int
     """In the LRU list."""
-    old_pages: ToldCount
-    modified_pages: ToldCount
+    old_pages: int
+    modified_pages: int
     # Cumulative counts since the server's start:
-    made_young: ToldCount
-    not_made_young: ToldCount
-    pages_read: ToldCount
-    pages_created: ToldCount
-    pages_written: ToldCount
-    gets: ToldCount
-    read_ahead: ToldCount
-    read_ahead_evicted: ToldCount
+    made_young: int
+    not_made_young: int
+    pages_read: int
+    pages_created: int
+    pages_written: int
+    gets: int
+    read_ahead: int
+    read_ahead_evicted: int
+
+    @property
+    def young_pages(self) -> int | None:
+        """In the young sublist; None where the server read the two counts at moments that do not fit."""
+        return self.database_pages - self.old_pages if self.old_pages <= self.database_pages else None
 
 
 def parse(results: Sequence[Rows]) -> tuple[BufferPool, ...]:
-    """One BufferPool an instance, in the order of their numbers."""
-    pools = tuple(
-        BufferPool(
-            pool=count(row["pool_id"]),
-            size_pages=count(row["pool_size"]),
-            free_pages=count(row["free_buffers"]),
-            database_pages=count(row["database_pages"]),
-            old_pages=count(row["old_database_pages"]),
-            modified_pages=count(row["modified_database_pages"]),
-            made_young=count(row["pages_made_young"]),
-            not_made_young=count(row["pages_not_made_young"]),
-            pages_read=count(row["number_pages_read"]),
-            pages_created=count(row["number_pages_created"]),
-            pages_written=count(row["number_pages_written"]),
-            gets=count(row["number_pages_get"]),
-            read_ahead=count(row["number_pages_read_ahead"]),
-            read_ahead_evicted=count(row["number_read_ahead_evicted"]),
-        )
-        for row in results[0]
-    )
+    """One BufferPool an instance, in the order of their numbers: columns and fields have the same order."""
+    pools = tuple(BufferPool(*[count(row[column]) for column in _COLUMNS]) for row in results[0])
     if not pools:
         raise ValueError("INNODB_BUFFER_POOL_STATS is empty")
     return pools
 
 
-def _size(setting: str, text: str) -> SnapshotMetric:
-    return SnapshotMetric(
+def _items(pools: Sequence[BufferPool]) -> Iterator[tuple[tuple[str], BufferPool]]:
+    return (((str(pool.pool),), pool) for pool in pools)
+
+
+def _bytes(setting: str) -> SectionMetric:
+    return SectionMetric(
         f"{setting}_bytes",
         "gauge",
-        text,
+        f"{setting}.",
         unit="bytes",
         values=lambda snapshot: optional(amount(snapshot, setting)),
     )
 
 
-def _of_each(value: Callable[[BufferPool], float]) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    return lambda snapshot: (((str(pool.pool),), value(pool)) for pool in snapshot[POOLS] or ())
-
-
-def _counter(field: str, text: str) -> SnapshotMetric:
-    name = f"innodb_buffer_pool_{field}_total"
-    return SnapshotMetric(name, "counter", text, ("pool",), values=_of_each(attrgetter(field)))
-
-
-def _sublists(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    for pool in snapshot[POOLS] or ():
-        name = str(pool.pool)
-        if pool.old_pages <= pool.database_pages:  # the server reads the two at different moments
-            yield (name, "young"), pool.database_pages - pool.old_pages
-        yield (name, "old"), pool.old_pages
-        yield (name, "free"), pool.free_pages
-
-
 def _old_target(snapshot: Snapshot) -> Iterator[LabelledValue]:
     pct = amount(snapshot, "innodb_old_blocks_pct")
     if pct is not None:
-        yield from _of_each(lambda pool: old_target(pool.database_pages, int(pct)))(snapshot)
+        for pool in snapshot[POOLS] or ():
+            yield (str(pool.pool),), old_target(pool.database_pages, int(pct))
+
+
+def _counter(field: str, text: str) -> SectionMetric:
+    return SectionMetric(f"innodb_buffer_pool_{field}_total", "counter", text, ("pool",), field=field)
 
 
 POOLS = Collector(
@@ -113,34 +102,36 @@ POOLS = Collector(
     privilege="PROCESS ON *.*",
     quick=True,
     anonymise=numbers,
+    items=_items,
     metrics=(
-        _size("innodb_buffer_pool_size", "innodb_buffer_pool_size."),
-        _size("innodb_page_size", "innodb_page_size."),
-        SnapshotMetric(
+        _bytes("innodb_buffer_pool_size"),
+        _bytes("innodb_page_size"),
+        SectionMetric(
             "innodb_buffer_pool_size_pages",
             "gauge",
             "Pages that a buffer pool instance has room for. Its control blocks take the rest of its memory.",
             ("pool",),
             "pages",
-            values=_of_each(attrgetter("size_pages")),
+            field="size_pages",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_buffer_pool_pages",
             "gauge",
             "Pages of a buffer pool instance in the young or old sublist of its LRU list, or on the free list.",
             ("pool", "sublist"),
             "pages",
-            values=_sublists,
+            field="{}_pages",
+            words=("young", "old", "free"),
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_buffer_pool_modified_pages",
             "gauge",
             "Dirty pages.",
             ("pool",),
             "pages",
-            values=_of_each(attrgetter("modified_pages")),
+            field="modified_pages",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_buffer_pool_old_target_pages",
             "gauge",
             "Length that innodb_old_blocks_pct steers the old sublist to, give or take 20 pages.",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, optional, with_performance_schema
+from exporter.collectors.base import Collector, SectionMetric, with_performance_schema
 from exporter.rows import Rows, seconds, whole
-from exporter.snapshot import Snapshot
 
 SQL = (
     "SELECT SUM(s.SUM_TIMER_WAIT) AS picoseconds"
@@ -22,10 +21,6 @@ def parse(results: Sequence[Rows]) -> float:
     return seconds(sum(whole(rows.rows[0][0]) for rows in results))
 
 
-def _spent(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    return optional(snapshot[SERVER_TIME])
-
-
 SERVER_TIME = Collector(
     "server_time",
     with_performance_schema(SQL),
@@ -34,12 +29,12 @@ SERVER_TIME = Collector(
     each_session=True,
     anonymise=numbers,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_exporter_collector_server_seconds_total",
             "counter",
             "Time the server spent in the sidecar's own statements, since its sessions were opened.",
             unit="seconds",
-            values=_spent,
+            field="",
         ),
     ),
 )

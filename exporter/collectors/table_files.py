@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from exporter.anonymisation import Row, each_row
@@ -11,15 +11,14 @@ from exporter.collectors.base import (
     KEPT,
     TOP,
     Collector,
-    LabelledValue,
-    SnapshotMetric,
+    SectionMetric,
     exact,
     with_performance_schema,
 )
 from exporter.collectors.data_files import INSTRUMENT, FileReads
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
-from exporter.snapshot import Snapshot, Table
+from exporter.snapshot import Table
 from exporter.table_names import from_filename
 
 _TABLE_FILE = "SUBSTRING_INDEX(SUBSTRING_INDEX(SUBSTRING_INDEX(FILE_NAME, '.ibd', 1), '#p#', 1), '#P#', 1)"
@@ -65,14 +64,9 @@ def reads_since(first: Mapping[Table, FileReads], last: Mapping[Table, FileReads
     return found
 
 
-def _field(name: str) -> Callable[[Snapshot], Iterator[LabelledValue]]:
-    """A field of the tables of which most bytes are read: the same tables for every field."""
-
-    def values(snapshot: Snapshot) -> Iterator[LabelledValue]:
-        for table, reads in heapq.nlargest(TOP, (snapshot[TABLE_FILES] or {}).items(), key=lambda item: item[1].bytes):
-            yield (table.schema, table.table), getattr(reads, name)
-
-    return values
+def _most_read(files: Mapping[Table, FileReads]) -> Iterator[tuple[tuple[str, str], FileReads]]:
+    for table, reads in heapq.nlargest(TOP, files.items(), key=lambda item: item[1].bytes):
+        yield (table.schema, table.table), reads
 
 
 def _anonymous(pseudonyms: Pseudonyms, row: Row) -> Row | None:
@@ -91,30 +85,31 @@ TABLE_FILES = Collector(
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", INSTRUMENT),
     anonymise=each_row(_anonymous),
+    items=_most_read,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_table_file_read_bytes_total",
             "counter",
             "Bytes read from a table's own data file, for the most read files.",
             ("schema", "table"),
             "bytes",
-            values=_field("bytes"),
+            field="bytes",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_table_file_reads_total",
             "counter",
             "Reads of a table's own data file, for the most read files.",
             ("schema", "table"),
-            values=_field("reads"),
+            field="reads",
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_table_file_read_seconds_total",
             "counter",
             "Time waited in reads of a table's own data file, for the most read files. Of read-ahead it holds only "
             "the time of handing the reads to the kernel.",
             ("schema", "table"),
             "seconds",
-            values=_field("seconds"),
+            field="seconds",
         ),
     ),
 )

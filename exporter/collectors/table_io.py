@@ -9,7 +9,7 @@ from exporter.anonymisation import columns
 from exporter.collectors.base import KEPT, Collector, with_performance_schema
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
-from exporter.snapshot import Index, ToldCount, ToldSeconds
+from exporter.snapshot import Index
 from exporter.table_names import SYSTEM_SCHEMAS
 
 SQL = (
@@ -34,18 +34,17 @@ class IndexIo:
     """
 
     fetched: int
-    inserted: ToldCount
-    updated: ToldCount
-    deleted: ToldCount
-    fetch_seconds: ToldSeconds
-    write_seconds: ToldSeconds
+    inserted: int
+    updated: int
+    deleted: int
+    fetch_seconds: float
+    write_seconds: float
     """Inserts, updates and deletes."""
 
     @property
-    def written(self) -> int | None:
-        """Rows inserted, updated and deleted; None where one of them is not known."""
-        parts = self.inserted, self.updated, self.deleted
-        return None if None in parts else sum(parts)
+    def written(self) -> int:
+        """Rows inserted, updated and deleted."""
+        return self.inserted + self.updated + self.deleted
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Index, IndexIo]:

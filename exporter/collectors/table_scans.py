@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import TOP, Collector, LabelledValue, SnapshotMetric, with_performance_schema
+from exporter.collectors.base import TOP, Collector, SectionMetric, with_performance_schema
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
-from exporter.snapshot import Snapshot, Table
+from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS
 
 SQL = (
@@ -28,8 +28,8 @@ def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     return found
 
 
-def _rows(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    return (((table.schema, table.table), rows) for table, rows in (snapshot[TABLE_SCANS] or {}).items())
+def _items(scans: Mapping[Table, int]) -> Iterator[tuple[tuple[str, str], int]]:
+    return (((table.schema, table.table), rows) for table, rows in scans.items())
 
 
 TABLE_SCANS = Collector(
@@ -39,13 +39,14 @@ TABLE_SCANS = Collector(
     privilege="SELECT ON performance_schema.*",
     instruments=("global_instrumentation", "wait/io/table/sql/handler"),
     anonymise=columns(object_schema=Pseudonyms.schema, object_name=Pseudonyms.table),
+    items=_items,
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_table_scan_rows_total",
             "counter",
             "Rows fetched without an index: the trace of serial full scans.",
             ("schema", "table"),
-            values=_rows,
+            field="",
         ),
     ),
 )

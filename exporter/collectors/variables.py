@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from exporter import knowledge
 from exporter.anonymisation import name_value_pairs, plain_version, plain_words
-from exporter.collectors.base import Collector, LabelledValue, SnapshotMetric, fixed
+from exporter.collectors.base import Collector, LabelledValue, SectionMetric, fixed
 from exporter.rows import Rows, Value, number, text
 from exporter.snapshot import Snapshot
 
@@ -71,14 +71,14 @@ VARIABLES = Collector(
     parse,
     anonymise=name_value_pairs(_anonymous),
     metrics=(
-        SnapshotMetric(
+        SectionMetric(
             "innodb_setting",
             "gauge",
             "A setting that is a number or ON (1) or OFF (0).",
             ("name",),
             values=_setting,
         ),
-        SnapshotMetric(
+        SectionMetric(
             "innodb_setting_info",
             "gauge",
             "A setting as the server prints it; always 1.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import Metric
 
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import LabelledValue, SnapshotMetric
+from exporter.collectors.base import LabelledValue
 from exporter.exposition import Sample, Spec, assemble
 from exporter.snapshot import Snapshot
 
@@ -35,7 +35,7 @@ _ABOUT_THE_EXPORTER = "innodb_exporter_"
 def _server_info(snapshot: Snapshot) -> Iterator[LabelledValue]:
     server = snapshot.server
     version = ".".join(map(str, server.version))
-    member, windows = ("true" if each else "" for each in (server.group_replication, server.windows))
+    member, windows = ("true" if flag else "" for flag in (server.group_replication, server.windows))
     yield (server.flavour, version, server.version_text, server.comment, server.managed or "", member, windows), 1.0
 
 
@@ -64,58 +64,52 @@ def _age(snapshot: Snapshot) -> Iterator[LabelledValue]:
 
 UP = Spec("innodb_up", "gauge", "Whether the last collection reached the server (1) or not (0).")
 
-_OWN = (
-    SnapshotMetric(
+_OF_THE_SAMPLER: Mapping[Spec, Callable[[Snapshot], Iterator[LabelledValue]]] = {
+    Spec(
         "innodb_server_info",
         "info",
         "Flavour and version of the server. managed is the cloud service that runs it: aurora, rds, azure or cloudsql; "
         "group_replication and windows are true or empty. They decide which SQL the server accepts.",
         ("flavour", "version", "version_text", "version_comment", "managed", "group_replication", "windows"),
-        values=_server_info,
-    ),
-    SnapshotMetric(
+    ): _server_info,
+    Spec(
         "innodb_exporter_collector_success",
         "gauge",
         "Whether a collector's last run succeeded. Collectors of sources that this server lacks are left out.",
         ("collector",),
-        values=_success,
-    ),
-    SnapshotMetric(
+    ): _success,
+    Spec(
         "innodb_exporter_collector_failure_info",
         "info",
         "Why a collector's last run gave nothing: absent (this server has no such source), disabled, privilege, "
         "deadline, failed or unreadable. /snapshot says it in words, with the cure.",
         ("collector", "failure"),
-        values=_failure,
-    ),
-    SnapshotMetric(
+    ): _failure,
+    Spec(
         "innodb_exporter_collector_duration_seconds",
         "gauge",
         "How long a collector's last run took.",
         ("collector",),
         "seconds",
-        values=_duration,
-    ),
-    SnapshotMetric(
+    ): _duration,
+    Spec(
         "innodb_exporter_collector_age_seconds",
         "gauge",
         "How long ago a collector read the values that are served.",
         ("collector",),
         "seconds",
-        values=_age,
-    ),
-)
+    ): _age,
+}
 
 
-def _ordered() -> tuple[SnapshotMetric, ...]:
+def _ordered() -> Iterator[Spec]:
     """All metrics in the order of the exposition; those about the exporter come last."""
     names = dict.fromkeys((*_FIRST, *BY_NAME))
-    metrics = (*_OWN, *(metric for name in names for metric in BY_NAME[name].metrics))
-    return tuple(sorted(metrics, key=lambda metric: metric.name.startswith(_ABOUT_THE_EXPORTER)))
+    specs = (UP, *_OF_THE_SAMPLER, *(metric for name in names for metric in BY_NAME[name].metrics))
+    yield from sorted(specs, key=lambda spec: spec.name.startswith(_ABOUT_THE_EXPORTER))
 
 
-_METRICS = _ordered()
-SPECS: dict[str, Spec] = {spec.name: spec for spec in (UP, *_METRICS)}
+SPECS: dict[str, Spec] = {spec.name: spec for spec in _ordered()}
 """Every metric by name, in the order of the exposition."""
 
 
@@ -127,6 +121,10 @@ def families(snapshot: Snapshot | None) -> Iterator[Metric]:
 def samples(snapshot: Snapshot | None) -> Iterator[Sample]:
     """Every sample of a snapshot."""
     yield UP.name, (), float(snapshot is not None)
-    if snapshot is not None:
-        for metric in _METRICS:
-            yield from metric.samples(snapshot)
+    if snapshot is None:
+        return
+    for spec, values in _OF_THE_SAMPLER.items():
+        for labels, value in values(snapshot):
+            yield spec.name, labels, value
+    for collector in BY_NAME.values():
+        yield from collector.samples(snapshot)

@@ -16,8 +16,9 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import COLLECTORS
 from exporter.collectors.base import Collector, Unavailable
+from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.connection.errors import ConnectionLost, QueryFailed, ServerError
 from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
@@ -350,9 +351,11 @@ class Sampler:
     async def _start_reader_sampling(self, server: Server) -> None:
         """Start the task that samples the reader threads; after a reconnection, restart it."""
         await cancelled(self._reader_sampling)
-        queries = LIGHT.queries(server)
+        queries = PARALLEL_READERS.queries(server)
         if isinstance(queries, Unavailable):
-            self._take(Answer(LIGHT.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure))
+            self._take(
+                Answer(PARALLEL_READERS.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure)
+            )
         else:
             self._reader_sampling = asyncio.create_task(self._sample_readers())
 
@@ -365,7 +368,7 @@ class Sampler:
             if answer.failure is not None:
                 await asyncio.sleep(_FAILED_PAUSE)
                 continue
-            if LIGHT.parse(answer.results).threads:
+            if PARALLEL_READERS.parse(answer.results).threads:
                 busy_until = began + _BUSY_SECONDS
             # Random intervals: even ones could miss reads that repeat in step with them every time.
             period = BUSY_PERIOD if began < busy_until else IDLE_PERIOD
@@ -376,6 +379,6 @@ class Sampler:
     async def _reader_sample(self) -> Answer:
         at = self._clock()
         try:
-            return await self._ask(LIGHT, await self._sessions.second())
+            return await self._ask(PARALLEL_READERS, await self._sessions.second())
         except ServerError as error:  # the next collection meets it too, and reconnects
-            return Answer(LIGHT.name, at, 0.0, (), failure(error), str(error))
+            return Answer(PARALLEL_READERS.name, at, 0.0, (), failure(error), str(error))

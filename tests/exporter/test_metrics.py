@@ -13,7 +13,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from prometheus_client.registry import Collector
 
-from exporter.collectors import BY_NAME, COLLECTORS, LIGHT, innodb_status
+from exporter.collectors import BY_NAME, DEFAULT, innodb_status
+from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.variables import EXPORTED
 from exporter.connection.target import from_dsn
 from exporter.exposition import Spec
@@ -321,7 +322,7 @@ def look(server: Server, ask: Ask) -> Look:
             snapshot = await sampler.collect()
             after = truth(server, ask)
             same = all(before[name] == after[name] for name in before if name not in MOVING)
-            return (snapshot, before, after) if same and LIGHT.name in snapshot.outcomes else None
+            return (snapshot, before, after) if same and PARALLEL_READERS.name in snapshot.outcomes else None
 
         try:
             await sampler.collect()
@@ -444,7 +445,7 @@ def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, server: Serv
 
 def test_the_exporters_own_metrics_are_exposed(look: Look) -> None:
     absent = {name for name, outcome in look.snapshot.outcomes.items() if outcome.failure == "absent"}
-    expected = {(collector.name,) for collector in (*COLLECTORS, LIGHT) if collector.name not in absent}
+    expected = {(collector.name,) for collector in DEFAULT if collector.name not in absent}
     assert look.metrics["innodb_exporter_collector_success"] == dict.fromkeys(expected, 1.0)
     durations = look.metrics["innodb_exporter_collector_duration_seconds"]
     assert set(durations) == expected

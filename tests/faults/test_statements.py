@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL, lru_pages
+from exporter.collectors import COLLECTORS, OPTIONAL, lru_pages
 from exporter.collectors.base import Unavailable
+from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.table_digests import table_digests
 from exporter.connection import session_settings
 from exporter.server import IDENTITY_SQL, Server, identify
@@ -37,7 +38,7 @@ VERSIONS = (
     {"version": "8.0.39", "aurora_version": "3.08.0"},
 )
 ON_DEMAND = table_digests(Table("shop", "orders"))
-ALL = (*COLLECTORS, LIGHT, *OPTIONAL, lru_pages.LRU_PAGES_OF_ANY_POOL, ON_DEMAND)
+ALL = (*COLLECTORS, PARALLEL_READERS, *OPTIONAL, lru_pages.LRU_PAGES_OF_ANY_POOL, ON_DEMAND)
 WRITING = re.compile(
     r"\b(INSERT|UPDATE|DELETE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|GRANT|CALL|LOAD|INTO|LOCK|KILL)\b(?!\()"
 )

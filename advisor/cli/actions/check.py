@@ -12,7 +12,7 @@ from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.observe import observation
 from advisor.render.check_text import SourceCheck, print_checks
 from advisor.render.terminal import console
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import DEFAULT
 
 _INTERVAL = 10.0
 
@@ -31,7 +31,7 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
             cure=outcome.cure if outcome else None,
             needed_by=tuple(each.id for each in rules if collector.name in each.file.needs),
         )
-        for collector in (*COLLECTORS, LIGHT)
+        for collector in DEFAULT
         for outcome in [snapshot.outcomes.get(collector.name)]
     ]
     server = str(snapshot.server)

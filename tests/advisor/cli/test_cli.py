@@ -27,7 +27,7 @@ from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
 from advisor.observe import observation
 from advisor.rules import check
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import DEFAULT
 from exporter.recording.file import replay
 from exporter.server import identify
 from lab.servers import Server
@@ -408,7 +408,7 @@ def test_check_says_what_can_be_read_on_every_server(server: Server, run: Run) -
     assert first.startswith(f"{'mysql' if server.name.startswith('mysql') else 'mariadb'} {server.version}, as root@")
     assert header.split() == ["source", "why", "cure", "rules", "that", "need", "it"]
     sources = marks(done.stdout)
-    assert list(sources) == [source.name for source in (*COLLECTORS, LIGHT)]
+    assert list(sources) == [source.name for source in DEFAULT]
     assert {sources["pools"], sources["status"], sources["table_scans"]} == {"ok"}
     assert sources["cached_indexes"] == ("ok" if server.name == "mysql-9.7" else "–")
 
@@ -618,7 +618,7 @@ def test_watching_lasts_as_long_as_asked_for(server: Server, run: Run) -> None:
     assert done.stderr == ""
     advice = Advice.model_validate_json(done.stdout)
     assert advice.watched_seconds >= 1
-    assert not {blind.lacks for blind in advice.blind} & {source.name for source in (*COLLECTORS, LIGHT)}
+    assert not {blind.lacks for blind in advice.blind} & {source.name for source in DEFAULT}
 
 
 def test_output_that_cannot_be_written_is_said_and_is_no_finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advisor import facts
+from advisor.fleet.sections import UNKNOWN
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.index_sizes import SECONDARY, IndexSize, IndexSizes
@@ -28,7 +29,10 @@ def test_the_smallest_secondary_index_is_named() -> None:
 
 
 def test_of_secondary_indexes_whose_sum_is_known_the_smallest_is_not() -> None:
-    sizes = {CLUSTERED: IndexSize(11_400, None, ROWS), Index("shop", "orders", SECONDARY): IndexSize(900, None, None)}
+    sizes = {
+        CLUSTERED: IndexSize(11_400, UNKNOWN, ROWS),
+        Index("shop", "orders", SECONDARY): IndexSize(900, UNKNOWN, None),
+    }
     counts = [{ORDERS: CountStatement(runs, 0.0, 0, 0)} for runs in (1, 4)]
     window = Window(
         tuple(

@@ -29,7 +29,7 @@ ALWAYS_KNOWN = {
     FileReads: {"reads"},
     CountStatement: set[str](),
     IndexSize: {"pages", "rows", "columns", "page_bytes"},
-    IndexIo: {"fetched"},
+    IndexIo: {"fetched", "inserted", "updated", "deleted"},
     ParallelReaders: set[str](),
     Machine: set[str](),
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.contract.settings import SETTINGS
+from advisor.fleet.sections import UNKNOWN
 from advisor.observe.window import Window
 from exporter.collectors import COLLECTORS
 from exporter.collectors.base import TOP
@@ -84,7 +85,7 @@ def _own(snapshot: Snapshot) -> Snapshot:
     sections |= _some(snapshot, "status", (*_STATUS, *_REDO, *_ROWS)) | _some(snapshot, "innodb_metrics", _IBUF)
     sections |= _some(snapshot, "variables", SETTINGS)
     if (files := snapshot[DATA_FILES]) is not None:
-        sections["data_files"] = replace(files, bytes=None)
+        sections["data_files"] = replace(files, bytes=UNKNOWN)
     if (ddl := snapshot[DDL]) is not None:
         sections["ddl"] = replace(ddl, stages=None)
     if (sizes := snapshot[INDEX_SIZES]) is not None:
@@ -112,9 +113,9 @@ def _peer(snapshot: Snapshot, flags: Collection[str]) -> Snapshot:
     if "eventsstatements" in flags and (counts := snapshot[COUNT_STATEMENTS]) is not None:
         sections["count_statements"] = counts
     if "file_instances" in flags and (files := snapshot[TABLE_FILES]) is not None:
-        sections["table_files"] = {table: FileReads(each.reads, None, None) for table, each in files.items()}
+        sections["table_files"] = {table: FileReads(each.reads, UNKNOWN, UNKNOWN) for table, each in files.items()}
     if "file_events" in flags and (reads := snapshot[DATA_FILES]) is not None:
-        sections["data_files"] = replace(reads, bytes=None)
+        sections["data_files"] = replace(reads, bytes=UNKNOWN)
     if "limits" in flags and (machine := snapshot[MACHINE]) is not None:
         told = ("cores", "memory_bytes", "memory_available_bytes")
         sections["machine"] = Machine(**{name: getattr(machine, name) for name in told})
@@ -137,7 +138,7 @@ def _exported(value: str) -> bool:
 
 def _pool(pool: BufferPool, *, mariadb: bool) -> BufferPool:
     """Only MariaDB's status tells old pages and pages made young."""
-    return pool if mariadb else replace(pool, old_pages=None, made_young=None, not_made_young=None)
+    return pool if mariadb else replace(pool, old_pages=UNKNOWN, made_young=UNKNOWN, not_made_young=UNKNOWN)
 
 
 def _by_table(sizes: Mapping[Index, IndexSize], *, named: bool) -> dict[Index, IndexSize]:
@@ -154,6 +155,6 @@ def _by_table(sizes: Mapping[Index, IndexSize], *, named: bool) -> dict[Index, I
         table = Table(index.schema, index.table)
         own = index.index if named and others[table] == 1 else SECONDARY
         name = Index(table.schema, table.table, "PRIMARY" if index.clustered else own)
-        before = found.get(name, IndexSize(0, None, rows.get(table) if index.clustered else None))
+        before = found.get(name, IndexSize(0, UNKNOWN, rows.get(table) if index.clustered else None))
         found[name] = replace(before, pages=before.pages + size.pages)
     return found

@@ -8,6 +8,7 @@ from advisor.contract.fleet import Source
 from advisor.facts import facts
 from advisor.facts.scans import ScanFacts
 from advisor.fleet import tables as stage
+from advisor.fleet.sections import UNKNOWN
 from advisor.fleet.tables import tables
 from advisor.fleet.windows import Unclear, windows
 from advisor.observe.window import Window
@@ -75,8 +76,8 @@ async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell
     assert sizes is not None
     assert sizes.estimated
     assert sizes.sizes == {  # not the table with compressed pages, and none of another engine
-        Index(*ORDERS, "PRIMARY"): IndexSize(11_400, None, 91_200),
-        Index(*ORDERS, SECONDARY): IndexSize(300, None, None),
+        Index(*ORDERS, "PRIMARY"): IndexSize(11_400, UNKNOWN, 91_200),
+        Index(*ORDERS, SECONDARY): IndexSize(300, UNKNOWN, None),
     }
     found = scan(window)
     assert (found.schema, found.table) == ORDERS
@@ -94,7 +95,7 @@ async def test_the_only_secondary_index_of_a_table_has_its_name_and_its_size() -
     told["peer-indexes"] = {(*ORDERS, "k"): 1.0, ("shop", "other", "j"): 1.0}
     sizes = (await of(told, Source.PEER)).latest[INDEX_SIZES]
     assert sizes is not None
-    assert sizes.sizes[Index(*ORDERS, "k")] == IndexSize(300, None, None)
+    assert sizes.sizes[Index(*ORDERS, "k")] == IndexSize(300, UNKNOWN, None)
     assert Index(*ORDERS, SECONDARY) not in sizes.sizes
     lost = told | {"peer-indexes-lost": {(): 1.0}}  # performance_schema had no room for all
     for other in (told | {"peer-indexes": {}}, lost):  # the flag is off
@@ -203,7 +204,7 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
     sections = window.latest.sections
     assert sections["index_sizes"].sizes == {
         Index(*ORDERS, "PRIMARY"): IndexSize(11_400, 11_350, 91_200, ("id",)),
-        Index(*ORDERS, "k"): IndexSize(300, None, None, ("a", "b,c")),
+        Index(*ORDERS, "k"): IndexSize(300, UNKNOWN, None, ("a", "b,c")),
     }
     assert (sections["index_sizes"].other_pages, sections["index_sizes"].estimated) == (17, False)
     assert sections["indexes"] == {Index(*ORDERS, "k"): 0}

@@ -26,8 +26,7 @@ def test_a_session_without_a_time_is_refused() -> None:
 
 def test_it_is_exposed() -> None:
     known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b").with_section(SERVER_TIME, 2.0)
-    [metric] = SERVER_TIME.metrics
-    assert list(metric.samples(known)) == [("innodb_exporter_collector_server_seconds_total", (), 2.0)]
+    assert list(SERVER_TIME.samples(known)) == [("innodb_exporter_collector_server_seconds_total", (), 2.0)]
 
 
 async def test_the_cost_to_a_real_server_grows_with_each_collection(

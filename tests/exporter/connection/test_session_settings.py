@@ -8,8 +8,8 @@ from dataclasses import replace
 import pymysql
 import pytest
 
-from exporter.collectors import LIGHT
 from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.connection import session_settings
 from exporter.connection.errors import SessionRefused
 from exporter.connection.session import Session
@@ -118,7 +118,7 @@ async def observed(server: Server, watch: Watch) -> Snapshot:
 
     async def complete() -> Snapshot | None:
         snapshot = await sampler.collect()
-        return snapshot if LIGHT.name in snapshot.outcomes else None
+        return snapshot if PARALLEL_READERS.name in snapshot.outcomes else None
 
     return await until(complete)
 

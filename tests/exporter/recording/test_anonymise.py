@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from exporter.anonymisation import plain_version, plain_words
-from exporter.collectors import COLLECTORS, LIGHT, OPTIONAL
+from exporter.collectors import COLLECTORS, OPTIONAL
+from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.variables import VARIABLES
 from exporter.connection.target import Target
 from exporter.recording.anonymise import AnonymousRecorder
@@ -174,7 +175,7 @@ OF_THE_SERVER_TOO = {"id", "events", "text"}
 
 def test_every_collector_is_known(tmp_path: Path) -> None:
     path = tmp_path / "anonymous.jsonl"
-    names = [collector.name for collector in (*COLLECTORS, *OPTIONAL, LIGHT)]
+    names = [collector.name for collector in (*COLLECTORS, *OPTIONAL, PARALLEL_READERS)]
     with AnonymousRecorder(path) as recorder:
         recorder.session(SERVER, "a@b")
         for name in names:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exporter.anonymisation import numbers
-from exporter.collectors import COLLECTORS, LIGHT
+from exporter.collectors import COLLECTORS, DEFAULT
 from exporter.collectors.base import Collector, fixed
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.innodb_status import INNODB_STATUS
@@ -114,7 +114,7 @@ async def test_every_source_of_a_server_is_collected(server: Server, watch: Watc
     await sampler.collect()
     await until(lambda: counts.answers["parallel_readers"])
     snapshot = await sampler.collect()
-    assert set(snapshot.outcomes) == {collector.name for collector in (*COLLECTORS, LIGHT)}
+    assert set(snapshot.outcomes) == {collector.name for collector in DEFAULT}
     assert failures(snapshot) == {}
     absent = {name for name, outcome in snapshot.outcomes.items() if outcome.failure == "absent"}
     expected = {"mysql-9.7": set[str](), "mysql-5.6": {"cached_indexes", "file_sizes", "parallel_readers"}}
@@ -451,7 +451,7 @@ async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures
     await sampler.collect()
     await until(lambda: counts.answers["parallel_readers"])
     snapshot = await sampler.collect()
-    needs = {collector.name: collector.privilege for collector in (*COLLECTORS, LIGHT) if collector.privilege}
+    needs = {collector.name: collector.privilege for collector in DEFAULT if collector.privilege}
     for source, outcome in snapshot.outcomes.items():
         if outcome.failure == "absent":
             continue
