@@ -7,7 +7,7 @@ import time
 from lab.bench import rig
 from lab.bench.exporters import Exporter, Meter, peer, settle, sidecar
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.processes.service import NotServing
+from lab.processes.program import ProgramFailed
 from lab.programs import mysqld_exporter
 from lab.servers.sql import execute
 
@@ -60,12 +60,12 @@ def _wait_for_finding(ours: Exporter) -> None:
     """Wait until a scrape shows a finding.
 
     Raises:
-        NotServing: None came in time.
+        ProgramFailed: None came in time.
     """
     until = time.monotonic() + PATIENCE
     while _FINDING not in ours.scrape().content:
         if time.monotonic() > until:
-            raise NotServing(f"no finding within {PATIENCE:.0f} s")
+            raise ProgramFailed(f"no finding within {PATIENCE:.0f} s")
         time.sleep(1.0)
 
 

@@ -18,7 +18,7 @@ from typing import Self
 from lab.bench.figures import Say
 from lab.demo import GRANTS as OWN_GRANTS
 from lab.packages import cache
-from lab.processes.service import NotServing, run_service
+from lab.processes.program import Program, ProgramFailed
 from lab.processes.usage import cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter
 from lab.servers import Server
@@ -100,7 +100,7 @@ class Exporter:
         """Get /metrics over a kept connection, as Prometheus does.
 
         Raises:
-            NotServing: The status was not 200.
+            ProgramFailed: The status was not 200.
         """
         return self.get("/metrics")
 
@@ -115,7 +115,7 @@ class Exporter:
         content = response.read()
         seconds = time.perf_counter() - began
         if response.status != http.client.OK:
-            raise NotServing(f"{self.name} answered {path} with status {response.status}: {content[:1000]!r}")
+            raise ProgramFailed(f"{self.name} answered {path} with status {response.status}: {content[:1000]!r}")
         packed = response.headers.get("Content-Encoding") == "gzip"
         return Scrape(seconds, gzip.decompress(content) if packed else content, len(content))
 
@@ -135,11 +135,11 @@ class Exporter:
         """Its resident memory.
 
         Raises:
-            NotServing: It has ended.
+            ProgramFailed: It has ended.
         """
         mib = memory_mib(self.pid)
         if mib is None:
-            raise NotServing(f"{self.name} has ended")
+            raise ProgramFailed(f"{self.name} has ended")
         return mib
 
 
@@ -243,14 +243,13 @@ def sidecar(server: Server, *arguments: str) -> Iterator[Exporter]:
         arguments: Further ones.
 
     Raises:
-        NotServing: It did not start.
+        ProgramFailed: It did not start.
     """
     create_accounts(server)
     where = ("--listen", "127.0.0.1:0", "--dsn", f"mysql://{OURS}@{server.host}:{server.port}")
     command = [*COMMAND, "serve", *where, *arguments]
     with (
-        tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder,
-        run_service("innodb-advisor serve", command, ENVIRONMENT, Path(folder) / "log", SERVING) as service,
+        Program("innodb-advisor serve", command, ENVIRONMENT, listening=SERVING) as service,
         Exporter(OURS, service.pid, service.port) as exporter,
     ):
         yield exporter
@@ -262,7 +261,7 @@ def peer(server: Server, *flags: str) -> Iterator[Exporter]:
 
     Raises:
         Unavailable: mysqld_exporter is unavailable here.
-        NotServing: It did not start.
+        ProgramFailed: It did not start.
     """
     create_accounts(server)
     with (

@@ -16,8 +16,7 @@ from advisor.contract.fleet import FleetReport
 from lab.bench import fleet_data
 from lab.bench.exporters import COMMAND, ENVIRONMENT, SCRAPE_SECONDS, SERVING
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.processes import child
-from lab.processes.service import PLAIN, NotServing, run_service
+from lab.processes.program import PLAIN, Program, ProgramFailed
 from lab.processes.usage import cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter, prometheus
 from lab.programs.prometheus import Prometheus
@@ -70,13 +69,13 @@ def measure(run: BenchRun) -> None:
             for number in range(1, (rounds := run.rounds(3, 2)) + 1):
                 for servers, selector in selectors.items():
                     run.say(f"{servers:,} servers, {number} of {rounds}")
-                    without_models[servers].append(_ask(watching, folder, servers, selector, "--model-seconds", "0"))
+                    without_models[servers].append(_ask(watching, servers, selector, "--model-seconds", "0"))
                 if number == 1 or not run.short:
                     run.say(f"{servers:,} servers with models")
-                    whole.append(_ask(watching, folder, servers, selector))
+                    whole.append(_ask(watching, servers, selector))
             run.put("mapped", memory_mib(watching.pid, "VmHWM") or 0.0)
             run.say(f"the service: {READINGS} readings of {servers:,} servers")
-            peak, after = _serve(watching, folder, selector)
+            peak, after = _serve(watching, selector)
     _put(run, without_models, whole)
     run.put("service", peak)
     run.put("kept", after[-1], after[0])
@@ -115,51 +114,49 @@ def _selectors(clusters: Mapping[str, int]) -> dict[int, str]:
     }
 
 
-def _ask(watching: Prometheus, folder: Path, servers: int, selector: str, *options: str) -> FleetCommand:
+def _ask(watching: Prometheus, servers: int, selector: str, *options: str) -> FleetCommand:
     """Run the command to its end.
 
     Raises:
-        NotServing: It failed, or its report is not about all servers, or has no findings.
+        ProgramFailed: It failed, or its report is not about all servers, or has no findings.
     """
-    log = folder / "fleet.log"
-    log.unlink(missing_ok=True)
     before, began = cpu_seconds(watching.pid), time.monotonic()
-    process = child.spawn([*_command(watching, selector), "--output", "json", *options], ENVIRONMENT, log)
     cpu, mib, prometheus_mib = 0.0, 0.0, 0.0
-    while process.poll() is None:
-        prometheus_mib = max(prometheus_mib, memory_mib(watching.pid, "RssAnon") or 0.0)
-        cpu, mib = cpu_seconds(process.pid), memory_mib(process.pid, "VmHWM") or mib
-        time.sleep(POLL)
-    seconds = time.monotonic() - began
-    output = log.read_text(encoding="utf-8", errors="replace")
-    if process.returncode not in {0, 1}:
-        raise NotServing(f"innodb-advisor fleet ended with status {process.returncode}:\n{output[-4000:]}")
+    command = [*_command(watching, selector), "--output", "json", *options]
+    with Program("innodb-advisor fleet", command, ENVIRONMENT) as program:
+        while not program.ended(POLL):
+            prometheus_mib = max(prometheus_mib, memory_mib(watching.pid, "RssAnon") or 0.0)
+            cpu, mib = cpu_seconds(program.pid), memory_mib(program.pid, "VmHWM") or mib
+        seconds = time.monotonic() - began
+        output = program.output
+        if program.status not in {0, 1}:
+            raise program.failure(f"ended with status {program.status}")
     report = FleetReport.model_validate_json(output[output.index("{") :])
     if len(report.servers) != servers or report.not_asked or not report.findings:
-        raise NotServing(
+        raise ProgramFailed(
             f"the report has {len(report.servers)} of {servers} servers, {len(report.findings)} findings,"
             f" and not asked: {report.not_asked}"
         )
     return FleetCommand(seconds, cpu, cpu_seconds(watching.pid) - before, mib, prometheus_mib, len(report.findings))
 
 
-def _serve(watching: Prometheus, folder: Path, selector: str) -> tuple[float, list[float]]:
+def _serve(watching: Prometheus, selector: str) -> tuple[float, list[float]]:
     """Memory of the service, MiB: at its peak, and after each of READINGS readings.
 
     Raises:
-        NotServing: It does not come to them.
+        ProgramFailed: It does not come to them.
     """
     command = [*_command(watching, selector), "--listen", "127.0.0.1:0", "--every", "5s", "--model-seconds", "3"]
     after: list[float] = []
     until = time.monotonic() + SERVICE_SECONDS
-    with run_service("innodb-advisor fleet", command, ENVIRONMENT, folder / "service.log", SERVING) as service:
+    with Program("innodb-advisor fleet", command, ENVIRONMENT, listening=SERVING) as service:
         while len(after) < READINGS:
             text = httpx.get(f"http://127.0.0.1:{service.port}/metrics", timeout=SCRAPE_SECONDS, **PLAIN).text
             readings = _READINGS.search(text)
             if readings and float(readings[1]) > len(after):
                 after.append(memory_mib(service.pid) or 0.0)
             if time.monotonic() > until:
-                raise NotServing(f"{len(after)} readings within {SERVICE_SECONDS:.0f} s:\n{text[:2000]}")
+                raise ProgramFailed(f"{len(after)} readings within {SERVICE_SECONDS:.0f} s:\n{text[:2000]}")
             time.sleep(SERVICE_POLL)
         return memory_mib(service.pid, "VmHWM") or 0.0, after
 

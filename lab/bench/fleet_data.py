@@ -14,7 +14,7 @@ from lab.bench import rig
 from lab.bench.exporters import SCRAPE_SECONDS, Exporter, peer, settle, sidecar
 from lab.bench.figures import Say
 from lab.harness.workloads import SCHEMA, Load, count, look_up
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from lab.programs import block_writer, mysqld_exporter
 from lab.programs.block_writer import Plan, Series, Target, Written
 

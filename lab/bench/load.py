@@ -23,7 +23,7 @@ _ALONE = "no scrape"
 
 def measure(run: BenchRun) -> None:
     """Stretches without a scrape, with the sidecar's and with the peer's, in turn."""
-    stretches: dict[str, list[sysbench.Result]] = {"": [], "ours": [], "theirs": []}
+    stretches: dict[str, list[sysbench.SysbenchReport]] = {"": [], "ours": [], "theirs": []}
     seconds = STRETCH_SHORT if run.short else STRETCH
     with rig.idle() as (server, ours, theirs):
         exporters = {"": None, "ours": ours, "theirs": theirs}

@@ -12,7 +12,7 @@ import httpx
 from lab.bench import rig
 from lab.bench.exporters import settle, sidecar
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 
 POOL = "128G"
 PCTS = (5, 15, 25, 37, 50, 60, 70, 80, 90, 95)

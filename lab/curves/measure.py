@@ -24,7 +24,7 @@ from lab.curves.workloads import PATIENCE, Workload
 from lab.harness.measure import pool_statistic
 from lab.harness.records import Data, NotShown
 from lab.harness.workloads import scan
-from lab.processes.work import WorkFailed
+from lab.processes.program import ProgramFailed
 from lab.servers import Server, start
 from lab.servers.sql import global_status
 
@@ -78,7 +78,7 @@ def measure(workload: Workload, path: Path, server: Server, say: Callable[[str],
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _measure(workload, path, server, say)
-    except WorkFailed as error:
+    except ProgramFailed as error:
         raise NotShown(str(error)) from error
 
 

@@ -21,7 +21,7 @@ from lab.harness.follow import Following
 from lab.harness.records import Data, NotShown, Part
 from lab.harness.watch import rules
 from lab.harness.workloads import make_table, scan
-from lab.processes.work import WorkFailed
+from lab.processes.program import ProgramFailed
 from lab.servers import Server
 from lab.servers.sql import execute
 
@@ -60,7 +60,7 @@ def _run(workload: Workload) -> Callable[[Server, Say], Data]:
     def run(server: Server, say: Say) -> Data:
         try:
             return trial(workload, server, say).model_dump(mode="json")
-        except (pymysql.MySQLError, WorkFailed, KeyError) as error:
+        except (pymysql.MySQLError, ProgramFailed, KeyError) as error:
             raise NotShown(f"{type(error).__name__}: {error}") from error
 
     return run

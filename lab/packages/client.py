@@ -2,69 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from lab.packages.cache import Unavailable
-from lab.processes import child
-
-TOLD_SECONDS = 30.0
+from lab.processes.program import Program, ProgramFailed
 
 
 def run(
     what: str,
-    tool: str,
     command: Sequence[str],
     folder: Path,
     *,
     seconds: float,
-    environment: Mapping[str, str] | None = None,
-    tell: Callable[[str], None] | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Run a client to its end. It and all that it starts end with this call, and with this process.
+    """Run a client to its end.
 
     Args:
         what: The wanted package, for errors.
-        tool: The client's name in errors.
         command: Its absolute path and its arguments.
         folder: The working folder.
         seconds: The time limit.
         environment: Variables besides those of this process.
-        tell: Receives the output so far, every `TOLD_SECONDS`.
+        tell: Receives the output so far, again and again.
 
     Raises:
         Unavailable: It failed or exceeded the limit; the text ends with its last line of output.
     """
-    with tempfile.TemporaryDirectory(prefix="client-") as own:
-        output = Path(own) / "output"
-        deadline = time.monotonic() + seconds
-        process = child.spawn(command, environment or {}, output, folder)
+    with Program(Path(command[0]).name, command, environment, folder=folder) as program:
         try:
-            while (left := deadline - time.monotonic()) > 0 and not _ended(process, min(left, TOLD_SECONDS)):
-                if tell:
-                    tell(_text(output))
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # compilers outlive a killed go
-            status = process.wait()
-        said = _text(output).splitlines()
-    if left <= 0:
-        raise Unavailable(f"{what}: {tool} took longer than {seconds} s")
-    if status:
-        raise Unavailable(f"{what}: {tool}: {said[-1] if said else status}")
-
-
-def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
-    return process.returncode is not None
-
-
-def _text(output: Path) -> str:
-    return output.read_text(encoding="utf-8", errors="replace").strip()
+            program.finish(seconds, tell)
+        except ProgramFailed as error:
+            lines = str(error).splitlines()
+            raise Unavailable(f"{what}: {lines[0]} {lines[-1]}" if lines[1:] else f"{what}: {lines[0]}") from None

@@ -60,7 +60,7 @@ def files(module: str, version: str, folder: str) -> Path:
         with tempfile.TemporaryDirectory(prefix="module-", dir=into) as work:
             environment = {"GOMODCACHE": work, "GOFLAGS": "-modcacherw", "GOWORK": "off"}
             command = [_go(module), "mod", "download", f"{module}@{version}"]
-            client.run(module, "go mod download", command, into, seconds=BUILD_SECONDS, environment=environment)
+            client.run(module, command, into, seconds=BUILD_SECONDS, environment=environment)
             shutil.copytree(Path(work) / f"{module}@{version}" / folder, into / folder, dirs_exist_ok=True)
 
     return cache.kept(f"modules/{module}@{version}", take) / folder
@@ -90,7 +90,6 @@ def _kept(name: str, version: str, command: list[str], module: Path | None) -> P
             }
             client.run(
                 f"{name} {version}",
-                f"go {command[0]}",
                 [go, *command] if module is None else [go, *command, str(folder / name), "."],
                 module or Path(work),
                 seconds=BUILD_SECONDS,

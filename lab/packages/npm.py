@@ -34,7 +34,7 @@ def _fetch(wanted: str, integrity: str, root: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise Unavailable(f"{wanted} needs npm, which this machine lacks")
-    client.run(wanted, "npm", [npm, "pack", "--silent", "--ignore-scripts", wanted], root, seconds=PACK_SECONDS)
+    client.run(wanted, [npm, "pack", "--silent", "--ignore-scripts", wanted], root, seconds=PACK_SECONDS)
     archive = next(root.glob("*.tgz"))
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if integrity != f"sha512-{digest}":

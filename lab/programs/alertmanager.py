@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from lab.packages import cache, debian
 from lab.packages.cache import Unavailable
-from lab.processes.service import LISTENING, Service, run_service, version_of
+from lab.processes.ports import HOST
+from lab.processes.program import LISTENING, Program
 
 SUITES = ("bookworm", "sid")
 """0.25, and Debian's newest."""
 PACKAGE, PROGRAM, AMTOOL = "prometheus-alertmanager", "usr/bin/prometheus-alertmanager", "usr/bin/amtool"
-HOST = "127.0.0.1"
 _SHARE = b"/usr/share/prometheus/alertmanager"
-_CHECK_SECONDS = 60
 
 
 def configuration(webhook: str, **route: object) -> str:
@@ -37,7 +35,7 @@ def configuration(webhook: str, **route: object) -> str:
 
 
 @contextlib.contextmanager
-def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Service]:
+def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Program]:
     """Start an Alertmanager on the loopback address, and stop it at the end.
 
     Args:
@@ -49,7 +47,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
 
     Raises:
         Unavailable: Alertmanager is unavailable here; the text says why.
-        NotServing: It did not start.
+        ProgramFailed: It did not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file, log = folder / "alertmanager.yml", folder / "alertmanager.log"
@@ -61,8 +59,8 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         f"--web.listen-address={HOST}:{port}",
         "--cluster.listen-address=",
     )
-    with run_service("Alertmanager", [*command(suite), *own, *more], {}, log, LISTENING) as started:
-        yield started
+    with Program("Alertmanager", [*command(suite), *own, *more], log=log, listening=LISTENING) as program:
+        yield program
 
 
 def command(suite: str) -> list[str]:
@@ -76,37 +74,11 @@ def command(suite: str) -> list[str]:
     if not program.is_file():
         raise Unavailable(f"{PROGRAM} is not in {root.name}")
 
-    def relative(folder: Path) -> None:
+    def patch(folder: Path) -> None:
         copy = folder / program.name
         copy.write_bytes(program.read_bytes().replace(_SHARE, _SHARE[1:] + b"/"))
         copy.chmod(0o755)
 
-    made = cache.kept(f"alertmanager/{suite}-{program.stat().st_mtime_ns}", relative) / program.name
+    patched = cache.kept(f"alertmanager/{suite}-{program.stat().st_mtime_ns}", patch) / program.name
     loader = debian.command(root, PROGRAM)[:-1]
-    return ["/usr/bin/env", f"--chdir={root}", *loader, str(made)]
-
-
-def version(suite: str) -> str:
-    """Its version, such as `0.25.0`.
-
-    Raises:
-        Unavailable: Alertmanager is unavailable here.
-    """
-    return version_of(command(suite))
-
-
-def check_config(suite: str, file: Path) -> str:
-    """The errors that ``amtool check-config`` finds in a configuration file; empty for none.
-
-    Raises:
-        Unavailable: amtool is unavailable here.
-    """
-    done = subprocess.run(
-        [*debian.command(debian.unpacked(suite, PACKAGE), AMTOOL), "check-config", str(file)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=_CHECK_SECONDS,
-        check=False,
-    )
-    return (done.stdout or f"amtool ended with status {done.returncode}") if done.returncode else ""
+    return ["/usr/bin/env", f"--chdir={root}", *loader, str(patched)]

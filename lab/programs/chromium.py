@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserType, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from lab.packages import debian
 from lab.packages.cache import Unavailable
@@ -18,7 +18,7 @@ def program() -> tuple[Path, dict[str, str]]:
     """Its path and environment.
 
     Raises:
-        Unavailable: It can't be had here.
+        Unavailable: It is unavailable here.
     """
     try:
         release = Path("/etc/os-release").read_text(encoding="utf-8")
@@ -40,30 +40,15 @@ def running(home: Path, *arguments: str) -> Iterator[Browser]:
         arguments: More of its command line.
 
     Raises:
-        Unavailable: It can't be had here.
-    """
-    with sync_playwright() as playwright, launched(playwright.chromium, home, *arguments) as browser:
-        yield browser
-
-
-@contextmanager
-def launched(kind: BrowserType, home: Path, *arguments: str) -> Iterator[Browser]:
-    """Another browser of a Playwright that runs: a process can have one only.
-
-    Args:
-        kind: As ``browser_type`` of a running browser has it.
-        home: Its home folder.
-        arguments: More of its command line.
-
-    Raises:
-        Unavailable: It can't be had here.
+        Unavailable: It is unavailable here.
     """
     path, environment = program()
-    browser = kind.launch(
-        executable_path=path,
-        chromium_sandbox=os.geteuid() != 0,  # which refuses root
-        env={**os.environ, **environment, "HOME": str(home)},
-        args=list(arguments),
-    )
-    yield browser
-    browser.close()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            chromium_sandbox=os.geteuid() != 0,  # which refuses root
+            env={**os.environ, **environment, "HOME": str(home)},
+            args=list(arguments),
+        )
+        yield browser
+        browser.close()

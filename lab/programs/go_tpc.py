@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from lab.packages import go
-from lab.processes import work
+from lab.processes.program import beside, finish
 from lab.servers import Server
 
 VERSION = "v1.0.7"
@@ -19,10 +19,10 @@ def prepare(server: Server, warehouses: int) -> None:
 
     Raises:
         Unavailable: It cannot be built here.
-        WorkFailed: It failed.
+        ProgramFailed: It failed.
     """
     command = _command(server, "prepare", warehouses, threads=2)
-    work.finish("go-tpc prepare", [*command, "--no-check"], PREPARE_SECONDS)
+    finish("go-tpc prepare", [*command, "--no-check"], PREPARE_SECONDS)
 
 
 def running(server: Server, warehouses: int, *, seconds: int, threads: int = 1) -> AbstractContextManager[None]:
@@ -30,11 +30,11 @@ def running(server: Server, warehouses: int, *, seconds: int, threads: int = 1) 
 
     Raises:
         Unavailable: It cannot be built here.
-        WorkFailed: It ended before the context.
+        ProgramFailed: It ended before the context.
     """
     command = _command(server, "run", warehouses, threads)
     # A deadlock ends a thread otherwise.
-    return work.running("go-tpc run", [*command, f"--time={seconds}s", "--ignore-error", "--silence"])
+    return beside("go-tpc run", [*command, f"--time={seconds}s", "--ignore-error", "--silence"])
 
 
 def _command(server: Server, action: str, warehouses: int, threads: int) -> list[str]:

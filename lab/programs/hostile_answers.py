@@ -1,24 +1,13 @@
-"""Answers of a hostile MySQL server to a statement, as payloads of packets; each is an attack on whoever reads it."""
+"""Answers of a hostile MySQL server to a statement, as payloads of packets: each attacks its reader."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 
-from lab.programs.hostile_mysql import (
-    MORE_RESULTS,
-    OK,
-    Huge,
-    Payload,
-    aliases,
-    column,
-    error,
-    length,
-    result,
-    row,
-)
+from lab.programs.hostile_mysql import EOF, MORE_RESULTS, OK, Huge, Payload, aliases, column, error, length, result, row
 
-Answer = Callable[[str], AsyncIterator[Payload]]
+Answer = Callable[[str], Iterator[Payload]]
 """From the statement to the payloads."""
 
 _DECIMAL, _LONGLONG, _GEOMETRY, _TIME, _JSON = 0x00, 0x08, 0xFF, 0x0B, 0xF5
@@ -26,148 +15,114 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07\u202e<script>`{{ .Values }}`\nERROR all is we
 """A text that clears a terminal, sets its title, turns lines around, and begins a line of a log."""
 
 
-def _head(sql: str, kind: int = 0xFD) -> list[bytes]:
-    return list(result(aliases(sql), [], kind))[:-1]
-
-
-async def rows_without_end(sql: str) -> AsyncIterator[Payload]:
+def rows_without_end(sql: str) -> Iterator[Payload]:
     """As many rows as anybody reads."""
-    for payload in _head(sql):
-        yield payload
+    yield from _head(sql)
     for number in itertools.count():
         yield row([str(number).encode()] * len(aliases(sql)))
 
 
-async def empty_rows_without_end(sql: str) -> AsyncIterator[Payload]:
+def empty_rows_without_end(sql: str) -> Iterator[Payload]:
     """Rows of five bytes that become objects of a hundred."""
-    for payload in _head(sql):
-        yield payload
-    while True:
-        yield row([b""] * len(aliases(sql)))
+    yield from _head(sql)
+    yield from itertools.repeat(row([b""] * len(aliases(sql))))
 
 
-async def a_row_of_gigabytes(sql: str) -> AsyncIterator[Payload]:
+def a_row_of_gigabytes(sql: str) -> Iterator[Payload]:
     """One value of 4 GiB, in packets of 16 MiB."""
-    for payload in _head(sql):
-        yield payload
+    yield from _head(sql)
     yield Huge(length(4 << 30))
-    for _ in range(256):
-        yield Huge()
+    yield from itertools.repeat(Huge(), 256)
 
 
-async def columns_without_end(_sql: str) -> AsyncIterator[Payload]:
+def columns_without_end(_sql: str) -> Iterator[Payload]:
     """2^60 columns."""
     yield length(1 << 60)
-    while True:
-        yield column("c")
+    yield from itertools.repeat(column("c"))
 
 
-async def no_columns(_sql: str) -> AsyncIterator[Payload]:
-    """A result whose number of columns is not what follows."""
-    for payload in result([], [[]] * 3):
-        yield payload
+def no_columns(_sql: str) -> Iterator[Payload]:
+    """A result whose number of columns is not that of its rows."""
+    return result([], [[]] * 3)
 
 
-async def fewer_values(sql: str) -> AsyncIterator[Payload]:
+def fewer_values(sql: str) -> Iterator[Payload]:
     """Rows shorter than the columns."""
-    for payload in result(aliases(sql), [[b"1"]]):
-        yield payload
+    return result(aliases(sql), [[b"1"]])
 
 
-async def more_values(sql: str) -> AsyncIterator[Payload]:
+def more_values(sql: str) -> Iterator[Payload]:
     """Rows longer than the columns."""
-    for payload in result(aliases(sql), [[b"1"] * 99]):
-        yield payload
+    return result(aliases(sql), [[b"1"] * 99])
 
 
-async def other_columns(_sql: str) -> AsyncIterator[Payload]:
+def other_columns(_sql: str) -> Iterator[Payload]:
     """Columns that nobody asked for."""
-    for payload in result(["owned"], [[b"1"]]):
-        yield payload
+    return result(["owned"], [[b"1"]])
 
 
-async def nulls(sql: str) -> AsyncIterator[Payload]:
+def nulls(sql: str) -> Iterator[Payload]:
     """NULL everywhere."""
-    for payload in result(aliases(sql), [[None] * len(aliases(sql))] * 3):
-        yield payload
+    return result(aliases(sql), [[None] * len(aliases(sql))] * 3)
 
 
-async def numbers_out_of_range(sql: str) -> AsyncIterator[Payload]:
-    """Decimals of a billion digits in twelve bytes, and what is no number."""
-    rows = [
-        [each] * len(aliases(sql)) for each in (b"1e999999999", b"-1e999999999", b"1e-999999999", b"NaN", b"Infinity")
-    ]
-    for payload in result(aliases(sql), rows, _DECIMAL):
-        yield payload
+def numbers_out_of_range(sql: str) -> Iterator[Payload]:
+    """Decimals of a billion digits in twelve bytes, and texts that are no numbers."""
+    values = (b"1e999999999", b"-1e999999999", b"1e-999999999", b"NaN", b"Infinity")
+    return result(aliases(sql), [[value] * len(aliases(sql)) for value in values], _DECIMAL)
 
 
-async def long_integers(sql: str) -> AsyncIterator[Payload]:
+def long_integers(sql: str) -> Iterator[Payload]:
     """Integers of a hundred thousand digits."""
-    for payload in result(aliases(sql), [[b"9" * 100_000] * len(aliases(sql))], _LONGLONG):
-        yield payload
+    return result(aliases(sql), [[b"9" * 100_000] * len(aliases(sql))], _LONGLONG)
 
 
-async def odd_types(sql: str) -> AsyncIterator[Payload]:
+def odd_types(sql: str) -> Iterator[Payload]:
     """A time, a geometry and JSON where a count is expected."""
     names = aliases(sql)
     yield length(len(names))
     for name, kind in zip(names, itertools.cycle((_TIME, _GEOMETRY, _JSON, 0x77))):
         yield column(name, kind)
-    yield b"\xfe\0\0\x02\0"
-    yield row([b"-838:59:59.999999"] * len(names))
-    yield b"\xfe\0\0\x02\0"
+    yield from (EOF, row([b"-838:59:59.999999"] * len(names)), EOF)
 
 
-async def invalid_utf8(sql: str) -> AsyncIterator[Payload]:
+def invalid_utf8(sql: str) -> Iterator[Payload]:
     """Bytes that are no text."""
-    for payload in result(aliases(sql), [[b"\xff\xfe\xc3\x28\xed\xa0\x80"] * len(aliases(sql))]):
-        yield payload
+    return result(aliases(sql), [[b"\xff\xfe\xc3\x28\xed\xa0\x80"] * len(aliases(sql))])
 
 
-async def results_without_end(_sql: str) -> AsyncIterator[Payload]:
+def results_without_end(_sql: str) -> Iterator[Payload]:
     """One result after the other."""
-    while True:
-        yield MORE_RESULTS
+    return itertools.repeat(MORE_RESULTS)
 
 
-async def a_file(_sql: str) -> AsyncIterator[Payload]:
+def a_file(_sql: str) -> Iterator[Payload]:
     """A request for a file of the client's."""
-    yield b"\xfb/etc/passwd"
-    yield OK
+    return iter((b"\xfb/etc/passwd", OK))
 
 
-async def an_error_of_its_own(_sql: str) -> AsyncIterator[Payload]:
+def an_error_of_its_own(_sql: str) -> Iterator[Payload]:
     """An error whose text is the attacker's, and long."""
-    yield error(1146, (ESCAPES + "x" * 65_536).encode())
+    return iter([error(1146, (ESCAPES + "x" * 65_536).encode())])
 
 
-async def a_short_error_of_its_own(_sql: str) -> AsyncIterator[Payload]:
-    """An error whose text is the attacker's."""
-    yield error(1146, ESCAPES.encode())
-
-
-async def comments_without_end(sql: str) -> AsyncIterator[Payload]:
+def comments_without_end(sql: str) -> Iterator[Payload]:
     """Texts on which a regular expression may work for hours."""
     text = b"SELECT COUNT ( * ) FROM ... " + b"/*" * 100_000
-    for payload in result(aliases(sql), [[text] * len(aliases(sql))]):
-        yield payload
+    return result(aliases(sql), [[text] * len(aliases(sql))])
 
 
-async def a_status_of_mebibytes(_sql: str) -> AsyncIterator[Payload]:
+def a_status_of_mebibytes(_sql: str) -> Iterator[Payload]:
     """A status of 1 GiB, in one value."""
-    for payload in result(["Type", "Name", "Status"], []):
-        yield payload
-        if payload[:1] == b"\xfe":
-            break
+    yield from itertools.islice(result(["Type", "Name", "Status"], []), 5)
     text = b"\n-----\nINNODB MONITOR OUTPUT\n"
     yield Huge(length(0) + length(0) + length(1 << 30), text)
-    for _ in range(64):
-        yield Huge(filling=text)
+    yield from itertools.repeat(Huge(filling=text), 64)
 
 
 ANSWERS: dict[str, Answer] = {
-    each.__name__.replace("_", " "): each
-    for each in (
+    answer.__name__.replace("_", " "): answer
+    for answer in (
         rows_without_end,
         empty_rows_without_end,
         a_row_of_gigabytes,
@@ -195,17 +150,22 @@ def other_names(prefix_bytes: int = 200) -> Answer:
     """Names that are new in each answer, and numbers that fit: each column that could be a name gets one."""
     answers = itertools.count()
 
-    async def answer(sql: str) -> AsyncIterator[Payload]:
-        names, number = aliases(sql), next(answers)
+    def answer(sql: str) -> Iterator[Payload]:
+        columns, number = aliases(sql), next(answers)
         rows = []
-        for each in range(500):
-            name = f"n{number}_{each}_".encode().ljust(prefix_bytes, b"x")
-            rows.append([name if _names(column_name) else str(each + number).encode() for column_name in names])
-        for payload in result(names, rows):
-            yield payload
+        for index in range(500):
+            name = f"n{number}_{index}_".encode().ljust(prefix_bytes, b"x")
+            rows.append([name if _may_be_name(column) else str(index + number).encode() for column in columns])
+        return result(columns, rows)
 
     return answer
 
 
-def _names(column_name: str) -> bool:
-    return any(part in column_name.lower() for part in ("name", "schema", "table", "index", "text", "event"))
+def _may_be_name(column: str) -> bool:
+    return any(part in column.lower() for part in ("name", "schema", "table", "index", "text", "event"))
+
+
+def _head(sql: str) -> Iterator[Payload]:
+    """The packets of a result before its first row."""
+    columns = aliases(sql)
+    return itertools.islice(result(columns, []), len(columns) + 2)

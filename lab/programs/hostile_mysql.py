@@ -1,4 +1,4 @@
-"""A program that speaks MySQL's protocol and means harm: it logs anybody in, and answers statements as an attack says.
+"""A hostile program that speaks MySQL's protocol: it logs anybody in, and answers statements by an attack.
 
 Protocol: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html
 """
@@ -36,7 +36,7 @@ GREETING = (
     + b"\0mysql_native_password\0"
 )
 OK, MORE_RESULTS = b"\0\0\0\x02\0\0\0", b"\0\0\0\x0a\0\0\0"
-_EOF = b"\xfe\0\0\x02\0"
+EOF = b"\xfe\0\0\x02\0"
 _COLLECTOR = re.compile(r"/\* innodb-advisor:(\w+) \*/")
 _SETTING = re.compile(r"SESSION (\w+) = ('[^']*'|\S+?)(?=,|$)")
 _ALIAS = re.compile(r"\bAS (\w+)", re.IGNORECASE)
@@ -65,7 +65,7 @@ class Huge:
 
 
 Payload = bytes | Huge
-Attack = Callable[[str, str], "AsyncIterator[Payload] | None"]
+Attack = Callable[[str, str], "Iterator[Payload] | None"]
 """From a collector's name and its statement to the payloads of the answer's packets; None for an honest answer."""
 
 
@@ -86,7 +86,7 @@ def length(number: int) -> bytes:
 
 def column(name: str, kind: int = _TEXT) -> bytes:
     """The description of a column."""
-    names = b"".join(length(len(each)) + each for each in (b"def", b"", b"", b"", name.encode(), b""))
+    names = b"".join(length(len(part)) + part for part in (b"def", b"", b"", b"", name.encode(), b""))
     return names + b"\x0c" + _UTF8MB4.to_bytes(2, "little") + b"\xff\xff\0\0" + bytes([kind]) + b"\0\0\0\0\0"
 
 
@@ -95,15 +95,15 @@ def row(values: Sequence[bytes | None]) -> bytes:
     return b"".join(b"\xfb" if value is None else length(len(value)) + value for value in values)
 
 
-def result(columns: Sequence[str], rows: Sequence[Sequence[bytes | None]], kind: int = _TEXT) -> Iterator[bytes]:
+def result(columns: Sequence[str], rows: Sequence[Sequence[bytes | None]], kind: int = _TEXT) -> Iterator[Payload]:
     """The packets of a result."""
     yield length(len(columns))
     for name in columns:
         yield column(name, kind)
-    yield _EOF
+    yield EOF
     for values in rows:
         yield row(values)
-    yield _EOF
+    yield EOF
 
 
 def aliases(sql: str) -> list[str]:
@@ -191,22 +191,20 @@ class HostileServer:
         settings: dict[str, str] = {}
         while (command := await _received(reader))[:1] == b"\x03":
             sql = command[1:].decode()
-            found = _COLLECTOR.search(sql)
-            collector = found[1] if found else ""
+            match = _COLLECTOR.search(sql)
+            collector = match[1] if match else ""
             answer = self.attack(collector, sql)
             if answer is None:
-                answer = _each(self._honest(collector, sql, settings))
+                answer = self._honest(collector, sql, settings)
             else:
                 self.answered[collector] = self.answered.get(collector, 0) + 1
-            number = 1
-            async for payload in answer:
+            for number, payload in enumerate(answer, 1):
                 if isinstance(payload, Huge):
                     await self._send(writer, b"\xff\xff\xff" + bytes([number % 256]))
                     for piece in payload.pieces():
                         await self._send(writer, piece)
                 else:
                     await self._send(writer, _packet(payload, number))
-                number += 1
 
     async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         writer.write(data)
@@ -214,15 +212,15 @@ class HostileServer:
         await writer.drain()
         await asyncio.sleep(0)  # drain() alone does not let others run while the other side reads
 
-    def _honest(self, collector: str, sql: str, settings: dict[str, str]) -> Iterator[bytes]:
-        """What a session needs to begin, and a status; nothing else is here."""
+    def _honest(self, collector: str, sql: str, settings: dict[str, str]) -> Iterator[Payload]:
+        """The start of a session, and a status; nothing else is here."""
         if "*/ SET " in sql:
             settings |= {name: value.strip("'") for name, value in _SETTING.findall(sql)}
             return iter([OK])
         if collector == "session":
-            known = {"account": "root@localhost", "id": "7"} | settings
+            session = {"account": "root@localhost", "id": "7"} | settings
             names = aliases(sql)
-            return result(names, [[known[name].encode() for name in names]])
+            return result(names, [[session[name].encode() for name in names]])
         if collector == "identity":
             values = {
                 "version": "9.7.4",
@@ -246,8 +244,3 @@ def _packet(payload: bytes, number: int) -> bytes:
 async def _received(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readexactly(4)
     return await reader.readexactly(int.from_bytes(head[:3], "little"))
-
-
-async def _each(payloads: Iterator[bytes]) -> AsyncIterator[Payload]:
-    for payload in payloads:
-        yield payload

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from lab.packages import debian, go
 from lab.packages.cache import REPOSITORY
 from lab.processes.ports import HOST, free_port
-from lab.processes.service import PLAIN, NotServing, run_service
+from lab.processes.program import PLAIN, Program, ProgramFailed
 
 VERSION, KWOK = "1.36.3", "v0.8.0"
 """Of the control plane (as in control_plane/go.mod), and of kwok."""
@@ -40,7 +39,6 @@ STAGES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
 """What kwok says of nodes and pods, as its own manifests have it."""
 READY_SECONDS, ASK_SECONDS = 180.0, 60.0
 _JSON = "application/json"
-_ANY = re.compile(r"(\d+)")
 _USER = "admin"
 _LABELS = {"kubernetes.io/os": "linux", "disk": "ssd"}
 
@@ -137,7 +135,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
 
     Raises:
         Unavailable: A part is unavailable here; the text says why.
-        NotServing: A part did not start; the text ends with its log.
+        ProgramFailed: A part did not start; the text ends with its log.
     """
     root = debian.unpacked(SUITE, "etcd-server")
     etcd = debian.command(root, "usr/bin/etcd")
@@ -156,8 +154,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
     with ExitStack() as stack:
 
         def start(name: str, command: Sequence[str]) -> None:
-            log = folder / f"{name}.log"
-            stack.enter_context(run_service(name, command, {}, log, _ANY))
+            stack.enter_context(Program(name, command, log=folder / f"{name}.log"))
 
         start(
             "etcd",
@@ -221,7 +218,7 @@ def _wait(name: str, folder: Path, ready: Callable[[], bool]) -> None:
     while not ready():
         if time.monotonic() > deadline:
             said = (folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
-            raise NotServing(f"{name} is not ready after {READY_SECONDS:g} s:\n{said[-4000:]}")
+            raise ProgramFailed(f"{name} is not ready after {READY_SECONDS:g} s:\n{said[-4000:]}")
         time.sleep(0.2)
 
 

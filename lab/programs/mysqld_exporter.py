@@ -6,10 +6,11 @@ Two of its collectors read the sidecar's sources. They are off by default, and o
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from lab.packages import debian
-from lab.processes.service import LISTENING, Service, run_service, version_of
+from lab.processes.program import LISTENING, Program, version_of
 from lab.servers import Server
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
@@ -35,7 +36,8 @@ def version() -> str:
     return version_of(_command())
 
 
-def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.AbstractContextManager[Service]:
+@contextlib.contextmanager
+def running(server: Server, folder: Path, user: str, *more: str) -> Iterator[Program]:
     """Start it on a free port of the loopback address, and stop it at the end.
 
     Args:
@@ -46,13 +48,15 @@ def running(server: Server, folder: Path, user: str, *more: str) -> contextlib.A
 
     Raises:
         Unavailable: mysqld_exporter is unavailable here; the text says why.
-        NotServing: It did not start.
+        ProgramFailed: It did not start.
     """
     options = folder / "mysqld_exporter.cnf"
     options.write_text(f"[client]\nuser={user}\nhost={server.host}\nport={server.port}\n", encoding="utf-8")
     where = (f"--config.my-cnf={options}", "--web.listen-address=127.0.0.1:0")
     command = [*_command(), *where, *FLAGS, *more]
-    return run_service("mysqld_exporter", command, {}, folder / "mysqld_exporter.log", LISTENING)
+    log = folder / "mysqld_exporter.log"
+    with Program("mysqld_exporter", command, log=log, listening=LISTENING) as program:
+        yield program
 
 
 def _command() -> list[str]:

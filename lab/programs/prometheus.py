@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from lab.packages import debian
-from lab.processes.service import LISTENING, PLAIN, NotServing, run_service, version_of
+from lab.processes.program import LISTENING, PLAIN, Program, version_of
 from lab.programs import promtool
 
 PROGRAM = "usr/bin/prometheus"
@@ -107,13 +107,11 @@ class Prometheus:
         """Its targets: labels, scrapeUrl, health, lastError, lastScrape."""
         return list(self._get("targets", {"state": "active"})["activeTargets"])
 
-    def alertmanagers(self) -> list[str]:
-        """The addresses that it sends alerts to."""
-        return [each["url"] for each in self._get("alertmanagers")["activeAlertmanagers"]]
-
-    def metadata(self) -> dict[str, Any]:
-        """Kind, help and unit of the targets' metrics, by name."""
-        return dict(self._get("metadata"))
+    def is_ready(self) -> bool:
+        """Whether it answers queries."""
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.url}/-/ready", timeout=ASK_SECONDS, **PLAIN).is_success
+        return False
 
     def reload(self) -> None:
         """Reload configuration and rules.
@@ -190,7 +188,7 @@ def running(
 
     Raises:
         Unavailable: Prometheus is unavailable here; the text says why.
-        NotServing: It did not start, for example because of an invalid configuration or rule file.
+        ProgramFailed: It did not start, for example because of an invalid configuration or rule file.
     """
     command = debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM)
     configuration = folder / "prometheus.yml"
@@ -215,27 +213,14 @@ def running(
             *flags,
         )
         log = folder / "prometheus.log"
-        with run_service("Prometheus", [*command, *all_flags], {}, log, LISTENING) as process:
-            started = Prometheus(f"http://127.0.0.1:{process.port}", process.pid, configuration)
-            _wait(started, log)
-            yield started
-
-
-def _wait(started: Prometheus, log: Path) -> None:
-    """Wait until it is ready: it listens before it has read its data and rules, and ends if these are invalid."""
-    deadline = time.monotonic() + READY_SECONDS
-    while True:
-        listens = True
-        try:
-            if httpx.get(f"{started.url}/-/ready", timeout=ASK_SECONDS, **PLAIN).is_success:
-                return
-        except httpx.ConnectError:
-            listens = False
-        except httpx.TransportError:
-            pass
-        if not listens or time.monotonic() > deadline:
-            raise NotServing(f"Prometheus did not start:\n{log.read_text(errors='replace')[-4000:]}")
-        time.sleep(0.05)
+        with Program("Prometheus", [*command, *all_flags], log=log, listening=LISTENING) as program:
+            prometheus = Prometheus(f"http://127.0.0.1:{program.port}", program.pid, configuration)
+            # It listens before it has read its data and rules, and ends if these are invalid.
+            deadline = time.monotonic() + READY_SECONDS
+            while not prometheus.is_ready():
+                if program.ended(0.05) or time.monotonic() > deadline:
+                    raise program.failure("did not start")
+            yield prometheus
 
 
 def _samples(data: Mapping[str, Any]) -> list[Sample]:

@@ -13,7 +13,7 @@ import httpx
 
 from lab.packages import debian
 from lab.processes.ports import HOST, free_port
-from lab.processes.service import PLAIN, run_service
+from lab.processes.program import PLAIN, Program
 
 SUITE, PACKAGE, PROGRAM = "bookworm", "victoria-metrics", "usr/bin/victoria-metrics"
 IMPORT_SECONDS = 60.0
@@ -45,7 +45,7 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
 
     Raises:
         Unavailable: It is unavailable here.
-        NotServing: It did not start.
+        ProgramFailed: It did not start.
     """
     with tempfile.TemporaryDirectory(prefix="victoria-metrics-") as data:
         command = [
@@ -57,5 +57,5 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
             *flags,
         ]
         log = folder / "victoria-metrics.log"
-        with run_service("VictoriaMetrics", command, {}, log, _LISTENING) as process:
+        with Program("VictoriaMetrics", command, log=log, listening=_LISTENING) as process:
             yield VictoriaMetrics(f"http://{HOST}:{process.port}", process.pid)

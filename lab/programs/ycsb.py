@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from lab.packages import go
-from lab.processes import work
+from lab.processes.program import beside, finish
 from lab.servers import Server
 from lab.servers.sql import execute
 
 VERSION = "v1.0.3"
 SCHEMA = "ycsb"
 LOAD_SECONDS = 900.0
+_NONE = dict.fromkeys(("read", "update", "insert", "scan", "readmodifywrite"), 0.0)
 _MODULE = "github.com/pingcap/go-ycsb"
 
 
-@dataclass(frozen=True)
-class Mix:
-    """Shares of the operations, as one of the benchmark's workloads A to F has them."""
-
-    read: float = 0.0
-    update: float = 0.0
-    insert: float = 0.0
-    scan: float = 0.0
-    readmodifywrite: float = 0.0
-
-
 MIXES = {
-    "A": Mix(read=0.5, update=0.5),
-    "B": Mix(read=0.95, update=0.05),
-    "C": Mix(read=1.0),
-    "D": Mix(read=0.95, insert=0.05),
-    "E": Mix(scan=0.95, insert=0.05),
-    "F": Mix(read=0.5, readmodifywrite=0.5),
+    "A": {"read": 0.5, "update": 0.5},
+    "B": {"read": 0.95, "update": 0.05},
+    "C": {"read": 1.0},
+    "D": {"read": 0.95, "insert": 0.05},
+    "E": {"scan": 0.95, "insert": 0.05},
+    "F": {"read": 0.5, "readmodifywrite": 0.5},
 }
+"""Shares of the operations, as the benchmark's workloads A to F have them."""
 
 
 def load(server: Server, records: int) -> None:
@@ -43,11 +33,11 @@ def load(server: Server, records: int) -> None:
 
     Raises:
         Unavailable: It cannot be built here.
-        WorkFailed: It failed.
+        ProgramFailed: It failed.
     """
     execute(server, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
     command = _command(server, "load", {"recordcount": records, "batch.size": 100})
-    work.finish("go-ycsb load", command, LOAD_SECONDS)
+    finish("go-ycsb load", command, LOAD_SECONDS)
 
 
 def running(
@@ -65,7 +55,7 @@ def running(
 
     Raises:
         Unavailable: It cannot be built here.
-        WorkFailed: It ended before the context.
+        ProgramFailed: It ended before the context.
     """
     properties = {
         "recordcount": records,
@@ -73,9 +63,9 @@ def running(
         "target": rate,
         "requestdistribution": distribution,
         "maxscanlength": 100,
-        **{f"{name}proportion": share for name, share in vars(MIXES[mix]).items()},
+        **{f"{name}proportion": share for name, share in (_NONE | MIXES[mix]).items()},
     }
-    return work.running("go-ycsb run", _command(server, "run", properties))
+    return beside("go-ycsb run", _command(server, "run", properties))
 
 
 def _command(server: Server, action: str, properties: Mapping[str, object]) -> list[str]:

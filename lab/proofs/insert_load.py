@@ -7,7 +7,7 @@ import re
 import signal
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 
@@ -20,7 +20,7 @@ from lab.harness.workloads import SCHEMA, Load, insert_rows
 from lab.processes.usage import io_bytes
 from lab.proofs.record import Comparison
 from lab.servers import Server
-from lab.servers.server import Options
+from lab.servers.server import NO_OPTIONS
 from lab.servers.sql import execute, query_number
 
 ROWS = 160_000  # three indexes of about 600 leaf pages each
@@ -193,7 +193,7 @@ def drain(server: Server) -> None:
         time.sleep(0.2)
 
 
-def shut_down_slowly(server: Server, options: Options = ()) -> tuple[float, float]:
+def shut_down_slowly(server: Server, options: Mapping[str, str] = NO_OPTIONS) -> tuple[float, float]:
     """Shut down with innodb_fast_shutdown = 0 and start again; return pages read from the signal on, and seconds.
 
     The server no longer answers then, so the kernel's count of the process's reads is used: start the server with

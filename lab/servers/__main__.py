@@ -1,7 +1,6 @@
 """The command line of the private servers: python -m lab.servers."""
 
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -36,7 +35,7 @@ def start_command(name: str, options: tuple[str, ...], datadir: Path | None) -> 
     """
     interrupt_on_signals()
     try:
-        with start(name, options, datadir) as server:
+        with start(name, dict(option.partition("=")[::2] for option in options), datadir) as server:
             for label in ("version", "dsn", "socket", "pid", "datadir"):
                 click.echo(f"{label:8} {getattr(server, label)}")
             sys.stdout.flush()
@@ -49,43 +48,6 @@ def start_command(name: str, options: tuple[str, ...], datadir: Path | None) -> 
     except Unavailable as error:
         click.echo(f"{name} is unavailable here: {error}", err=True)
         sys.exit(2)
-
-
-@main.command("fetch")
-@click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
-def fetch_command(names: tuple[str, ...]) -> None:
-    """Download the servers NAME..., or all of them, so that their start needs no network.
-
-    Servers from the environment or PATH are not downloaded. Exit status: 2 when a server is unavailable.
-    """
-    missing = False
-    for name in names or NAMES:
-        began = time.monotonic()
-        click.echo(f"{name}: ", nl=False)
-        try:
-            program = programs.find(name)
-        except Unavailable as error:
-            click.echo(f"unavailable here: {error}")
-            missing = True
-        else:
-            click.echo(f"{program.version} in {time.monotonic() - began:.1f} s: {program.command[-1]}")
-    if missing:
-        sys.exit(2)
-
-
-@main.command("list")
-def list_command() -> None:
-    """List the servers and their sources. Nothing is downloaded."""
-    for name in NAMES:
-        try:
-            program = programs.local(name)
-        except Unavailable as error:
-            click.echo(f"{name:14} {error}")
-            continue
-        if program is not None:
-            click.echo(f"{name:14} {program.version}: {program.command[-1]}")
-        else:
-            click.echo(f"{name:14} {programs.origin(name)}")
 
 
 if __name__ == "__main__":

@@ -70,14 +70,14 @@ def find(name: str) -> ServerProgram:
     Raises:
         Unavailable: There is none; the text says why.
     """
-    found = local(name)
-    if found is not None:
-        return found
+    program = _local(name)
+    if program is not None:
+        return program
     if name in DEBIAN:
         suite, package = DEBIAN[name]
         root = debian.unpacked(suite, package)
-        program = "usr/sbin/mysqld" if name.startswith("mysql") else "usr/sbin/mariadbd"
-        return _program(name, tuple(debian.command(root, program)), root / "usr")
+        path = "usr/sbin/mysqld" if name.startswith("mysql") else "usr/sbin/mariadbd"
+        return _program(name, tuple(debian.command(root, path)), root / "usr")
     if name in NPM:
         base = npm.unpacked(*NPM[name]) / "server"
         return _program(name, (str(base / "mysqld"),), base, {"LD_LIBRARY_PATH": str(base)})
@@ -86,16 +86,7 @@ def find(name: str) -> ServerProgram:
     raise Unavailable(f"{name} is not one of {', '.join(NAMES)}")
 
 
-def origin(name: str) -> str:
-    """The registry and package of a server, in words."""
-    if name in DEBIAN:
-        suite, package = DEBIAN[name]
-        return f"Debian {suite}, package {package}"
-    package, version, _ = NPM[name]
-    return f"npm package {package}@{version}"
-
-
-def local(name: str) -> ServerProgram | None:
+def _local(name: str) -> ServerProgram | None:
     """The server's program from the environment or on PATH; None if there is none of that series.
 
     Raises:
@@ -105,9 +96,9 @@ def local(name: str) -> ServerProgram | None:
         path = Path(named)
         return _program(name, (named,), path.resolve().parent.parent)
     for title in ("mysqld",) if name.startswith("mysql") else ("mariadbd", "mysqld"):
-        if path_found := shutil.which(title):
+        if program := shutil.which(title):
             try:
-                return _program(name, (path_found,), Path(path_found).resolve().parent.parent)
+                return _program(name, (program,), Path(program).resolve().parent.parent)
             except Unavailable:
                 continue  # another flavour or series
     return None

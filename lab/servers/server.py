@@ -2,21 +2,23 @@
 
 import atexit
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from types import MappingProxyType, TracebackType
+from typing import IO, Any, Self
 
 import pymysql
 
 from lab.processes import child
 from lab.processes.ports import HOST, free_port
-from lab.servers import datadirs, folders, programs
+from lab.servers import datadirs, programs
 from lab.servers.datadirs import StartError
 from lab.servers.programs import ServerProgram
 
@@ -34,7 +36,8 @@ DEFAULTS = {
 }
 DEFAULTS_OF = {"mysql-9.7": {"mysqlx": "OFF"}}
 
-Options = Mapping[str, str] | Sequence[str]
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
+FOLDER_PREFIX = "innodb-advisor-"
 
 
 class _Connection(pymysql.Connection):
@@ -74,7 +77,7 @@ class Server:
         self._origin = origin
         self._owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder, self._lock = folders.claim()
+        self._folder, self._lock = _claim_folder()
         self.datadir = (datadir or self._folder / "data").resolve()
         self.socket = self._folder / "sock"
         self.error_log = self.datadir / "error.log"
@@ -114,14 +117,14 @@ class Server:
         """Wait until its process ends; return the exit status."""
         return self._process.wait() if self._process is not None else 0
 
-    def restart(self, options: Options = ()) -> None:
+    def restart(self, options: Mapping[str, str] = NO_OPTIONS) -> None:
         """Stop it and start it again on the same data and port, with these options added.
 
         Raises:
             StartError: It did not start again.
         """
         self._terminate()
-        self.options |= normalised(options)
+        self.options |= _dashed(options)
         self._start(self.port)
 
     def kill(self) -> None:
@@ -200,13 +203,14 @@ class Server:
         return self.error_log.read_text(errors="replace") if self.error_log.is_file() else ""
 
 
-def start(name: str, options: Options = (), datadir: Path | None = None, *, origin: Path | None = None) -> Server:
+def start(
+    name: str, options: Mapping[str, str] = NO_OPTIONS, datadir: Path | None = None, *, origin: Path | None = None
+) -> Server:
     """Start a server with a fresh data folder and wait until it answers.
 
     Args:
         name: One of `NAMES`.
-        options: The server's options without leading dashes: a mapping (an empty value means none), or a sequence of
-            `name=value`. They win over `DEFAULTS`.
+        options: The server's options without leading dashes; an empty value means none. They win over `DEFAULTS`.
         datadir: A data folder to use and to keep; set up when absent or empty. None for a temporary one.
         origin: The data folder of a server of this name that was shut down, to set up a copy of; None for one without
             data.
@@ -217,7 +221,7 @@ def start(name: str, options: Options = (), datadir: Path | None = None, *, orig
     """
     program = programs.find(name)
     defaults = DEFAULTS | DEFAULTS_OF.get(name, {})
-    server = Server(program, defaults | normalised(options), datadir, origin)
+    server = Server(program, defaults | _dashed(options), datadir, origin)
     _started.add(server)
     try:
         server._start()  # noqa: SLF001 - the only place that creates servers
@@ -227,10 +231,25 @@ def start(name: str, options: Options = (), datadir: Path | None = None, *, orig
     return server
 
 
-def normalised(options: Options) -> dict[str, str]:
-    """Options as a mapping from name (with dashes) to value."""
-    pairs = options.items() if isinstance(options, Mapping) else (option.partition("=")[::2] for option in options)
-    return {name.lstrip("-").replace("_", "-"): value for name, value in pairs}
+def _dashed(options: Mapping[str, str]) -> dict[str, str]:
+    """Options by their names with dashes."""
+    return {name.replace("_", "-"): value for name, value in options.items()}
+
+
+def _claim_folder() -> tuple[Path, IO[str]]:
+    """A temporary folder, and the open file whose lock marks it as in use; removes the folders of ended processes."""
+    parent = Path(tempfile.gettempdir())
+    for lock in parent.glob(f"{FOLDER_PREFIX}*/lock"):
+        # A living process holds its lock. A killed process took its servers with it.
+        with contextlib.suppress(OSError), lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent))
+    unlocked = folder / "unlocked"
+    file_held = unlocked.open("w")
+    fcntl.flock(file_held, fcntl.LOCK_EX)
+    unlocked.rename(folder / "lock")  # visible to others only when locked
+    return folder, file_held
 
 
 _started: set[Server] = set()

@@ -7,7 +7,7 @@ import sys
 import click
 
 from lab.harness import records
-from lab.processes.service import NotServing
+from lab.processes.program import ProgramFailed
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 from lab.steady.measurement import measure
 from lab.steady.record import NAME, Poll, broken
@@ -33,7 +33,7 @@ def main(seconds: float) -> None:
     interrupt_on_signals()
     try:
         found = measure(seconds, progress=_Changes())
-    except (Unavailable, StartError, NotServing) as error:
+    except (Unavailable, StartError, ProgramFailed) as error:
         click.echo(str(error), err=True)
         sys.exit(UNAVAILABLE)
     except KeyboardInterrupt:

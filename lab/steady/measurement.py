@@ -17,7 +17,7 @@ from lab.bench import exporters
 from lab.bench.exporters import Exporter
 from lab.harness import records
 from lab.packages.cache import REPOSITORY
-from lab.processes.service import PLAIN, NotServing
+from lab.processes.program import PLAIN, ProgramFailed
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
 from lab.steady.record import Alerts, Poll, SteadyRecord, steadiness
@@ -53,7 +53,7 @@ def measure(
 
     Raises:
         Unavailable: The server or Prometheus is unavailable here.
-        StartError, NotServing: A program did not start.
+        StartError, ProgramFailed: A program did not start.
     """
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="innodb-advisor-steady-")))
@@ -95,7 +95,7 @@ def _polls(sidecar: Exporter, seconds: float, progress: Callable[[Poll], None]) 
             unanswered += bool(polls)
         time.sleep(POLL_SECONDS)
     if not polls:
-        raise NotServing(f"no advice within {FIRST_FINDING_SECONDS:g} s")
+        raise ProgramFailed(f"no advice within {FIRST_FINDING_SECONDS:g} s")
     return polls, unanswered
 
 

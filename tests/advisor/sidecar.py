@@ -15,7 +15,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 from ruamel.yaml import YAML
 
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from tests.advisor.building import REPOSITORY, plain_rule
 from tests.waiting import DEADLINE, wait_for
 

@@ -14,7 +14,7 @@ import pytest
 from advisor.rules import configuration
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY, Unavailable
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from lab.programs import alertmanager, promtool
 from tests.charts.pages import anchors
 from tests.unavailable import give_up, or_give_up

@@ -26,7 +26,7 @@ from exporter.server import Server as Identity
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
-from lab.processes.service import PLAIN, Service
+from lab.processes.program import PLAIN, Program
 from lab.programs import mysqld_exporter
 from lab.servers import Server, Unavailable
 from tests.unavailable import give_up, promtool_says
@@ -144,18 +144,18 @@ def series(exposed: str, parse: Callable[[str], Any] = parse_classic) -> Series:
     return found
 
 
-def scraping(peer: Service) -> Callable[[], str]:
+def scraping(peer: Program) -> Callable[[], str]:
     """Ask it for its metrics."""
     return lambda: httpx.get(f"http://127.0.0.1:{peer.port}/metrics", timeout=60, **PLAIN).text
 
 
 @pytest.fixture(scope="module")
-def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server], Service]]:
+def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server], Program]]:
     """mysqld_exporter for a server, started once."""
-    started: dict[str, Service] = {}
+    started: dict[str, Program] = {}
     with ExitStack() as stack:
 
-        def peer(server: Server) -> Service:
+        def peer(server: Server) -> Program:
             if server.name not in started:
                 folder = tmp_path_factory.mktemp("peer")
                 try:
@@ -168,7 +168,7 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server
 
 
 @pytest.fixture
-def scrape(server: Server, peers: Callable[[Server], Service]) -> Callable[[], str]:
+def scrape(server: Server, peers: Callable[[Server], Program]) -> Callable[[], str]:
     """The peer's answer."""
     return scraping(peers(server))
 

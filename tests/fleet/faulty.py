@@ -16,7 +16,7 @@ from advisor.fleet.reading import Options, read
 from advisor.outgoing.client_settings import client_settings
 from advisor.rules.rulebook import RuleSet
 from lab.harness.watch import rules
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from lab.programs import prometheus, promtool, victoriametrics
 from tests.advisor.fleet.answering import Answering, Form
 from tests.unavailable import or_give_up

@@ -32,7 +32,7 @@ from exporter.snapshot import Table
 from lab.bench.exporters import GRANTS, OURS, PEER
 from lab.harness.watch import rules
 from lab.harness.workloads import SCHEMA, emptied, scan
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from lab.programs import mysqld_exporter, prometheus
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
 from lab.servers import Server

@@ -23,7 +23,7 @@ from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY
 from exporter.snapshot import Table
 from lab.bench.exporters import PEER, create_accounts
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from lab.programs import mysqld_exporter, prometheus
 from lab.servers import Server
 from lab.servers.sql import execute

@@ -23,7 +23,7 @@ from advisor.fleet.progress import Progress
 from advisor.fleet.watch import Watch
 from advisor.rules.rulebook import Rulebook
 from lab.processes.ports import free_port
-from lab.processes.service import PLAIN
+from lab.processes.program import PLAIN
 from lab.programs import alertmanager, prometheus
 from lab.programs.webhook import Webhook
 from tests.advisor.building import RULES_FOLDER, capture

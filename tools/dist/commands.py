@@ -87,6 +87,6 @@ def tools() -> Path:
     def install(folder: Path) -> None:
         command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--require-hashes"]
         command += ["--only-binary", ":all:", "--target", str(folder), "-r", str(_REQUIREMENTS)]
-        client.run("the tools of a release", "pip", command, REPOSITORY, seconds=_SECONDS)
+        client.run("the tools of a release", command, REPOSITORY, seconds=_SECONDS)
 
     return cache.kept(f"release-tools/{python}-{pinned}", install)

@@ -125,7 +125,7 @@ def _make_large(server: Server) -> None:
 
 
 def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> RunNumbers:
-    found: list[sysbench.Result] = []
+    found: list[sysbench.SysbenchReport] = []
 
     def work() -> None:
         schema = sysbench.SCHEMA

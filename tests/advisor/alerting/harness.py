@@ -16,7 +16,7 @@ import pytest
 from advisor.alerting import timetable
 from lab.packages.cache import Unavailable
 from lab.processes.ports import free_port
-from lab.processes.service import PLAIN, Service
+from lab.processes.program import PLAIN, Program
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
 from lab.servers import Server
@@ -38,7 +38,7 @@ def lasting_alerts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alertmanager_or_skip(suite: str, *arguments: Any, **options: Any) -> Iterator[Service]:
+def alertmanager_or_skip(suite: str, *arguments: Any, **options: Any) -> Iterator[Program]:
     with ExitStack() as stack:
         try:
             started = stack.enter_context(alertmanager.running(suite, *arguments, **options))
