@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -71,6 +73,28 @@ def check(path: Path) -> None:
     """
     with open_regular(path) as file:
         _refuse_larger(path, os.fstat(file.fileno()).st_size, MOST_BYTES)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """An empty file beside ``path`` to write to, which replaces it at the end and is gone if anything fails.
+
+    It is new: a link to another file in its place is removed and never written to. Where ``path`` is a device or a
+    pipe, it is written to itself. Raises OSError.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    part = path.with_name(f".part-{path.name}")
+    with suppress(FileNotFoundError):
+        part.unlink()
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))  # less the umask
+    try:
+        yield part
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def _refuse_others(path: Path, found: os.stat_result) -> None:

@@ -36,7 +36,7 @@ from advisor.rules.rulebook import Rulebook
 from advisor.timeline.series import QUANTITIES
 from exporter import knowledge
 from exporter.collectors import DEFAULT
-from exporter.recording import history_metrics
+from exporter.recording import history as stored_history
 from exporter.sampling import metrics
 from lab import fleet_report
 from lab.bench import report as bench
@@ -77,7 +77,7 @@ _MADE = "<!-- made by tools/docs.py from rules/: python -m tools.docs -->\n\n"
 
 def metrics_table() -> str:
     """A markdown table of every metric of `serve`."""
-    return _metrics(metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
+    return _metrics(metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
 
 
 def fleet_metrics_table() -> str:

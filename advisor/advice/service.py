@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from advisor.advice.apart import Apart, in_thread
 from advisor.advice.assessment import Assessment
-from advisor.advice.bookkeeping import Bookkeeping
 from advisor.advice.curves import Curves, Estimate
 from advisor.advice.fits import Fits, Kept
 from advisor.advice.judgement import judge
+from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.overviews import Overviews
 from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
@@ -25,7 +25,6 @@ from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
 from advisor.ledger.history import History, Wanted, dated, history
-from advisor.ledger.ledger import Ledger
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
@@ -95,7 +94,7 @@ class Service:
         evaluation_seconds: float = EVALUATION_SECONDS,
         remembered: Callable[[], Remembered] = Remembered,
         remember: Callable[[Window, Curve | None], None] | None = None,
-        books: Bookkeeping | None = None,
+        books: LedgerRecorder | None = None,
         target: str | None = None,
         links: Links | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -122,7 +121,7 @@ class Service:
             now: Unix seconds.
         """
         self.source, self.book, self.target, self.links = source, book, target, links
-        self.books = books or Bookkeeping(Ledger())
+        self.books = books or LedgerRecorder()
         self.timeline = Timeline()
         self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
         self.now = now
@@ -383,9 +382,7 @@ class Service:
 
     def history(self, wanted: Wanted) -> History:
         """What became of changes, and the findings that stood."""
-        journal = self.books.journal
-        problem = None if journal is None else journal.problem
-        return history(self.books.ledger, wanted, kept=journal is not None, problem=problem)
+        return history(self.books.ledger, wanted, kept=self.books.is_stored, problem=self.books.problem)
 
     async def reload(self) -> None:
         """Load the rules again. Raises FileError; then the old ones stay in force."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from advisor.contract.recommendation import fingerprint
-from advisor.ledger.entry import Baseline, Compared, Entry, Found, Outcome, Result, outcome_id
+from advisor.ledger.entry import Baseline, Compared, Entry, Found, Outcome, Result, line, outcome_id, readable
 from advisor.ledger.ledger import Ledger
-from advisor.ledger.lines import line, readable
 from exporter.pseudonyms import Pseudonyms
 
 _KNOWN = frozenset({"schema", "table", "index", "setting"})

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS
 from advisor.ledger.reading import READ, WAITED, Reading
+from exporter.recording.bounds import moment
 from exporter.snapshot import Snapshot
+
+Moment = Annotated[float, AfterValidator(moment)]
+"""Unix seconds that have a date."""
 
 
 class Result(StrEnum):
@@ -52,9 +57,9 @@ class Found(Frozen):
     subject: Mapping[str, str]
     severity: str
     summary: str
-    first_seen: float = Field(description="Unix seconds.")
-    last_seen: float = Field(description="Unix seconds.")
-    resolved_at: float | None = Field(
+    first_seen: Moment = Field(description="Unix seconds.")
+    last_seen: Moment = Field(description="Unix seconds.")
+    resolved_at: Moment | None = Field(
         None, description="When its rule no longer made it, Unix seconds; null while it stands, or is not known to."
     )
     settings: Mapping[str, Number | str] = Field(description="The values of the settings that it would change.")
@@ -100,7 +105,7 @@ class Outcome(Frozen):
 
     kind: Literal["outcome"] = "outcome"
     id: str
-    at: float = Field(description="When the change was first seen, Unix seconds.")
+    at: Moment = Field(description="When the change was first seen, Unix seconds.")
     changes: tuple[Changed, ...]
     rule: str | None = Field(None, description="Whose finding asked for the setting; null where none did.")
     fingerprint: str | None = None
@@ -109,7 +114,7 @@ class Outcome(Frozen):
     promise: Promise | None = None
     result: Result = Result.OPEN
     why: str = Field("", description="In words: what is waited for, why it is not comparable, or what was found.")
-    closed_at: float | None = None
+    closed_at: Moment | None = None
     measured: Compared | None = Field(None, description="The promised quantity.")
     error: Number | None = Field(None, description="Measured less predicted, relative to now.")
     others: tuple[Compared, ...] = Field((), description="What else was compared.")
@@ -131,7 +136,31 @@ class Baseline(Frozen):
 
 
 Entry = Annotated[Found | Outcome | Baseline, Field(discriminator="kind")]
-"""A line of the journal."""
+"""What is stored, and what recordings carry."""
+ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
+
+
+def key(entry: Entry) -> str:
+    """What names an entry: a later one with the same key replaces it."""
+    match entry:
+        case Found():
+            return f"{entry.kind} {entry.fingerprint}"
+        case Outcome():
+            return f"{entry.kind} {entry.id}"
+        case Baseline():
+            return f"{entry.kind} {entry.of}"
+
+
+def line(entry: Entry) -> dict[str, Any]:
+    """An entry as JSON values."""
+    return entry.model_dump(mode="json")
+
+
+def readable(lines: Iterable[object]) -> Iterator[Entry]:
+    """The entries that this version can read. A recording may come from a later one, which knows more kinds."""
+    for values in lines:
+        with suppress(ValidationError):
+            yield ENTRY.validate_python(values)
 
 
 def outcome_id(at: float, changes: tuple[Changed, ...], fingerprint: str | None = None) -> str:

@@ -10,7 +10,7 @@ from advisor.contract.changes import change_on, refuses
 from advisor.contract.recommendation import Advice, Effect, Number, Recommendation, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.ledger.comparison import LEAST_WINDOWS, matters
-from advisor.ledger.entry import Baseline, Changed, Compared, Entry, Found, Outcome, Promise, Result, outcome_id
+from advisor.ledger.entry import Baseline, Changed, Compared, Entry, Found, Outcome, Promise, Result, key, outcome_id
 from advisor.ledger.grading import grade, measurable, wanted
 from advisor.ledger.reading import SLICES, WINDOW_SECONDS, Reading, Subject, reading
 from advisor.ledger.settling import LIMIT, Settling, is_steady, settling
@@ -82,8 +82,13 @@ class Ledger:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The entries of which `with_entry` makes the same ledger, in this order."""
-        before = (Baseline(of=name, reading=each) for name, each in self.before.items())
+        before = (Baseline(of=name, reading=reading) for name, reading in self.before.items())
         return (*self.found.values(), *self.outcomes.values(), *before)
+
+    @property
+    def by_key(self) -> Mapping[str, Entry]:
+        """The entries by what names them."""
+        return {key(entry): entry for entry in self.entries}
 
     @property
     def open(self) -> tuple[Outcome, ...]:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from advisor.observe.source import SnapshotSource
 from exporter.connection.errors import ServerError
 from exporter.connection.target import Target
+from exporter.files import replacing
 from exporter.recording.file import Carried, Recorder
-from exporter.recording.folder import replacing
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 

@@ -16,6 +16,7 @@ and ``{"end": <lines before>}`` last: without it the recording is truncated, and
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -73,19 +74,19 @@ class Recorder:
         collections: Complete collections so far.
     """
 
-    def __init__(self, path: Path, compression: int = 9) -> None:
-        """Open the file.
+    def __init__(self, file: Path | BinaryIO, compression: int = 9) -> None:
+        """Begin the recording.
 
         Args:
-            path: The file; compressed if it ends in .gz.
+            file: A path, compressed if it ends in .gz; or an open file, which is compressed and stays open.
             compression: gzip's level, 1 to 9.
 
         Raises:
             OSError: It cannot be written.
         """
         self._close = ExitStack()
-        self._file: BinaryIO = self._close.enter_context(path.open("wb"))
-        if path.suffix == ".gz":
+        self._file = self._close.enter_context(file.open("wb")) if isinstance(file, Path) else file
+        if not isinstance(file, Path) or file.suffix == ".gz":
             # No name and no time in the header: the same rows make the same file.
             compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file, compresslevel=compression, mtime=0)
             self._file = cast("BinaryIO", self._close.enter_context(compressed))
@@ -197,9 +198,14 @@ class Replayer:
         self._events = Events(budget)
         self._assembler: Assembler | None = None
 
-    def read(self, path: Path) -> Iterator[Snapshot]:
-        """The snapshots of the next recording. Raises RecordingError, as ``replay`` does."""
-        for event in self._events.read(path):
+    def read(self, path: Path, content: bytes | None = None) -> Iterator[Snapshot]:
+        """The snapshots of the next recording. Raises RecordingError, as ``replay`` does.
+
+        Args:
+            path: The recording, or the file that stores its content.
+            content: The compressed content, where it is no file of its own.
+        """
+        for event in self._events.read(path, content):
             match event:
                 case Session():
                     self._session(event)
@@ -240,11 +246,11 @@ class Events:
         """
         self._budget = budget or Budget(cure=_CURE)
 
-    def read(self, path: Path) -> Iterator[Event]:
-        """The events of a recording, in their order; the first is a session. Raises RecordingError, as ``replay``."""
+    def read(self, path: Path, content: bytes | None = None) -> Iterator[Event]:
+        """The events of a recording, in their order; the first is a session. As ``Replayer.read``."""
         began, collections = False, 0
         last: dict[str, tuple[Rows, ...]] = {}
-        for number, line in _lines(path, self._budget):
+        for number, line in _lines(path, content, self._budget):
             try:
                 if "server" in line:
                     began = True
@@ -282,14 +288,14 @@ def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
     return Answer(name, at, seconds, results)
 
 
-def _lines(path: Path, budget: Budget) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(path: Path, content: bytes | None, budget: Budget) -> Iterator[tuple[int, dict[str, Any]]]:
     """The parsed lines between the first and the last, with their numbers; checks the first and the last."""
     number = 0
     try:
         # Closed here, and not by a generator of its own: an interruption while Python frees a generator would be lost.
         with ExitStack() as opened:
-            file = opened.enter_context(open_regular(path))
-            if path.suffix == ".gz":
+            file = opened.enter_context(open_regular(path) if content is None else io.BytesIO(content))
+            if content is not None or path.suffix == ".gz":
                 file = opened.enter_context(gunzip(file))
             for number, text in enumerate(lines(file, budget), 1):
                 line = _parsed(path, number, text)

@@ -1,81 +1,78 @@
-"""The stored history: a folder of recordings from which the next start of the sidecar continues.
+"""The stored history: recordings in the state file, from which the next start of the sidecar continues.
 
-The collectors' answers are written once a minute and at the end, each time as a new recording under a temporary name,
-which is synced and then renamed: a crash leaves only whole files and loses at most a minute. Answers are shortened, so
-that no client's statement is stored. File names begin with a hash of the server's address; other servers' files are not
-touched. Only one sidecar at a time may store a server's history in a folder: exporter.recording.lock keeps others out.
+The collectors' answers are written once a minute and at the end, each time as a recording of its own: a crash loses at
+most a minute. Answers are shortened, so that no client's statement is stored.
 """
 
 from __future__ import annotations
 
+import io
 import logging
-import threading
+import sqlite3
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from operator import methodcaller
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+from prometheus_client import Metric
 
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import Collector, Integration
-from exporter.recording import folder as folders
+from exporter.exposition import Sample, Spec, assemble
 from exporter.recording.bounds import Budget
 from exporter.recording.file import Recorder, RecordingError, Replayer, TooLarge
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
 from exporter.snapshot import Snapshot
+from exporter.state_file import StateError, StateFile
 
 log = logging.getLogger(__name__)
 
 LARGEST_BYTES = 64 << 20
-MOST_FILES = 240
-KEPT_DAMAGED = 3
 _PERIODS_PENDING = 5
 """Events that could not be written for so many periods are dropped."""
-_PATIENCE = 10.0
-"""Seconds that the sidecar waits for the folder at its end."""
-_SUFFIX, _ASIDE = ".jsonl.gz", ".damaged"
-_DIGITS = 8
+_OLD = "DELETE FROM snapshots WHERE at < ?"
+_BEYOND = """
+DELETE FROM snapshots WHERE id IN (
+    SELECT id FROM (SELECT id, SUM(LENGTH(recording)) OVER (ORDER BY id DESC) AS newer FROM snapshots) WHERE newer > ?
+)
+"""
+_SIZE = "SELECT COALESCE(SUM(LENGTH(recording)), 0) FROM snapshots"
+
+_BYTES = Spec("innodb_exporter_state_bytes", "gauge", "Size of the history in --state-dir.", (), "bytes")
+_WRITTEN_AT = Spec(
+    "innodb_exporter_state_written_timestamp_seconds",
+    "gauge",
+    "When the history was last written to --state-dir.",
+    (),
+    "seconds",
+)
+_FAILURES = Spec("innodb_exporter_state_failures_total", "counter", "Failed attempts to write the history.")
+_DAMAGED = Spec(
+    "innodb_exporter_state_damaged_files_total",
+    "counter",
+    "Damaged state files that were set aside, and damaged parts of the history that were left out.",
+)
+SPECS = {spec.name: spec for spec in (_BYTES, _WRITTEN_AT, _FAILURES, _DAMAGED)}
 
 Event = Callable[[Recorder], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The state of the folder."""
-
-    bytes: int = 0
-    """Size of the history."""
-    written_at: float | None = None
-    """Last write, Unix seconds; None before the first."""
-    failures: int = 0
-    """Failed writes."""
-    damaged: int = 0
-    """Files set aside since the start."""
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: Path
-    bytes: int
-    last_at: float
-
-
-class State:
-    """Stores a sampler's answers, as its log. Errors of the folder are reported, never raised.
+class StoredHistory:
+    """Stores a sampler's answers, as its log. Errors are counted, never raised.
 
     Attributes:
-        report: The state of the folder.
+        bytes: Size of the stored recordings.
+        written_at: Last write, Unix seconds; None before the first.
+        failures: Failed writes.
     """
 
     def __init__(
         self,
-        folder: Path,
-        address: str,
+        state: StateFile,
         *,
         seconds: float = 3600.0,
         period: float = 60.0,
@@ -83,47 +80,40 @@ class State:
         memory: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Read the folder.
+        """Read what the last sidecar stored.
 
         Args:
-            folder: Created for this account only if it does not exist.
-            address: The server's address; each address has its own history.
+            state: Where it is stored.
             seconds: The history's length.
             period: Seconds between two writes.
-            largest: Maximum bytes of all files; the oldest are deleted first.
+            largest: Maximum bytes of all recordings; the oldest are deleted first.
             memory: Bytes by which reading them may let the process grow; by default what it can afford.
             clock: Unix seconds.
         """
-        self.report = Report()
-        self._folder = folder
-        self._key = folders.key(address)
-        self._seconds, self._period, self._largest, self._clock = seconds, period, largest, clock
-        self._memory = memory
-        self._files: deque[_File] = deque()
-        self._damaged: list[Path] = []
-        self._number = 0
-        self._failing = False
+        self.bytes, self.failures = 0, 0
+        self.written_at: float | None = None
+        self._unreadable = 0
+        self._state, self._seconds, self._period, self._largest = state, seconds, period, largest
+        self._memory, self._clock = memory, clock
         self._session: tuple[Server, str] | None = None
         self._answers: dict[str, tuple[Answer, ...]] = {}
         self._events: list[Event] = []
         self._complete = False  # whether a collection is among the events
         self._cut = time.monotonic()
-        self._writing: threading.Thread | None = None
-        self._past = self._read()
+        self._writing: Future[int] | None = None
+        self._past: Sequence[Snapshot] = ()
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._tidy()
-        except OSError as error:
-            self._failed(error)
+            self._past = state.run(self._read)
+        except StateError:
+            self.failures += 1
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    @property
+    def damaged(self) -> int:
+        """Damaged files that were set aside, and damaged recordings that were left out, since the start."""
+        return self._state.damaged + self._unreadable
 
     def take_past(self) -> Sequence[Snapshot]:
-        """The history that was found, oldest first. It is returned once and then dropped."""
+        """The stored history, oldest first. It is returned once and then dropped."""
         past, self._past = self._past, ()
         return past
 
@@ -139,8 +129,8 @@ class State:
         if collector is not None and collector.shorten is not None:
             answer = replace(answer, results=tuple(map(collector.shorten, answer.results)))
         # The last answer, and if it failed also the last successful one, which may still be served.
-        before = [each for each in self._answers.get(answer.collector, ()) if each.failure is None]
-        if any(each.results == answer.results for each in before):
+        before = [earlier for earlier in self._answers.get(answer.collector, ()) if earlier.failure is None]
+        if any(earlier.results == answer.results for earlier in before):
             answer = replace(answer, results=before[0].results)  # one object for all events that wait to be written
         self._answers[answer.collector] = (*before, answer) if answer.failure else (answer,)
         self._events.append(methodcaller("answer", answer))
@@ -152,25 +142,30 @@ class State:
         since = time.monotonic() - self._cut
         if since < self._period:
             return
-        if self._writing is None or not self._writing.is_alive():
+        if self._writing is None or self._writing.done():
             self._write(at)
         elif since > _PERIODS_PENDING * self._period:
-            self._failed(TimeoutError("the folder does not answer"))
+            self.failures += 1
             self._begin()
 
     def close(self) -> None:
-        """Write the rest; waits for the folder for a limited time."""
-        self._wait()
+        """Store the rest, before the state file is closed."""
         if self._complete:
             self._write(self._clock())
-            self._wait()
 
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.join(_PATIENCE)
+    def families(self) -> Iterator[Metric]:
+        """The metric families of the stored history."""
+        yield from assemble(SPECS, self._samples())
+
+    def _samples(self) -> Iterator[Sample]:
+        yield _BYTES.name, (), self.bytes
+        if self.written_at is not None:
+            yield _WRITTEN_AT.name, (), self.written_at
+        yield _FAILURES.name, (), self.failures
+        yield _DAMAGED.name, (), self.damaged
 
     def _begin(self) -> None:
-        """Begin a new file, with everything that a reader of this file alone needs."""
+        """Begin a new recording, with everything that a reader of it alone needs."""
         self._events = []
         self._complete = False
         self._cut = time.monotonic()
@@ -179,120 +174,65 @@ class State:
             self._events.append(methodcaller("resume", *self._session, answers))
 
     def _write(self, at: float) -> None:
-        events = self._events
+        self._writing = self._state.submit(partial(self._put, self._events, at))
+        self._writing.add_done_callback(self._written)
         self._begin()
-        # A daemon: a folder that does not answer must not delay the sidecar's end.
-        self._writing = threading.Thread(target=self._put, args=(events, at), name="state", daemon=True)
-        try:
-            self._writing.start()
-        except RuntimeError as error:  # no thread available
-            self._failed(error)
 
-    def _put(self, events: Sequence[Event], at: float) -> None:
-        path = self._folder / f"{self._key}-{self._number:0{_DIGITS}d}{_SUFFIX}"
-        part: Path | None = None
-        self._number += 1
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may have been deleted
-            part = folders.part_of(path)
-            with Recorder(part, compression=1) as recorder:
-                for event in events:
-                    event(recorder)
-            folders.put(part, path)
-            self._files.append(_File(path, path.stat().st_size, at))
-            self._prune(at)
-        except (OSError, ValueError) as error:
-            if part is not None:
-                with suppress(OSError):
-                    part.unlink(missing_ok=True)
-            self._failed(error)
-            return
-        if self._failing:
-            log.info("the history is kept in %s again", self._folder)
-        self._failing = False
-        self.report = replace(self.report, bytes=self._bytes, written_at=self._clock())
+    def _put(self, events: Sequence[Event], at: float, connection: sqlite3.Connection) -> int:
+        """Store a recording of events, in the thread of the state file; returns the bytes of all."""
+        recording = io.BytesIO()
+        with Recorder(recording, compression=1) as recorder:
+            for event in events:
+                event(recorder)
+        connection.execute("INSERT INTO snapshots (at, recording) VALUES (?, ?)", (at, recording.getvalue()))
+        return self._pruned(connection, at)
 
-    @property
-    def _bytes(self) -> int:
-        return sum(file.bytes for file in self._files)
+    def _written(self, writing: Future[int]) -> None:
+        if writing.exception() is None:
+            self.bytes, self.written_at = writing.result(), self._clock()
+        else:
+            self.failures += 1
 
-    def _prune(self, now: float) -> None:
-        """Delete the oldest files while they are too old, too many or too large."""
-        while self._files and (
-            self._files[0].last_at < now - self._seconds or len(self._files) > MOST_FILES or self._bytes > self._largest
-        ):
-            self._files[0].path.unlink(missing_ok=True)
-            self._files.popleft()
+    def _pruned(self, connection: sqlite3.Connection, now: float) -> int:
+        """Delete recordings that are too old, or too large together; returns the bytes of the others."""
+        connection.execute(_OLD, (now - self._seconds,))
+        connection.execute(_BEYOND, (self._largest,))
+        [size] = connection.execute(_SIZE).fetchone()
+        return int(size)
 
-    def _failed(self, error: Exception) -> None:
-        if not self._failing:
-            said = getattr(error, "strerror", None) or error
-            log.warning("cannot keep the history in %s: %s", self._folder, said)
-        self._failing = True
-        self.report = replace(self.report, failures=self.report.failures + 1)
-
-    # Reading the folder at the start
-
-    def _read(self) -> tuple[Snapshot, ...]:
-        paths = sorted(self._folder.glob(f"{self._key}-{'[0-9]' * _DIGITS}{_SUFFIX}"))
-        if paths:
-            self._number = int(paths[-1].name.removesuffix(_SUFFIX)[-_DIGITS:]) + 1
-        found: list[Snapshot] = []
-        ends = dict.fromkeys(paths, 0.0)
-        budget = Budget(self._memory)
-        replayer = Replayer(budget)
-        for position, path in enumerate(paths[-MOST_FILES:]):
-            try:
-                held = _held(replayer, path)
-            except RecordingError as error:
-                log.warning("set aside: %s", error)
-                self._damaged.append(path)
-                del ends[path]
-                if isinstance(error, TooLarge):
-                    log.warning("the history begins anew: what is stored takes too much memory")
-                    found.clear()
-                    ends |= dict.fromkeys(paths[-MOST_FILES:][position + 1 :], self._clock())
-                    break
-                replayer = Replayer(budget)
-                continue
-            found += held
-            ends[path] = held[-1].at if held else 0.0
-        for path, end in ends.items():
-            with suppress(OSError):
-                self._files.append(_File(path, path.stat().st_size, end))
+    def _read(self, connection: sqlite3.Connection) -> Sequence[Snapshot]:
         now = self._clock()
-        recent = list(_in_order(each for each in reversed(found) if now - self._seconds <= each.at <= now))
+        self._pruned(connection, now)
+        snapshots = [snapshot for snapshot in self._stored(connection) if now - self._seconds <= snapshot.at <= now]
+        recent = list(_in_order(reversed(snapshots)))
+        [self.bytes] = connection.execute(_SIZE).fetchone()
         if recent:
             log.info("found a history of %d snapshots, the last %.0f s old", len(recent), now - recent[0].at)
-        return tuple(_continued(recent))[::-1]
+        return tuple(reversed(_continued(recent)))
 
-    def _tidy(self) -> None:
-        """Delete old files and those left by a crash, and set damaged ones aside. Raises OSError."""
-        self.report = replace(self.report, damaged=len(self._damaged))
-        for path in self._damaged:
-            self._try(partial(path.replace, path.with_name(path.name + _ASIDE)))
-        for path in sorted(self._folder.glob(f"{self._key}-*{_SUFFIX}{_ASIDE}"))[:-KEPT_DAMAGED]:
-            self._try(path.unlink)
-        for path in self._folder.glob(f".part-{self._key}-*"):
-            self._try(path.unlink)
-        self._prune(self._clock())
-        self.report = replace(self.report, bytes=self._bytes)
-
-    def _try(self, change: Callable[[], object]) -> None:
-        try:
-            change()
-        except OSError as error:
-            self._failed(error)
-
-
-def _held(replayer: Replayer, path: Path) -> list[Snapshot]:
-    """The snapshots of a file. Raises RecordingError."""
-    if path.is_symlink():
-        raise RecordingError(f"{path} is a symbolic link, which no sidecar writes")
-    return list(replayer.read(path))
+    def _stored(self, connection: sqlite3.Connection) -> list[Snapshot]:
+        """The snapshots of all recordings that can be read; the others are deleted."""
+        snapshots: list[Snapshot] = []
+        budget = Budget(self._memory)
+        replayer = Replayer(budget)
+        rows = connection.execute("SELECT id, CAST(recording AS BLOB) FROM snapshots ORDER BY id").fetchall()
+        for number, recording in rows:
+            try:
+                snapshots += replayer.read(self._state.path, recording)
+            except TooLarge as error:
+                log.warning("the stored history takes too much memory and begins anew: %s", error)
+                self._unreadable += 1
+                connection.execute("DELETE FROM snapshots")
+                return []
+            except RecordingError as error:
+                log.warning("a part of the stored history is left out: %s", error)
+                self._unreadable += 1
+                connection.execute("DELETE FROM snapshots WHERE id = ?", (number,))
+                replayer = Replayer(budget)
+        return snapshots
 
 
-def _in_order(newest_first: Iterator[Snapshot]) -> Iterator[Snapshot]:
+def _in_order(newest_first: Iterable[Snapshot]) -> Iterator[Snapshot]:
     """Snapshots back to the first that is not older than the next one: the clock was set back there."""
     later = float("inf")
     for snapshot in newest_first:
@@ -311,6 +251,9 @@ def _continued(newest_first: list[Snapshot]) -> list[Snapshot]:
 
 
 def _shifted(snapshots: list[Snapshot], collector: Collector[Any], integration: Integration[Any]) -> list[Snapshot]:
-    known = [section for each in snapshots if (section := each[collector]) is not None]
-    shifted = iter(integration.restart(known))
-    return [each if each[collector] is None else each.with_section(collector, next(shifted)) for each in snapshots]
+    sections = [section for snapshot in snapshots if (section := snapshot[collector]) is not None]
+    shifted = iter(integration.restart(sections))
+    return [
+        snapshot if snapshot[collector] is None else snapshot.with_section(collector, next(shifted))
+        for snapshot in snapshots
+    ]

@@ -11,7 +11,7 @@ from advisor.fleet import metrics as fleet_metrics
 from advisor.ledger import metrics as ledger_metrics
 from advisor.pool import metrics as curve_metrics
 from exporter.exposition import HistogramSpec, Spec
-from exporter.recording import history_metrics
+from exporter.recording import history as stored_history
 from exporter.sampling import metrics
 
 
@@ -28,7 +28,7 @@ TARGET = frozenset({"cluster", "namespace", "job", "instance"})
 """What Prometheus adds to every series that it scrapes; the first two only where the target has them."""
 EXPOSED: Mapping[str, frozenset[str]] = {
     name: frozenset(labels) | TARGET
-    for each in (metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
+    for each in (metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
     for spec in each.SPECS.values()
     for name, labels in _series(spec)
 }

@@ -17,7 +17,7 @@ from advisor.alerting import metrics as alerting_metrics
 from advisor.contract.recommendation import Severity
 from advisor.ledger import metrics as ledger_metrics
 from advisor.pool import metrics as curve_metrics
-from exporter.recording import history_metrics
+from exporter.recording import history as stored_history
 from exporter.sampling import metrics as snapshot_metrics
 from lab.programs import promtool
 from lab.programs.prometheus import Prometheus
@@ -31,7 +31,7 @@ from tools.docs import links
 MODELS = registry.models()
 KINDS = {
     spec.name: spec.kind
-    for each in (snapshot_metrics, history_metrics, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
+    for each in (snapshot_metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
     for spec in each.SPECS.values()
 }
 CHOSEN = Chosen(

@@ -14,7 +14,6 @@ from typing import Any
 import pymysql
 import pytest
 
-from advisor.ledger.journal import Journal
 from advisor.ledger.ledger import Ledger
 from exporter.connection.target import from_dsn
 from lab.harness import workloads
@@ -22,6 +21,7 @@ from lab.programs import prometheus
 from lab.servers import Server
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import DAY, outcome
+from tests.advisor.ledger.recordings import stored
 from tests.advisor.sidecar import UNLIKE, Sidecar, write_rule
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.test_alerts import RECORDED
@@ -179,7 +179,7 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
 def _told(state: Path, server: Server) -> None:
     """Outcomes of earlier days: a window after a change would take too long here."""
     earlier = (outcome(0.0, 12.0, at=DAY), outcome(0.0, 400.0, at=2 * DAY))
-    Journal(state, from_dsn(server.dsn).address).keep(earlier, Ledger.of(earlier))
+    stored(state, Ledger.of(earlier), from_dsn(server.dsn).address)
 
 
 @contextmanager

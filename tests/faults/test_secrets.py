@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from advisor.cli.main import main
+from exporter import state_file
 from exporter.connection.session import Session
 from exporter.connection.target import PASSWORD_VARIABLE, Target, resolve
 from lab.servers import Server
@@ -139,14 +140,12 @@ def shows_no_password(sidecar: Sidecar | InProcess, server: Server, login: Accou
 
 
 def written_with_a_password(folder: Path) -> list[Path]:
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    assert paths
-    contents = {path: path.read_bytes() for path in paths}
-    return [
-        path
-        for path, content in contents.items()
-        if leaks(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
-    ]
+    [database] = state_file.paths(folder)
+    recordings = state_file.read(database, lambda file: file.execute("SELECT recording FROM snapshots").fetchall())
+    assert recordings
+    if any(leaks(gzip.decompress(recording)) for (recording,) in recordings):
+        return [database]
+    return [path for path in folder.rglob("*") if path.is_file() and leaks(path.read_bytes())]
 
 
 def _sessions(server: Server, who: Account) -> set[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from advisor.advice.bookkeeping import Bookkeeping
+from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
 from advisor.cli.actions.ledgers import carried_by, known_of
@@ -21,9 +21,11 @@ from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.contract.recommendation import Severity
 from advisor.ledger.history import GradedAdvice, newest
 from advisor.ledger.ledger import Ledger
-from advisor.pool import memory_file
+from advisor.pool import stored_hours
 from advisor.pool.memory import Memory
 from advisor.render import history_markdown
+from exporter import state_file
+from exporter.state_file import StateError
 
 
 def advise(
@@ -48,7 +50,7 @@ def advise(
         longest=math.inf,
         evaluation_seconds=math.inf,
         remembered=lambda: remembered,
-        books=Bookkeeping(ledger),
+        books=LedgerRecorder(ledger),
     )
     assessment = asyncio.run(service.assessment())
     if assessment is None:
@@ -72,11 +74,16 @@ def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
         return None
     if where.recording:
         raise click.UsageError("--state-dir needs a server, not a recording")
-    path = memory_file.path_of(folder, where.server().address)
+    path = state_file.path_of(folder, where.server().address)
     try:
-        return memory_file.read(path)
-    except memory_file.UnusableMemory as unusable:
-        raise Unusable(f"{path}: {unusable}") from None
+        memory, damage = stored_hours.read(path)
+    except FileNotFoundError:
+        return Memory()
+    except StateError as error:
+        raise Unusable(f"{path}: {error}") from None
+    if damage is not None:
+        say(f"{path}: not all of it can be read: {damage}", err=True)
+    return memory
 
 
 def _print(advice: GradedAdvice, style: str) -> None:

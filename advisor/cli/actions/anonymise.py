@@ -11,9 +11,9 @@ from advisor.cli.exits import Unusable
 from advisor.ledger.carried import CarriedLedger, ledger_of
 from advisor.ledger.ledger import Ledger
 from advisor.rules.rulebook import builtin_ids
+from exporter.files import replacing
 from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import TruncatedRecording, copy
-from exporter.recording.folder import replacing
 
 
 def anonymise(*, recording: Path, output: Path) -> None:

@@ -16,12 +16,12 @@ from advisor.cli.exits import FINDINGS, Unusable
 from advisor.cli.options import DSN_VARIABLE, SourceOptions
 from advisor.contract.settings import SETTINGS
 from advisor.ledger import history as histories
-from advisor.ledger import journal as journals
 from advisor.ledger.entry import Result
 from advisor.ledger.history import History, Wanted
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.render import history_markdown
+from exporter import state_file
 
 
 def history(
@@ -88,11 +88,11 @@ def _carried(recording: Path) -> Ledger:
 
 def _kept(folder: Path, dsn: str | None, defaults_file: Path | None) -> Ledger:
     try:
-        found = journals.paths(folder)
+        found = state_file.paths(folder)
     except OSError as error:
         raise Unusable(f"cannot read {folder}: {error.strerror or error}") from error
     if dsn or defaults_file:
-        path = journals.path_of(folder, SourceOptions.of(dsn, defaults_file, None, None).server().address)
+        path = state_file.path_of(folder, SourceOptions.of(dsn, defaults_file, None, None).server().address)
         if path not in found:
             raise Unusable(f"{folder} has no history of this server; it has that of {len(found)} others")
     elif not found:

@@ -6,33 +6,35 @@ from pathlib import Path
 
 from advisor.cli.actions.output import say
 from advisor.cli.exits import Unusable
-from advisor.ledger import journal as journals
+from advisor.files.stored import stored_items
 from advisor.ledger.carried import ledger_of
-from advisor.ledger.journal import UnusableJournal
+from advisor.ledger.entry import ENTRY
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay, SnapshotSource
+from exporter import state_file
+from exporter.state_file import StateError
 
 
 def kept_at(path: Path) -> Ledger | None:
-    """The ledger of a journal, which its sidecar may be writing to; None where there is none.
+    """The ledger of a state file, which its sidecar may be writing to; None where there is none.
 
     Raises:
         Unusable: It cannot be used.
     """
     try:
-        content = journals.read(path)
+        entries, damage = stored_items(path, "entries", ENTRY)
     except FileNotFoundError:
         return None
-    except UnusableJournal as error:
+    except StateError as error:
         raise Unusable(f"{path}: {error}") from None
-    if content.damage is not None:
-        say(f"{path}: not all of it can be read: {content.damage}", err=True)
-    return content.ledger
+    if damage is not None:
+        say(f"{path}: not all of it can be read: {damage}", err=True)
+    return Ledger.of(entries)
 
 
 def known_of(folder: Path | None, address: str) -> Ledger | None:
     """The ledger of a server; None where there is no folder, or none of this server in it. Raises Unusable."""
-    return None if folder is None else kept_at(journals.path_of(folder, address))
+    return None if folder is None else kept_at(state_file.path_of(folder, address))
 
 
 def carried_by(source: SnapshotSource) -> Ledger | None:

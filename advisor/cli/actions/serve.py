@@ -14,7 +14,7 @@ import click
 from prometheus_client import Metric
 
 from advisor.advice.apart import ModelProcesses
-from advisor.advice.bookkeeping import Bookkeeping
+from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.metrics import Exposition
 from advisor.advice.remembered import Remembered
 from advisor.advice.service import Service
@@ -29,10 +29,8 @@ from advisor.cli.options import SetupOptions, SourceOptions
 from advisor.http import app as application
 from advisor.http.foundation import Application
 from advisor.http.web_settings import WebSettings
-from advisor.ledger.journal import Journal
-from advisor.ledger.ledger import Ledger
 from advisor.observe.source import SnapshotSource
-from advisor.pool.memory_file import MemoryFile
+from advisor.pool.stored_hours import StoredHours
 from advisor.rules.configuration import ServerMachine
 from exporter import mysqld_exporter_names
 from exporter.collectors import COLLECTORS
@@ -40,11 +38,10 @@ from exporter.collectors.base import Collector
 from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
 from exporter.collectors.metric_kinds import METRIC_KINDS
 from exporter.linux import limits
-from exporter.recording import history_metrics
-from exporter.recording.history import State
-from exporter.recording.lock import locked
+from exporter.recording.history import StoredHistory
 from exporter.sampling import metrics
 from exporter.sampling.bounded_history import affordable_bytes
+from exporter.state_file import StateFile
 
 log = logging.getLogger("innodb-advisor")
 
@@ -97,11 +94,14 @@ def composed(
     """
     loaded = load_setup(setup)
     mine = limits.memory(Path("/"), os.getpid())
-    with _state(state_dir, where) as state, _memory(state_dir, where) as days:
+    with contextlib.ExitStack() as opened:
+        state = opened.enter_context(StateFile(state_dir, _address(where))) if state_dir else None
+        stored = opened.enter_context(contextlib.closing(StoredHistory(state))) if state else None
+        hours = StoredHours(state) if state else None
         source = _source(
             where,
             loaded.machine,
-            state,
+            stored,
             interval=interval,
             history_seconds=history_seconds,
             history_bytes=affordable_bytes(mine.bytes if mine else None),
@@ -115,15 +115,15 @@ def composed(
                 source,
                 loaded.book,
                 apart=ModelProcesses(),
-                remembered=lambda: Remembered(days.memory if days else None, setup.may_read),
-                remember=days.remember if days else None,
-                books=_books(source, state_dir, where),
+                remembered=lambda: Remembered(hours.memory if hours else None, setup.may_read),
+                remember=hours.remember if hours else None,
+                books=LedgerRecorder(carried_by(source), state),
                 target=None if where.recording else where.server().address,
                 links=links,
             )
             notifier = alerting.notifier(where, links)
             own: list[Callable[[], Iterable[Metric]]] = []
-            own += [lambda: history_metrics.families(state.report)] if state else []
+            own += [stored.families] if stored else []
             own += [notifier.families] if notifier else []
             exposed = mysqld_exporter_names.families if compat else metrics.families
             background = [lambda: notifier.run(service)] if notifier else []
@@ -142,44 +142,17 @@ def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[
     return (*COLLECTORS, *optional)
 
 
-@contextlib.contextmanager
-def _state(folder: Path | None, where: SourceOptions) -> Iterator[State | None]:
-    """The history that outlives a restart, where there is a folder for it; no other sidecar may keep one there."""
-    if folder is None:
-        yield None
-        return
+def _address(where: SourceOptions) -> str:
+    """The address of the server, whose state is kept."""
     if where.recording:
         raise click.UsageError("--state-dir needs a server, not a recording")
-    address = where.server().address
-    with locked(folder, address), State(folder, address) as state:
-        yield state
-
-
-@contextlib.contextmanager
-def _memory(folder: Path | None, where: SourceOptions) -> Iterator[MemoryFile | None]:
-    """The memory of days, where there is a folder for it."""
-    if folder is None:
-        yield None
-        return
-    days = MemoryFile(folder, where.server().address)
-    try:
-        yield days
-    finally:
-        days.close()
-
-
-def _books(source: SnapshotSource, folder: Path | None, where: SourceOptions) -> Bookkeeping:
-    """What became of earlier advice: from the folder or the recording; else nothing, and in memory."""
-    if folder is not None:
-        journal = Journal(folder, where.server().address)
-        return Bookkeeping(journal.ledger, journal)
-    return Bookkeeping(carried_by(source) or Ledger())
+    return where.server().address
 
 
 def _source(
     where: SourceOptions,
     machine: ServerMachine,
-    state: State | None,
+    stored: StoredHistory | None,
     *,
     interval: float,
     history_seconds: float,
@@ -196,6 +169,6 @@ def _source(
         history_bytes=history_bytes,
         statement_seconds=statement_seconds,
         collectors=collectors,
-        keep=state,
-        past=state.take_past() if state else (),
+        keep=stored,
+        past=stored.take_past() if stored else (),
     )

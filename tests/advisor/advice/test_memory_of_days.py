@@ -15,9 +15,10 @@ from advisor.contract.recommendation import Advice
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.pool.curve import Curve, Estimate, Size
-from advisor.pool.memory_file import MemoryFile
+from advisor.pool.stored_hours import StoredHours
 from advisor.rules import check
 from advisor.rules.rulebook import Rulebook
+from exporter.state_file import StateFile
 from tests.advisor.building import RULES_FOLDER, capture
 
 RULE, OTHER = "buffer-pool-larger-than-needed", "buffer-pool-too-small"
@@ -75,11 +76,12 @@ async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Pat
     reads = Estimate(1.0, 1.0, 2.0)
     sizes = tuple(Size(times, times * 64 * MIB, reads) for times in (0.5, 1.0))
     curve = Curve(latest.at, 9.0, 64 * MIB, 16_384.0, 1.0, sizes)
-    kept = MemoryFile(tmp_path, "db:3306")
-    service = Service(source, Rulebook(RULES_FOLDER), curve=lambda *_: replace(curve), remember=kept.remember)
-    await service.curve()
-    kept.close()
-    [hour] = MemoryFile(tmp_path, "db:3306").memory.hours
+    with StateFile(tmp_path, "db:3306") as state:
+        stored = StoredHours(state)
+        service = Service(source, Rulebook(RULES_FOLDER), curve=lambda *_: replace(curve), remember=stored.remember)
+        await service.curve()
+    with StateFile(tmp_path, "db:3306") as state:
+        [hour] = StoredHours(state).memory.hours
     assert hour.at == latest.at
     assert [(each.bytes, each.most) for each in hour.sizes] == [(48 * MIB, 2.0)]
 

@@ -11,7 +11,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from advisor.advice import metrics
-from advisor.advice.bookkeeping import Bookkeeping
+from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
 from advisor.alerting import metrics as alerting_metrics
 from advisor.contract.changes import change_at
@@ -263,7 +263,7 @@ def test_a_failed_reload_is_known_and_so_is_when_the_rules_in_force_were_loaded(
 
 async def test_a_scrape_has_the_outcomes_that_the_ledger_told() -> None:
     kept = outcome(0, 12)
-    books = Bookkeeping(Ledger(outcomes={kept.id: kept}))
+    books = LedgerRecorder(Ledger(outcomes={kept.id: kept}))
     service = Service(Replay(capture(RECORDING)), BOOK, judge=lambda *_: iter(()), books=books)
     families = {family.name: family for family in await metrics.Exposition(service).families()}
     [sample] = families["innodb_advisor_outcomes"].samples

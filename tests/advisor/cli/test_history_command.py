@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,14 +15,13 @@ from click.testing import CliRunner, Result
 from advisor.cli.main import main
 from advisor.cli.parameters import Since
 from advisor.ledger.history import GradedAdvice, History, history
-from advisor.ledger.journal import Journal, path_of
 from advisor.ledger.ledger import Ledger
 from advisor.render import history_markdown, history_text
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
-from tests.advisor.ledger.recordings import carrying
+from tests.advisor.ledger.recordings import carrying, stored
 from tests.advisor.sidecar import OWN
 
 ADDRESS = "db:3306"
@@ -42,8 +42,7 @@ def ask() -> Ask:
 
 
 def keep(folder: Path, ledger: Ledger = LEDGER, address: str = ADDRESS) -> Path:
-    Journal(folder, address).keep(ledger.entries, ledger)
-    return path_of(folder, address)
+    return stored(folder, ledger, address)
 
 
 def test_the_directory_of_one_server_needs_no_server(run: Run, ask: Ask, tmp_path: Path) -> None:
@@ -109,19 +108,21 @@ def test_what_cannot_be_used_is_said(ask: Ask, tmp_path: Path, arguments: tuple[
     assert "Traceback" not in ended.stderr
 
 
-def test_a_damaged_journal_is_shown_as_far_as_it_can_be_read_and_is_left_as_it_is(ask: Ask, tmp_path: Path) -> None:
+def test_a_damaged_file_is_shown_as_far_as_it_can_be_read_and_is_left_as_it_is(ask: Ask, tmp_path: Path) -> None:
     path = keep(tmp_path)
-    damaged = path.read_bytes() + b'[{"kind": "omen"}]\n' + b'[{"kind":"outc'
-    path.write_bytes(damaged)
+    with sqlite3.connect(path) as connection:
+        connection.execute("""INSERT INTO entries (key, content) VALUES ('omen 1', '{"kind": "omen"}')""")
+    connection.close()
+    damaged = path.read_bytes()
     ended = ask("history", "--state-dir", tmp_path, "--format", "json")
     assert ended.exit_code == 0
-    assert "not all of it can be read: line 3" in ended.stderr
+    assert f"{path}: not all of it can be read: omen 1" in ended.stderr
     assert len(json.loads(ended.stdout)["outcomes"]) == 2
     assert path.read_bytes() == damaged
-    path.write_text("no journal\n")
+    path.write_text("no database\n" * 100)
     ended = ask("history", "--state-dir", tmp_path)
     assert ended.exit_code == 2
-    assert f"{path}: it does not begin as a journal" in ended.stderr
+    assert f"{path}: file is not a database" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from advisor.pool import memory_file
+from exporter.state_file import path_of
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
@@ -43,9 +43,9 @@ def test_advise_reads_what_serve_remembers_and_writes_nothing(server: Server, ru
     assert "0 are remembered" in blind(ended.stdout)["reason"]
     assert blind(ended.stdout)["cure"].startswith("wait")
     assert list(tmp_path.iterdir()) == []
-    path = memory_file.path_of(tmp_path, server.dsn.rpartition("@")[2].rstrip("/"))
-    path.write_text("{}")
+    path = path_of(tmp_path, server.dsn.rpartition("@")[2].rstrip("/"))
+    path.write_text("no database" * 100)
     ended = run(*asked)
     assert ended.returncode == 2
-    assert f"{path}: hours: Field required" in ended.stderr
-    assert path.read_text() == "{}"
+    assert f"{path}: file is not a database" in ended.stderr
+    assert path.read_text() == "no database" * 100

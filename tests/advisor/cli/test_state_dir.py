@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from exporter.recording.lock import locked
+from exporter.state_file import StateFile
 from lab.servers import Server
 from tests.advisor.conftest import Run
 from tests.advisor.in_process import InProcess
@@ -49,12 +49,13 @@ def test_a_sidecar_goes_on_where_the_one_before_ended(server: Server, tmp_path: 
 def test_a_damaged_file_is_said_and_the_sidecar_watches(server: Server, tmp_path: Path) -> None:
     with InProcess(*options(server, tmp_path)) as first:
         wait_for(lambda: watched_seconds(first))
-    [file] = tmp_path.glob("*.jsonl.gz")
-    file.write_bytes(file.read_bytes()[:-20])
+    [file] = tmp_path.glob("*.sqlite")
+    file.write_bytes(file.read_bytes()[:-4096])
     with InProcess(*options(server, tmp_path)) as second:
         wait_for(lambda: watched_seconds(second))
-        assert f"set aside: {file}" in second.log()
-    assert [path.name for path in tmp_path.glob("*.damaged")] == [f"{file.name}.damaged"]
+        assert f"{file} is set aside as {file.name}.damaged" in second.log()
+        own = values(second.get("/metrics").text)
+        assert own["innodb_exporter_state_damaged_files_total", frozenset()] == 1
 
 
 @one
@@ -62,7 +63,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_sidecar_watches(server:
     (tmp_path / "file").write_text("")
     with InProcess(*options(server, tmp_path / "file" / "state")) as sidecar:
         wait_for(lambda: watched_seconds(sidecar))
-        assert "cannot keep the history in" in sidecar.log()
+        assert "cannot keep the state in" in sidecar.log()
 
 
 def test_a_recording_has_no_state(run: Run, tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_a_recording_has_no_state(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_second_sidecar_on_the_folder_is_refused_by_the_name_of_the_first(run: Run, tmp_path: Path) -> None:
-    with locked(tmp_path, "127.0.0.1:1"):
+    with StateFile(tmp_path, "127.0.0.1:1"):
         ended = run("serve", "--listen", "127.0.0.1:0", "--dsn", "mysql://a@127.0.0.1:1", "--state-dir", tmp_path)
     assert ended.returncode == 2
     assert f"{tmp_path} is in use for 127.0.0.1:1 by another sidecar (process {os.getpid()} on " in ended.stderr

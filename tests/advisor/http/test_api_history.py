@@ -8,18 +8,18 @@ from pathlib import Path
 import httpx
 import pytest
 
-from advisor.advice.bookkeeping import Bookkeeping
+from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.guard import Guard
-from advisor.ledger.history import GoneFinding, GradedRecommendation, History, Wanted, history
-from advisor.ledger.journal import Journal
+from advisor.ledger.history import GoneFinding, GradedRecommendation, History, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.render import history_markdown, history_text
 from advisor.rules.rulebook import Rulebook
 from exporter.connection.errors import ServerError
+from exporter.state_file import StateFile
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.http.standing import still
 from tests.advisor.in_process import InProcess
@@ -153,7 +153,7 @@ def test_a_finding_has_when_it_was_first_seen_across_gaps(sidecar: InProcess) ->
 
 
 async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=Bookkeeping(LEDGER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=LedgerRecorder(LEDGER))
     monkeypatch.setattr(Replay, "latest", None)
     monkeypatch.setattr(Replay, "problem", ServerError("Connection refused"))
     async with of(service) as client:
@@ -172,18 +172,18 @@ def of(service: Service) -> httpx.AsyncClient:
 
 
 async def test_the_answer_says_whether_it_outlives_a_restart(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "state", "db:3306")
-    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=Bookkeeping(LEDGER, journal))
-    assert service.history(Wanted()).kept
-    async with of(service) as client:
-        assert (await client.get("/history")).json()["kept"] is True
-        journal.problem = "No space left on device"
-        said = (await client.get("/history")).json()
-        assert (said["kept"], said["problem"]) == (False, "No space left on device")
+    (tmp_path / "file").write_text("")
+    for folder, kept, reason in ((tmp_path / "state", True, None), (tmp_path / "file" / "x", False, "Not a directory")):
+        with StateFile(folder, "db:3306") as state:
+            recorder = LedgerRecorder(state=state)
+            service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=recorder)
+            async with of(service) as client:
+                answer = (await client.get("/history")).json()
+                assert (answer["kept"], answer["problem"]) == (kept, reason)
 
 
 async def test_a_client_that_asks_for_much_without_end_is_slowed_down() -> None:
-    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=Bookkeeping(LEDGER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=LedgerRecorder(LEDGER))
     async with of(service) as client:
         much = [(await client.get("/history?limit=1000")).status_code for _ in range(22)]
         usual = [(await client.get("/history")).status_code for _ in range(22)]

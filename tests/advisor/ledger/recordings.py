@@ -1,4 +1,4 @@
-"""Recordings that carry a ledger."""
+"""Recordings and state files that carry a ledger."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import gzip
 import json
 from pathlib import Path
 
+from advisor.files.stored import StoredItems
+from advisor.ledger.entry import ENTRY, line
 from advisor.ledger.ledger import Ledger
-from advisor.ledger.lines import line
+from exporter.state_file import StateFile
 from tests.advisor.building import RECORDING, capture
 
 
@@ -17,3 +19,12 @@ def carrying(path: Path, ledger: Ledger, recording: str = RECORDING) -> Path:
     lines.append(json.dumps({"ledger": [line(each) for each in ledger.entries]}))
     path.write_text("\n".join([*lines, json.dumps({"end": len(lines)}), ""]))
     return path
+
+
+def stored(folder: Path, ledger: Ledger, address: str) -> Path:
+    """The state file of a sidecar with this ledger, which has ended."""
+    with StateFile(folder, address) as state:
+        items = StoredItems(state, "entries", ENTRY)
+        items.keep(ledger.by_key)
+        assert items.problem is None
+    return state.path

@@ -61,7 +61,7 @@ def _reading(*, hot: float = 10.0, scanned: float = 500.0, waited: float = 100.0
 def _outcome(promise: Promise | None = None, **values: Any) -> Outcome:
     changes = (Changed(setting="innodb_old_blocks_pct", before=37, after=76),)
     advised = {"rule": "scan-exceeds-old-sublist", "subject": SCANNED, "followed": True} if promise else {}
-    return Outcome(id="a", at=-900.0, changes=changes, promise=promise, **(advised | values))
+    return Outcome(id="a", at=100.0, changes=changes, promise=promise, **(advised | values))
 
 
 def _promise(quantity: str = PER_PASS, **values: Any) -> Promise:

@@ -1,4 +1,4 @@
-"""Bookkeeping: the ledger of a server goes on with each collection. What is new is kept first, and told then."""
+"""The recorder of the ledger: it takes in each collection. What is new is on the disk before it is shown."""
 
 from __future__ import annotations
 
@@ -7,28 +7,39 @@ import logging
 from collections.abc import Sequence
 
 from advisor.advice.assessment import Assessment
-from advisor.ledger.journal import Journal
+from advisor.files.stored import StoredItems
+from advisor.ledger.entry import ENTRY
 from advisor.ledger.ledger import Ledger, Versions
 from advisor.ledger.versions import versions
 from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
+from exporter.state_file import StateFile
 
 log = logging.getLogger(__name__)
 
 
-class Bookkeeping:
-    """The ledger of a server.
+class LedgerRecorder:
+    """The ledger of a server, as it goes on.
 
     Attributes:
-        ledger: What may be told: all of it is kept.
-        journal: Where it is kept; None where it is not.
+        ledger: What may be shown: all of it is stored, where it is stored at all.
+        is_stored: Whether there is a state file for it.
     """
 
-    def __init__(self, ledger: Ledger, journal: Journal | None = None) -> None:
-        """Nothing is observed yet."""
-        self.ledger, self.journal = ledger, journal
+    def __init__(self, ledger: Ledger | None = None, state: StateFile | None = None) -> None:
+        """Begin with the stored ledger; with ``ledger`` where no state is kept, by default an empty one."""
+        self._items = None if state is None else StoredItems(state, "entries", ENTRY)
+        self.is_stored = state is not None
+        self.ledger = (ledger or Ledger()) if self._items is None else Ledger.of(self._items.load())
+        if self.is_stored and self.ledger != Ledger():
+            log.info("found a ledger of %d entries", len(self.ledger.entries))
         self._seen: tuple[Snapshot | None, Assessment | None] = (None, None)
         self._by: tuple[RuleSet | None, Versions] = (None, Versions())
+
+    @property
+    def problem(self) -> str | None:
+        """Why the newest entries are not stored; None where they are, or no state is kept."""
+        return None if self._items is None else self._items.problem
 
     async def observe(self, history: Sequence[Snapshot], last: Assessment | None, rule_set: RuleSet) -> None:
         """Take what is new into the ledger; nothing, where neither snapshot nor assessment is. It is done in a thread.
@@ -56,6 +67,6 @@ class Bookkeeping:
             ledger, new = self.ledger.observe(history, None, by)
         else:
             ledger, new = self.ledger.observe(history, last.advice, by, last.is_gone)
-        if new and self.journal is not None:
-            self.journal.keep(new, ledger)
+        if new and self._items is not None:
+            self._items.keep(ledger.by_key)
         return ledger
