@@ -17,6 +17,7 @@ from advisor.contract.recommendation import Advice, Recommendation, SetAside, Se
 from advisor.http import examples, pages
 from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, written
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
+from advisor.http.limits import costly
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
@@ -73,6 +74,7 @@ class Filter(LookBack):
 
 @router.get(
     "/advise",
+    dependencies=[costly(2, only_with="window", model=True)],
     summary="What to change",
     description=f"Every recommendation with its evidence, its predicted effect and its SQL, the most severe first; "
     f"what the rules could not see; and what is set aside, with the reason. {_FORM}; a browser gets the page.",
@@ -102,6 +104,7 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
 
 @router.get(
     "/advise/{fingerprint}",
+    dependencies=[costly(2, only_with="window", model=True)],
     summary="One finding",
     description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do, and "
     f"its outcomes: what became of the settings that it asks for. One that is suppressed or overruled comes with the "

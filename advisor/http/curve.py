@@ -12,6 +12,7 @@ from advisor.contract.json_text import json_of
 from advisor.http import examples
 from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import TheLookBack, TheService
+from advisor.http.limits import costly
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
 from advisor.pool.answer import MissCurve
@@ -26,6 +27,7 @@ router = APIRouter(tags=["advice"])
 
 @router.get(
     "/curve",
+    dependencies=[costly(2, model=True)],
     summary="Reads with other sizes of the buffer pool",
     description="For a row of sizes the pages read a second to expect, with the fewest and the most that explain what"
     " was watched, in all and by table. The last answer for some minutes, else worked out anew. JSON, an SVG picture or"

@@ -21,6 +21,7 @@ from advisor.http import health
 from advisor.http.answers import HTML, JSON, written
 from advisor.http.dependencies import TheBook
 from advisor.http.exposition import Exposed
+from advisor.http.limits import costly
 from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented
 from advisor.render import fleet_html
@@ -70,6 +71,7 @@ async def root() -> Response:
 
 @router.get(
     "/fleet",
+    dependencies=[costly(2)],
     summary="The fleet",
     description="The last report: sums by rule, the servers with the most to gain, the one change that saves most, and "
     "what could not be seen. While Prometheus is away it is the report from before, and says so. JSON, or a page for a "
@@ -88,6 +90,7 @@ async def fleet(request: Request, watch: TheWatch) -> Response:
 
 @router.get(
     "/advise",
+    dependencies=[costly(1)],
     summary="What to change, on which server",
     description="The findings of the last report, or a part of them, and of which of these servers nothing can be "
     "said. JSON, or a page for a browser.",

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from advisor.http import problems
 from advisor.http.answers import Json
 from advisor.http.compression import Compression
-from advisor.http.head import Head
+from advisor.http.limits import Limits
 from advisor.http.validation import Validation
 from exporter import __version__
 
@@ -74,9 +74,8 @@ def application(
         # FastAPI 0.165 would send traces wherever the environment says, and ask for it with each request.
         telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
     )
-    app.state.running = []
+    app.state.running, app.state.limits = [], Limits()
     app.add_middleware(Validation)
     app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
-    app.add_middleware(Head)
     problems.install(app)
     return app

@@ -15,6 +15,7 @@ from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
 from advisor.http.answers import written
 from advisor.http.dependencies import TheService
+from advisor.http.limits import costly
 from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.entry import Result
@@ -71,6 +72,7 @@ class HistoryFilter(BaseModel):
 
 @router.get(
     "/history",
+    dependencies=[costly(2, only_with="limit")],
     summary="What became of changes",
     description="For each change of a setting, advised or not: what the finding that asked for it had predicted, what "
     "was measured once the pool had settled, and what else got worse; the newest first. And the findings that stood. "

@@ -1,111 +1,84 @@
-"""Attempts to log in, one after the other: addresses and users take turns, so that none keeps another out."""
+"""Logins: passwords against bcrypt hashes. Addresses and users take turns, so that none keeps another out."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
+import secrets
 import time
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Mapping
 
-from advisor.http.rate_limits import Bucket, Rate
+import bcrypt
 
-RATE = Rate(30, 5)
-"""Attempts of all together: a burst, and then so many a second."""
-SHARE = 0.25
-"""Part of a core that bcrypt takes at most, once the burst is over."""
-MOST_OF_ONE = 64
-"""Attempts of an address and user that wait at most, of clients that are still there."""
-MOST = 1024
-"""The same of all."""
-
-
-@dataclass(slots=True)
-class _Attempt:
-    verify: Callable[[], Awaitable[bool]]
-    gone: Callable[[], bool]
-    verified: asyncio.Future[bool]
-
-
-class Crowded(Exception):
-    """So many attempts wait already."""
+PAUSE_SECONDS = 0.2
+"""After a wrong password, before the next one is looked at."""
+_REST = 3.0
+"""The pause is so many times as long as bcrypt took, at least: guessing takes a quarter of a core."""
+_LONGEST = 72
+"""bcrypt ignores the rest of a password, and so does htpasswd."""
+_DECOY = f"{'.' * 22}{'.' * 31}"
 
 
 class Logins:
-    """The attempts that wait. A right password is heard in its turn, however many wrong ones come from elsewhere."""
+    """Verifies passwords, one at a time. A right one is remembered as a keyed digest."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """None waits.
+        """Nobody has logged in.
 
         Args:
             clock: Seconds, monotonic.
         """
-        self._clock, self._bucket = clock, Bucket(RATE, clock())
-        self._waiting: OrderedDict[str, deque[_Attempt]] = OrderedDict()
-        self._serving: asyncio.Task[None] | None = None
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._digests: dict[str, bytes] = {}  # by user: of the password, and of the hash it was verified against
+        self._turns: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._bcrypt = asyncio.Lock()
+        self._verifying: asyncio.Task[bool] | None = None
 
-    async def verified(self, who: str, verify: Callable[[], Awaitable[bool]], gone: Callable[[], bool]) -> bool:
-        """Verify in turn.
+    async def verify(self, users: Mapping[str, str], address: str, user: str, password: bytes) -> bool:
+        """Whether the password is the user's.
+
+        Of each address and user one attempt waits beside those of others, and the others wait behind it: a right
+        password is heard in its turn, however many wrong ones come from elsewhere.
 
         Args:
-            who: Who takes turns with others: an address and a user.
-            verify: Whether the password is right.
-            gone: Whether the client has gone; then nothing is verified.
-
-        Raises:
-            Crowded: Too many wait.
+            users: Hashes by user.
+            address: The client's.
+            user: As the client says. All unknown ones of an address are one.
+            password: As the client says.
         """
-        if self._is_full(who):
-            self._drop_gone()
-            if self._is_full(who):
-                raise Crowded
-        attempt = _Attempt(verify, gone, asyncio.get_running_loop().create_future())
-        self._waiting.setdefault(who, deque()).append(attempt)
-        if self._serving is None or self._serving.done():
-            self._serving = asyncio.create_task(self._serve())
-        return await attempt.verified
+        if self._is_remembered(users, user, password):
+            return True
+        turn = self._turns.setdefault(f"{address} {user if user in users else ''}", asyncio.Lock())
+        async with turn:
+            await self._bcrypt.acquire()
+            # A client that goes away ends neither the verification nor the pause.
+            self._verifying = asyncio.create_task(self._verify(users, user, password))
+            return await asyncio.shield(self._verifying)
 
-    def _is_full(self, who: str) -> bool:
-        return len(self._waiting.get(who, ())) >= MOST_OF_ONE or sum(map(len, self._waiting.values())) >= MOST
-
-    def _drop_gone(self) -> None:
-        for who, waiting in list(self._waiting.items()):
-            for attempt in waiting:
-                if attempt.gone() and not attempt.verified.done():
-                    attempt.verified.set_result(False)
-            kept = deque(each for each in waiting if not each.verified.done())
-            if kept:
-                self._waiting[who] = kept
-            else:
-                del self._waiting[who]
-
-    async def _serve(self) -> None:
-        while self._waiting:
-            who, waiting = self._waiting.popitem(last=False)
-            attempt = waiting.popleft()
-            if waiting:
-                self._waiting[who] = waiting  # behind the others
-            if attempt.verified.done():
-                continue
-            if attempt.gone():
-                attempt.verified.set_result(False)
-                continue
-            await self._verify(attempt)
-
-    async def _verify(self, attempt: _Attempt) -> None:
-        hurried = wait = self._bucket.wait(self._clock())
-        while wait:
-            await asyncio.sleep(wait)
-            wait = self._bucket.wait(self._clock())
-        self._bucket.take()
-        began = self._clock()
+    async def _verify(self, users: Mapping[str, str], user: str, password: bytes) -> bool:
+        """An unknown user takes as long as the hash with the highest cost."""
         try:
-            found = await attempt.verify()
-        except Exception as error:  # noqa: BLE001 - raised where it is waited for
-            if not attempt.verified.done():
-                attempt.verified.set_exception(error)
-            return
-        if not attempt.verified.done():
-            attempt.verified.set_result(found)
-        if hurried:
-            await asyncio.sleep((self._clock() - began) * (1 / SHARE - 1))
+            if self._is_remembered(users, user, password):
+                return True
+            began = self._clock()
+            stored = users.get(user) or f"$2b${max(known[4:6] for known in users.values())}${_DECOY}"
+            matches = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST], stored.encode())
+            if matches and user in users:
+                self._digests[user] = self._digest(stored, password)
+                return True
+            await asyncio.sleep(max(PAUSE_SECONDS, _REST * (self._clock() - began)))
+            return False
+        finally:
+            self._bcrypt.release()
+
+    def _is_remembered(self, users: Mapping[str, str], user: str, password: bytes) -> bool:
+        """Whether this password was verified before, against the user's current hash."""
+        digest = self._digest(users.get(user, ""), password)
+        return hmac.compare_digest(self._digests.get(user, b""), digest) and user in users
+
+    def _digest(self, stored: str, password: bytes) -> bytes:
+        # A hash has a fixed length, so it is clear where the password begins.
+        return hmac.digest(self._key, stored.encode() + password[:_LONGEST], hashlib.sha256)

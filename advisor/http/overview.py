@@ -11,6 +11,7 @@ from advisor.advice.service import LONGEST_WINDOW
 from advisor.http import examples
 from advisor.http.answers import as_json
 from advisor.http.dependencies import TheService
+from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.overview.overview import Overview
@@ -30,6 +31,7 @@ class Span(BaseModel):
 
 @router.get(
     "/overview",
+    dependencies=[costly(2, only_with="window")],
     summary="What the server does now",
     description="What the newest snapshots say of the buffer pool instances, the indexes in them, the tables that are"
     " read and scanned, the change buffer, the parallel readers and index builds. The answer comes from memory: it"

@@ -20,8 +20,6 @@ from advisor.http.answers import Json
 
 log = logging.getLogger(__name__)
 
-MALFORMED = "malformed"
-"""Attribute of a request's state: it was refused before anything was done for it."""
 MEDIA_TYPE = "application/problem+json"
 UNSEEN = "cannot connect to 127.0.0.1:3306: Connection refused"
 """An example of the detail while the server is away."""
@@ -106,7 +104,10 @@ def _body(status: int, detail: str) -> dict[str, Any]:
 
 def response(error: HTTPException) -> Json:
     """The problem of an error."""
-    return Json(_body(error.status_code, error.detail), error.status_code, headers=error.headers, media_type=MEDIA_TYPE)
+    headers = dict(error.headers or {})
+    if "GET" in headers.get("Allow", "").split(", "):  # the guard answers HEAD, too
+        headers["Allow"] += ", HEAD"
+    return Json(_body(error.status_code, error.detail), error.status_code, headers=headers, media_type=MEDIA_TYPE)
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:
@@ -116,9 +117,8 @@ async def _http_problem(_: Request, error: Exception) -> Response:
     return response(error)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    setattr(request.state, MALFORMED, True)
     return response(HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors())))
 
 

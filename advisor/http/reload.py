@@ -11,6 +11,7 @@ from advisor.contract.recommendation import Frozen
 from advisor.files.yaml_file import FileError
 from advisor.http import examples
 from advisor.http.dependencies import TheService
+from advisor.http.limits import costly
 from advisor.http.problems import documented
 
 router = APIRouter(tags=["rules"])
@@ -25,6 +26,7 @@ class Reloaded(Frozen):
 
 @router.post(
     "/-/reload",
+    dependencies=[costly(4)],
     summary="Load the rules anew",
     description="Reads the rule files and the configuration again. If anything in them is wrong nothing changes, "
     "and the answer says where: file, line and column. SIGHUP does the same, and so, within ten seconds, does a "

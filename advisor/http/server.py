@@ -1,4 +1,4 @@
-"""The HTTP server: listens, and runs until a signal stops it."""
+"""The HTTP server: uvicorn on a listening socket until a signal stops it, with bounds on connections."""
 
 from __future__ import annotations
 
@@ -6,27 +6,193 @@ import asyncio
 import contextlib
 import functools
 import ipaddress
+import json
+import logging
 import signal
 import socket
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, cast
 
-from starlette.types import ASGIApp
+import h11
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import Server
 
-from advisor.http.connections import HANDSHAKE_SECONDS, Connection
-from advisor.http.crowd import Crowd
+from advisor.http.browsers import SECURITY_HEADERS
 from advisor.http.web_settings import WebSettings
 
-_BACKLOG = 1024
-"""Connections that may wait to be accepted; the kernel drops more, and their clients try again a second later."""
-_ACCEPTED = 2
-"""Connections that are accepted before the next requests get their turn."""
-_KEEP_ALIVE_SECONDS = 75
-"""Longer than the time between two scrapes, so that Prometheus keeps its connection."""
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds of connections. uvicorn's ``limit_concurrency`` is not used: it refuses scrapes and probes, too.
+
+    Attributes:
+        connections: Open at once. Each may hold one answer that its client does not take: 128 times 300 KB, a large
+            /metrics, leave room in a container of 128 MiB. Prometheus and probes need ten, a browser six.
+        backlog: Connections that the kernel holds until they are accepted. It drops more, and their clients try again
+            a second later.
+        accepted: Connections that are accepted before the next requests get their turn.
+        handshake_seconds: For a TLS handshake; asyncio's own limit is a minute.
+        exchange_seconds: For a request to arrive, its answer to be made, and the client to take it. The model is the
+            slowest to answer, and has its own limit of 60 s of a core.
+        idle_seconds: After an answer. Longer than the time between two scrapes, so that Prometheus keeps its
+            connection.
+    """
+
+    connections: int = 128
+    backlog: int = 1024
+    accepted: int = 2
+    handshake_seconds: float = 5.0
+    exchange_seconds: float = 60.0
+    idle_seconds: int = 75
+
+
+BOUNDS = Bounds()
 _TICKS = 10
 """Of uvicorn in a second: it renews the header Date at every tenth."""
+_MALFORMED = json.dumps(
+    {
+        "type": "about:blank",
+        "title": HTTPStatus.BAD_REQUEST.phrase,
+        "status": HTTPStatus.BAD_REQUEST,
+        "detail": "this is no HTTP request, or its header is longer than 16 KiB",
+    }
+).encode()
+
+log = logging.getLogger(__name__)
+log.setLevel(logging.ERROR)  # malformed requests from strangers would fill the log
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, with a deadline. It ends for a newer one where there are too many.
+
+    Attributes:
+        since: When its last exchange began, by the clock of the loop.
+    """
+
+    def __init__(self, *arguments: Any, admits: Callable[[Any], bool], **options: Any) -> None:
+        """As uvicorn's; ``admits`` checks the client's certificate."""
+        super().__init__(*arguments, **options)
+        self.logger = log
+        self.app = self._answer
+        self.since, self._is_idle = 0.0, False
+        self._admits = admits
+        self._answering: asyncio.Task[None] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def address(self) -> str:
+        """The client's."""
+        return str(self.client and self.client[0])
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether its client waits for an answer."""
+        return bool(self._cycle and not self._cycle.response_complete)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether its client has asked, and waits for no answer."""
+        return bool(self._cycle and self._cycle.response_complete)
+
+    @property
+    def _cycle(self) -> RequestResponseCycle | None:
+        """uvicorn's, which its types leave out that there is none before the first request."""
+        return self.cycle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Accept the connection if its certificate is allowed."""
+        super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        if tls is not None and not self._admits(tls.getpeercert()):
+            transport.abort()
+            return
+        self._begin()
+        self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        """Receive a part of a request."""
+        if self.transport.is_closing():  # it was not accepted
+            return
+        if self._is_idle:
+            self._begin()
+        super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        """An answer is written. Its client may have begun the next request already, or may be slow to take it."""
+        super().on_response_complete()
+        self._is_idle = self.is_answered and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give up what nobody waits for any more, and leave nothing behind."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+        if self._answering is not None and self.is_asked:
+            self._answering.cancel()
+        self.app = self.config.loaded_app  # without a circle of references the memory is free at once
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - one message for all
+        """Answer bytes that are not HTTP."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.abort()
+            return
+        headers = {
+            **SECURITY_HEADERS,
+            "content-type": "application/problem+json",
+            "content-length": str(len(_MALFORMED)),
+            "connection": "close",
+        }
+        status = HTTPStatus.BAD_REQUEST
+        for event in (
+            h11.Response(status_code=status, headers=list(headers.items()), reason=status.phrase),
+            h11.Data(data=_MALFORMED),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The application, for as long as the client is there."""
+        self._answering = asyncio.current_task()
+        try:
+            await cast(ASGIApp, self.config.loaded_app)(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self.transport.is_closing():  # the server stops
+                raise
+
+    def _begin(self) -> None:
+        """A client has connected, or a request begins."""
+        self.since, self._is_idle = self.loop.time(), False
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(BOUNDS.exchange_seconds, self._expire)
+
+    def _expire(self) -> None:
+        if self.transport.get_write_buffer_size() or not self._is_idle:  # uvicorn closes idle connections
+            self.transport.abort()
+
+    def _make_room(self) -> None:
+        """Close one connection where there are too many: one of the address that has the most.
+
+        A new one is never refused, so that a scrape gets in whatever else is open. Connections that wait for no answer
+        go first, and of these the one that has waited longest.
+        """
+        others = [
+            connection
+            for connection in cast(set[Connection], self.connections)
+            if connection is not self and not connection.transport.is_closing()
+        ]
+        if len(others) < BOUNDS.connections:
+            return
+        of_address = Counter(connection.address for connection in others)
+        most = max(of_address.values())
+        greedy = (connection for connection in others if of_address[connection.address] == most)
+        min(greedy, key=lambda connection: (connection.is_asked, connection.since)).transport.abort()
 
 
 class _Server(Server):
@@ -39,8 +205,8 @@ class _Server(Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to accept. asyncio takes one number for both; the listeners keep their own backlog."""
         await super().startup(sockets)
-        for each in sockets or ():
-            each.listen(_BACKLOG)
+        for listener in sockets or ():
+            listener.listen(BOUNDS.backlog)
 
     async def main_loop(self) -> None:
         """Tick once a second, until it stops; uvicorn's own loop ticks ten times, which takes 0.2 % of a core."""
@@ -73,7 +239,8 @@ class _Loop(asyncio.SelectorEventLoop):
 
     def create_server(self, *arguments: Any, **options: Any) -> Any:
         if options.get("ssl") is not None:
-            options |= {"ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": HANDSHAKE_SECONDS}
+            seconds = BOUNDS.handshake_seconds
+            options |= {"ssl_handshake_timeout": seconds, "ssl_shutdown_timeout": seconds}
         return super().create_server(*arguments, **options)
 
 
@@ -84,10 +251,10 @@ def listen(host: str, port: int) -> socket.socket:
         OSError: The address is in use, or not an address of this machine.
     """
     if not host and socket.has_dualstack_ipv6():
-        listener = socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
+        listener = socket.create_server(("", port), family=socket.AF_INET6, backlog=BOUNDS.backlog, dualstack_ipv6=True)
     else:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BOUNDS.backlog)
     # Accepted connections inherit it. Without it, on a connection that is kept open, the body of a response waits 40 ms
     # until the client acknowledges the head. asyncio sets it only if the protocol's number is known; here it is 0.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -104,7 +271,7 @@ def configured(app: ASGIApp, web: WebSettings | None = None) -> Config:
     tls = web and web.listening
     return Config(
         app,
-        http=functools.partial(Connection, crowd=Crowd(), admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
+        http=functools.partial(Connection, admits=web.admits if web else lambda _: True),  # type: ignore[arg-type]  # is called, as a class is
         ws="none",
         ssl_context_factory=(lambda *_: tls) if tls else None,
         proxy_headers=False,  # headers about the client's address can be forged
@@ -112,8 +279,8 @@ def configured(app: ASGIApp, web: WebSettings | None = None) -> Config:
         access_log=False,
         server_header=False,
         lifespan="on",
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        backlog=_ACCEPTED,
+        timeout_keep_alive=BOUNDS.idle_seconds,
+        backlog=BOUNDS.accepted,
         timeout_graceful_shutdown=5,
     )
 

@@ -16,6 +16,7 @@ from advisor.contract.recommendation import Frozen
 from advisor.http import examples
 from advisor.http.answers import as_json
 from advisor.http.dependencies import TheService
+from advisor.http.limits import costly
 from advisor.http.problems import documented, near
 from advisor.timeline import series as numbers
 from advisor.timeline.events import Event
@@ -79,6 +80,7 @@ async def events(wanted: Annotated[Lately, Query()], service: TheService) -> Res
 
 @router.get(
     "/series",
+    dependencies=[costly(1)],
     summary="What the server did lately, as series",
     description="Numbers of the snapshots of the last hour, oldest first; what the server counts, as a rate. The "
     "answer comes from memory.",

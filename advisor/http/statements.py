@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from advisor.http import examples
 from advisor.http.answers import as_json
 from advisor.http.dependencies import TheService
+from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.overview.statements import TableStatements
 from exporter.snapshot import Table
@@ -28,6 +29,7 @@ class Wanted(BaseModel):
 
 @router.get(
     "/statements",
+    dependencies=[costly(2)],
     summary="The statements behind a table",
     description="The normalised statements that name the table, by performance_schema's digests: those without an index"
     " first, then the ones that take the most time. The server is asked, at most once in ten seconds for a table.",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from advisor.contract.settings import SettingValue
 from advisor.http import examples
 from advisor.http.dependencies import TheLookBack, TheService
+from advisor.http.limits import costly
 from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
 from advisor.pool import sweep as sweeps
@@ -74,6 +75,7 @@ class SweepQuestion(BaseModel):
 
 @router.post(
     "/whatif",
+    dependencies=[costly(2, model=True)],
     summary="What a change of settings would do",
     description="Asks the model of the pool, with the load that explains what was watched. Nothing is changed.",
     response_description="For every scanned table the pages read now and then, and what the hot set would lose.",
@@ -94,6 +96,7 @@ async def whatif(question: Question, wanted: TheLookBack, service: TheService) -
 
 @router.post(
     "/whatif/sweep",
+    dependencies=[costly(1, model=True)],
     summary="What each value of a setting would do",
     description="Asks the model for values that spread over the setting's range, coarse at first. Predictions are kept "
     "while the fit holds, so the same question again costs next to nothing. Nothing is changed.",
@@ -127,6 +130,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
 
 @router.get(
     "/whatif/settings",
+    dependencies=[costly(1, model=True)],
     summary="The settings that the model answers for",
     description="Each with its value now, and the range of a sweep. The model itself is not asked.",
     response_description="The settings that this server has.",

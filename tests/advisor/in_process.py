@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import logging
+import math
 from contextlib import ExitStack
 from typing import Any, Self
 
@@ -15,13 +15,13 @@ from anyio.from_thread import start_blocking_portal
 from advisor.cli.actions import serve as action
 from advisor.cli.actions.listening import guarded
 from advisor.cli.serve import serve
-from advisor.http.costs import SIDECAR, Costs
+from advisor.http.limits import Limits, Rate, Rates
 from advisor.http.web_settings import WebSettings
 from tests.waiting import DEADLINE, wait_for
 
 PORT = 9747
 ADDRESS = "127.0.0.1"
-UNLIMITED = dataclasses.replace(SIDECAR, rates={})
+UNLIMITED = Rates(address=Rate(math.inf, 0), together=Rate(math.inf, 0))
 """Tests of other things ask as often as they like; a limit would depend on how fast they are."""
 
 
@@ -45,13 +45,12 @@ class InProcess:
         portal: To its event loop.
     """
 
-    def __init__(self, *arguments: object, local: bool = True, costs: Costs = UNLIMITED, port: int = PORT) -> None:
+    def __init__(self, *arguments: object, local: bool = True, port: int = PORT) -> None:
         """Start it.
 
         Args:
             arguments: Of the command line, without --listen.
             local: Whether it listens on the loopback address alone.
-            costs: How often costly requests may be made.
             port: Of its URLs.
         """
         self.url = f"http://{ADDRESS}:{port}"
@@ -66,7 +65,8 @@ class InProcess:
             compose = self._stack.enter_context(action.composed(**options))
             web = WebSettings(web_config) if web_config else None
             self.app = compose("http", port)
-            self.guarded = guarded(self.app, web, addresses, costs, local=local)
+            self.app.state.limits = Limits(UNLIMITED)
+            self.guarded = guarded(self.app, web, addresses, local=local)
             self.portal = self._stack.enter_context(start_blocking_portal())
             lifespan = self.app.router.lifespan_context(self.app)
             self._stack.enter_context(self.portal.wrap_async_context_manager(lifespan))

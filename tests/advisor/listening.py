@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from uvicorn.config import Config
 from uvicorn.server import Server
 
-from advisor.http.costs import SIDECAR
 from advisor.http.server import listen
 from lab.processes.ports import HOST
 from tests.advisor.in_process import InProcess
 from tests.waiting import wait_for
-
-FREE = replace(SIDECAR, rates={})
-"""Tests open more pages a second than people do."""
 
 
 class Listening(InProcess):
@@ -25,7 +20,7 @@ class Listening(InProcess):
     def __init__(self, *arguments: object) -> None:
         socket = listen(HOST, 0)
         try:
-            super().__init__(*arguments, port=socket.getsockname()[1], costs=FREE)
+            super().__init__(*arguments, port=socket.getsockname()[1])
         except BaseException:
             socket.close()
             raise

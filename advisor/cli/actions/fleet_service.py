@@ -17,7 +17,6 @@ from advisor.contract.fleet import FleetReport
 from advisor.fleet.progress import Progress
 from advisor.fleet.watch import Watch
 from advisor.http import fleet_app
-from advisor.http.costs import FLEET
 from advisor.http.web_settings import WebSettings
 from advisor.rules.rulebook import Rulebook
 
@@ -56,4 +55,4 @@ def serve(
         reload_on_hangup(book)
         background = [book.run, *([notifier.run] if notifier else [])]
         app = fleet_app.create(watch, book, background, [notifier.families] if notifier else [], links)
-        listener.run(app, service.addresses, FLEET)
+        listener.run(app, service.addresses)

@@ -15,7 +15,6 @@ from advisor.cli.link_options import Addresses
 from advisor.files.yaml_file import FileError
 from advisor.http import server as http
 from advisor.http.browsers import Names
-from advisor.http.costs import SIDECAR, Costs
 from advisor.http.foundation import Application
 from advisor.http.guard import Guard
 from advisor.http.web_settings import WebSettings
@@ -48,35 +47,31 @@ class Listening:
         """Of its URLs."""
         return "https" if self.web and self.web.listening else "http"
 
-    def run(self, app: Application, addresses: Addresses, costs: Costs = SIDECAR) -> None:
+    def run(self, app: Application, addresses: Addresses) -> None:
         """Serve until SIGINT or SIGTERM.
 
         Args:
             app: The application.
             addresses: The names that it may be asked under.
-            costs: How often costly requests may be made.
         """
         local = http.is_local(self.socket)
         if self.web and self.web.config.users and not (self.web.listening or local):
             log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
         log.info("serving on %s://%s:%s/", self.scheme, _shown(self.host), self.port)
-        http.run(guarded(app, self.web, addresses, costs, local=local), self.socket, self.web)
+        http.run(guarded(app, self.web, addresses, local=local), self.socket, self.web)
 
 
-def guarded(
-    app: Application, web: WebSettings | None, addresses: Addresses, costs: Costs = SIDECAR, *, local: bool
-) -> Guard:
+def guarded(app: Application, web: WebSettings | None, addresses: Addresses, *, local: bool) -> Guard:
     """An application behind the guard.
 
     Args:
         app: The application.
         web: TLS and logins; None for neither.
         addresses: The names that it may be asked under.
-        costs: How often costly requests may be made.
         local: Whether only processes of this machine can connect.
     """
     allowed = (*addresses.allowed_hosts, *(() if local else (socket.gethostname(),)))
-    return Guard(app, web, names=Names(allowed, addresses.external_url, local=local), costs=costs)
+    return Guard(app, web, names=Names(allowed, addresses.external_url, local=local))
 
 
 @contextlib.contextmanager

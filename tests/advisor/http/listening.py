@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from uvicorn.server import ServerState
 
-from advisor.http.connections import Connection
-from advisor.http.server import configured, listen
+from advisor.http.server import Connection, configured, listen
 from advisor.http.web_settings import WebSettings
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -14,23 +14,23 @@ import pytest
 from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http import server
-from advisor.http.connections import HANDSHAKE_SECONDS, SECONDS
-from advisor.http.crowd import CONNECTIONS, CONNECTIONS_OF_ONE
 from advisor.http.guard import Guard
+from advisor.http.limits import costly
+from advisor.http.server import BOUNDS
 from advisor.observe.source import Replay
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.listening import Listener, Streams, answered, listening
-from tests.advisor.http.standing import happens, passes, still
+from tests.advisor.http.standing import happens, passes
 
 ASK = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 HEAD = b"POST /whatif HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-LIMIT = SECONDS["reading"]
+LIMIT = BOUNDS.exchange_seconds
 
 
 @pytest.fixture
 async def listener() -> AsyncIterator[Listener]:
-    guard = Guard(application.create(Service(Replay(capture(RECORDING)), rulebook())), clock=still)
+    guard = Guard(application.create(Service(Replay(capture(RECORDING)), rulebook())))
     async with listening(guard) as listener:
         yield listener
 
@@ -72,11 +72,7 @@ async def test_a_request_that_does_not_come_in_time_is_not_waited_for(listener: 
     assert len(listener.connections) == len(slow)
     for (_, writer), part in slow:
         writer.write(part)
-    [late_connection] = [each for each in listener.connections if each.answered]
-    await happens(lambda: late_connection._phase == "reading")  # noqa: SLF001 - its second request has begun
     await passes(0.1 * LIMIT)
-    await happens(lambda: len(listener.connections) == 1)
-    await passes(0.9 * LIMIT)
     await happens(lambda: not listener.connections)
     for (_, writer), _ in slow:
         writer.close()
@@ -109,41 +105,105 @@ def test_a_handshake_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, secured = loop.create_server(), loop.create_server(ssl=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
     loop.close()
     assert "ssl_handshake_timeout" not in plain
-    assert secured["ssl_handshake_timeout"] == secured["ssl_shutdown_timeout"] == HANDSHAKE_SECONDS
-
-
-async def test_a_silent_connection_makes_room_for_a_new_one_of_its_address(listener: Listener) -> None:
-    greedy = [await listener.connect(own="127.0.0.2") for _ in range(CONNECTIONS_OF_ONE + 5)]
-    assert [await answered(streams) for streams in greedy[:5]] == [b""] * 5
-    assert len(listener.connections) == CONNECTIONS_OF_ONE
-    newest = await listener.connect(ASK, own="127.0.0.2")
-    assert (await answer(newest))[1] == b"ok\n"
-    assert (await answer(await listener.connect(ASK)))[1] == b"ok\n"
-    for _, writer in greedy:
-        writer.close()
+    assert secured["ssl_handshake_timeout"] == secured["ssl_shutdown_timeout"] == BOUNDS.handshake_seconds
 
 
 @pytest.fixture
 def many_files() -> None:
     """Both ends of a crowd's connections are open here."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 8 * CONNECTIONS), most))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 32 * BOUNDS.connections), most))
+
+
+GREEDY, PEOPLE = "127.0.0.2", "127.0.0.3"
 
 
 @pytest.mark.usefixtures("many_files")
-async def test_silent_connections_of_many_addresses_keep_no_scrape_and_no_probe_out(listener: Listener) -> None:
-    silent = [await listener.connect(own=f"127.0.0.{2 + number % 20}") for number in range(2 * CONNECTIONS + 20)]
-    for path in (b"/metrics", b"/healthz", b"/readyz"):
-        head, _ = await answer(await listener.connect(ASK.replace(b"/healthz", path)))
-        assert head.startswith(b"http/1.1 200")
-    head, body = await answer(await listener.connect(ASK.replace(b"/healthz", b"/rules"), own="127.0.0.30"))
-    assert head.startswith(b"http/1.1 503 service unavailable\r\n")
-    assert b"content-type: application/problem+json" in head
-    assert b"retry-after: 1" in head
-    assert b"too many connections at once; try again" in body
-    assert len(listener.connections) <= 2 * CONNECTIONS
-    for _, writer in silent:
+@pytest.mark.parametrize("path", [b"/metrics", b"/healthz", b"/readyz"])
+@pytest.mark.parametrize("own", [GREEDY, PEOPLE])
+async def test_no_crowd_keeps_a_scrape_or_a_probe_out(listener: Listener, own: str, path: bytes) -> None:
+    crowd = [await listener.connect(own=GREEDY) for _ in range(BOUNDS.connections + 20)]
+    head, _ = await answer(await listener.connect(ASK.replace(b"/healthz", path), own=own))
+    assert head.startswith(b"http/1.1 200")
+    assert len(listener.connections) <= BOUNDS.connections
+    for _, writer in crowd:
         writer.close()
+
+
+class Patient:
+    """An application that answers when it may."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
+        await self.go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]})
+        await send({"type": "http.response.body", "body": b"ok\n"})
+
+
+@pytest.mark.usefixtures("many_files")
+async def test_the_address_with_the_most_connections_makes_room_and_of_these_who_waits_for_no_answer() -> None:
+    patient = Patient()
+    async with listening(patient) as listener:
+        people = [await listener.connect(ASK, own=PEOPLE), await listener.connect(own=PEOPLE)]
+        asking = [await listener.connect(ASK, own=GREEDY) for _ in range(10)]
+        await happens(lambda: sum(connection.is_asked for connection in listener.connections) == 11)
+        silent = [await listener.connect(own=GREEDY) for _ in range(2 * BOUNDS.connections)]
+        await happens(lambda: len(listener.connections) == BOUNDS.connections)
+        await happens(lambda: silent[-1][1].get_extra_info("sockname") in clients(listener))
+        people[1][1].write(ASK)
+        patient.go.set()
+        for streams in (*people, *asking):
+            assert (await answer(streams))[1] == b"ok\n"
+        for _, writer in silent:
+            writer.close()
+
+
+@pytest.mark.usefixtures("many_files")
+async def test_a_scrape_gets_in_where_all_others_wait_for_an_answer() -> None:
+    patient = Patient()
+    async with listening(patient) as listener:
+        asking = [await listener.connect(ASK) for _ in range(BOUNDS.connections)]
+        await happens(lambda: sum(connection.is_asked for connection in listener.connections) == len(asking))
+        scrape = await listener.connect(ASK)
+        await happens(lambda: scrape[1].get_extra_info("sockname") in clients(listener))
+        assert len(listener.connections) == BOUNDS.connections
+        patient.go.set()
+        assert (await answer(scrape))[1] == b"ok\n"
+        for _, writer in asking:
+            writer.close()
+
+
+def clients(listener: Listener) -> list[Any]:
+    """Addresses of the open connections."""
+    return [connection.client for connection in listener.connections]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        HEAD.replace(b"whatif", b"endless") + b'Content-Length: 12\r\n\r\n{"some": {}}',
+        b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+)
+async def test_a_question_ends_with_its_asker(request_: bytes) -> None:
+    begun, given_up = asyncio.Event(), asyncio.Event()
+    app = application.create(Service(Replay(capture(RECORDING)), rulebook()))
+
+    @app.api_route("/endless", methods=["GET", "POST"], dependencies=[costly(1, model=True)])
+    async def endless(_: dict[str, Any] | None = None) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            given_up.set()
+
+    async with listening(Guard(app)) as listener:
+        _, writer = await listener.connect(request_)
+        await happens(begun.is_set)
+        writer.close()
+        await happens(given_up.is_set)
 
 
 async def test_an_answer_that_is_not_taken_is_given_up_after_its_limit() -> None:
@@ -155,10 +215,10 @@ async def test_an_answer_that_is_not_taken_is_given_up_after_its_limit() -> None
         _, writer = await listener.connect(b"GET /snapshot HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await happens(lambda: listener.connections)
         [connection] = listener.connections
-        await happens(lambda: connection._phase == "sending")  # noqa: SLF001 - the answer is ready
-        await passes(0.9 * SECONDS["sending"])
+        await happens(lambda: connection.is_answered)
+        await passes(0.9 * LIMIT)
         assert listener.connections
-        await passes(0.1 * SECONDS["sending"])
+        await passes(0.1 * LIMIT)
         await happens(lambda: not listener.connections)
         writer.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,16 +15,16 @@ from fastapi.responses import StreamingResponse
 
 from advisor.advice.service import Service
 from advisor.http import app as application
-from advisor.http.connections import SECURITY_HEADERS
-from advisor.http.costs import SIDECAR, UNSHARED
-from advisor.http.guard import AT_ONCE, LONGEST_BODY, MODELS_AT_ONCE, Guard
+from advisor.http.browsers import SECURITY_HEADERS
+from advisor.http.guard import LONGEST_BODY, Guard
+from advisor.http.limits import RATES, Limits, costly
 from advisor.http.web_settings import WebSettings
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.http.secured import write
-from tests.advisor.http.standing import happens, still
+from tests.advisor.http.standing import still
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
 
@@ -90,16 +89,13 @@ def padded(length: int) -> bytes:
 
 
 @pytest.mark.parametrize("said", [True, False], ids=["its length is said", "in chunks"])
-@pytest.mark.parametrize("path", ["/whatif", "/-/reload", "/nope"])
-def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(
-    replaying: InProcess, path: str, *, said: bool
-) -> None:
+def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(replaying: InProcess, *, said: bool) -> None:
     def sent(length: int) -> httpx.Response:
         body = padded(length)
         parts = body if said else in_parts(body[:1000], body[1000:])
-        return replaying.post(path, content=parts, headers=JSON)
+        return replaying.post("/whatif", content=parts, headers=JSON)
 
-    assert sent(LONGEST_BODY).status_code == (404 if path == "/nope" else 200)
+    assert sent(LONGEST_BODY).status_code == 200
     response = sent(LONGEST_BODY + 1)
     assert problem(response) == (413, "a request brings 65,536 bytes at most")
     assert secure(response)
@@ -125,19 +121,19 @@ CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/")
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
+    ("method", "path", "body", "tokens"),
     [
-        ("POST", "/whatif", QUESTION),
-        ("GET", "/advise?window=5", None),
-        ("POST", "/-/reload", None),
-        ("GET", "/whatif/settings", None),
+        ("POST", "/whatif", QUESTION, 2),
+        ("GET", "/advise?window=5", None, 2),
+        ("POST", "/-/reload", None, 4),
+        ("GET", "/whatif/settings", None, 1),
+        ("GET", "/series?points=1", None, 1),
     ],
 )
 async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
-    breaking: FastAPI, method: str, path: str, body: object
+    breaking: FastAPI, method: str, path: str, body: object, tokens: int
 ) -> None:
-    guard = Guard(breaking, clock=still)
-    burst = round(SIDECAR.rates[SIDECAR.kind(scope(method, path))][0].burst)
+    guard, burst = Guard(breaking), round(RATES.address.burst / tokens)
     async with asking(guard, "192.0.2.2") as greedy, asking(guard, "192.0.2.3") as other:
         assert {(await greedy.request(method, path, json=body)).status_code for _ in range(burst)} == {200}
         limited = await greedy.request(method, path, json=body)
@@ -147,11 +143,6 @@ async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
         assert secure(limited)
         assert (await other.request(method, path, json=body)).status_code == 200
         assert {(await greedy.get(cheap)).status_code for cheap in CHEAP for _ in range(20)} == {200}
-
-
-async def test_series_are_limited(breaking: FastAPI) -> None:
-    async with asking(Guard(breaking, clock=still)) as client:
-        assert {(await client.get("/series?points=1")).status_code for _ in range(45)} == {200, 429}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +155,7 @@ async def test_series_are_limited(breaking: FastAPI) -> None:
 async def test_what_is_refused_was_work_too_and_is_counted(
     breaking: FastAPI, method: str, path: str, body: object, status: int
 ) -> None:
-    async with asking(Guard(breaking, clock=still)) as client:
+    async with asking(Guard(breaking)) as client:
         answers = [(await client.request(method, path, json=body)).status_code for _ in range(21)]
     assert answers == [status] * 20 + [429]
 
@@ -172,13 +163,14 @@ async def test_what_is_refused_was_work_too_and_is_counted(
 async def test_reloads_of_a_broken_rule_are_counted(tmp_path: Path) -> None:
     book = Rulebook(RULES_FOLDER, tmp_path)
     app = application.create(Service(Replay(capture(RECORDING)), book))
+    app.state.limits = Limits(clock=still)
     (tmp_path / "broken.yaml").write_text("rule: [")
-    async with asking(Guard(app, clock=still)) as client:
+    async with asking(Guard(app)) as client:
         assert [(await client.post("/-/reload")).status_code for _ in range(11)] == [400] * 10 + [429]
 
 
 async def test_all_clients_together_are_limited_too(breaking: FastAPI) -> None:
-    guard, answers = Guard(breaking, clock=still), []
+    guard, answers = Guard(breaking), []
     for number in range(3):
         async with asking(guard, f"192.0.2.{number}") as client:
             answers += [(await client.get("/advise?window=5")).status_code for _ in range(19)]
@@ -202,6 +194,7 @@ def asking(app: Any, address: str = "192.0.2.1") -> httpx.AsyncClient:
 def breaking() -> FastAPI:
     """The application, with endpoints that break."""
     app = application.create(Service(Replay(capture(RECORDING)), rulebook()))
+    app.state.limits = Limits(clock=still)
 
     @app.get("/breaks")
     async def breaks() -> None:
@@ -257,116 +250,25 @@ async def test_an_error_that_no_endpoint_made_is_a_problem_too(caplog: pytest.Lo
     assert "a-secret-of-the-code" in caplog.text
 
 
-class Slow:
-    """An application that answers nothing until it may, but scrapes and probes."""
+async def test_few_questions_to_the_model_wait_and_all_else_is_answered(breaking: FastAPI) -> None:
+    begun, go = asyncio.Semaphore(0), asyncio.Event()
 
-    def __init__(self, awaited: int) -> None:
-        self.go, self.full, self.given_up = asyncio.Event(), asyncio.Event(), 0
-        self._began, self._awaited = 0, awaited
+    @breaking.get("/slow", dependencies=[costly(0, model=True)])
+    async def slow() -> None:
+        begun.release()
+        await go.wait()
 
-    async def __call__(self, scope: Any, _: Any, send: Any) -> None:
-        if scope["path"] not in UNSHARED:
-            self._began += 1
-            if self._began == self._awaited:
-                self.full.set()
-            try:
-                await self.go.wait()
-            except asyncio.CancelledError:
-                self.given_up += 1
-                raise
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"ok"})
-
-
-async def test_so_many_are_answered_at_once_and_scrapes_and_probes_in_any_case() -> None:
-    slow = Slow(AT_ONCE)
-    async with asking(Guard(slow)) as client:
-        waiting = [asyncio.create_task(client.get("/rules")) for _ in range(AT_ONCE)]
-        await slow.full.wait()
-        response = await client.get("/rules")
-        assert problem(response) == (503, "too many requests at once; try again")
-        assert response.headers["retry-after"] == "1"
-        assert {(await client.get(path)).status_code for path in UNSHARED} == {200}
-        slow.go.set()
-        assert {each.status_code for each in await asyncio.gather(*waiting)} == {200}
-        assert (await client.get("/rules")).status_code == 200
-
-
-async def test_questions_to_the_model_have_few_places_and_take_no_others() -> None:
-    slow = Slow(MODELS_AT_ONCE)
-    async with asking(Guard(slow)) as client:
-        waiting = [asyncio.create_task(client.get("/curve")) for _ in range(MODELS_AT_ONCE)]
-        await slow.full.wait()
-        assert problem(await client.get("/advise?window=7")) == (
-            503,
-            "too many questions to the model at once; try again",
-        )
-        slow.go.set()
-        assert (await client.get("/advise")).status_code == 200
-        assert {each.status_code for each in await asyncio.gather(*waiting)} == {200}
-
-
-@pytest.mark.parametrize("path", ["/whatif", "/advise", "/advise?window=7", "/curve"])
-async def test_what_nobody_waits_for_any_more_is_given_up(path: str) -> None:
-    slow, gone = Slow(1), asyncio.Event()
-    guard = Guard(slow)
-    messages: list[Any] = [{"type": "http.request", "body": b"", "more_body": False}]
-
-    async def receive() -> Any:
-        if messages:
-            return messages.pop()
-        await gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(_: Any) -> None:
-        raise AssertionError("there is nobody to answer to")
-
-    asked = asyncio.create_task(guard(scope("GET", path), receive, send))
-    await slow.full.wait()
-    gone.set()
-    await asked
-    assert slow.given_up == 1
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/whatif", QUESTION),
-        ("POST", "/whatif/sweep", {"setting": "innodb_old_blocks_pct"}),
-        ("GET", "/advise?window=5", None),
-    ],
-)
-async def test_a_question_to_the_model_ends_with_its_asker(method: str, path: str, body: object) -> None:
-    begun, gone, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    async def endless(work: Any) -> Any:
-        del work
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    guard = Guard(application.create(Service(Replay(capture(RECORDING)), rulebook(), apart=endless)))
-    sent = json.dumps(body).encode()
-    messages: list[Any] = [{"type": "http.request", "body": sent, "more_body": False}]
-
-    async def receive() -> Any:
-        if messages:
-            return messages.pop()
-        await gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        raise AssertionError(f"there is nobody to answer to: {message}")
-
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(sent)).encode())]
-    asked = asyncio.create_task(guard({**scope(method, path), "headers": headers}, receive, send))
-    await happens(lambda: begun.is_set() or asked.done())
-    assert begun.is_set()
-    gone.set()
-    await asked
-    await happens(ended.is_set)
+    async with asking(Guard(breaking)) as client:
+        waiting = [asyncio.create_task(client.get("/slow")) for _ in range(RATES.models)]
+        for _ in waiting:
+            await begun.acquire()
+        refused = await client.get("/advise?window=7")
+        assert problem(refused) == (503, "too many questions to the model at once; try again")
+        assert refused.headers["retry-after"] == "1"
+        assert {(await client.get(path)).status_code for path in CHEAP} == {200}
+        go.set()
+        assert {answer.status_code for answer in await asyncio.gather(*waiting)} == {200}
+        assert (await client.get("/slow")).status_code == 200
 
 
 async def test_the_limit_of_the_web_configuration_spares_scrapes_and_probes_alone(

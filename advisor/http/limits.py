@@ -1,0 +1,135 @@
+"""How often what takes a while may be asked for, and how many questions may wait for the model."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Depends, Request
+from starlette.exceptions import HTTPException
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many tokens at once, and then so many a second."""
+
+    burst: float
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a sidecar affords. A question to the model, the dearest, takes two tokens.
+
+    Attributes:
+        address: Of each client. A page takes one token a refresh, and one for each step of its sliders.
+        together: Of all clients: twice as much, so that one cannot keep the others out.
+        models: Questions to the model in progress or waiting. It answers one at a time, in some seconds; the last of
+            so many is answered within the minute that a connection has.
+        addresses: Clients that are remembered, the latest; the limit of all holds in any case.
+    """
+
+    address: Rate = Rate(40, 2)
+    together: Rate = Rate(80, 4)
+    models: int = 8
+    addresses: int = 1024
+
+
+RATES = Rates()
+
+
+class Bucket:
+    """The tokens that are left of a rate."""
+
+    __slots__ = ("_at", "_clock", "_left", "_rate")
+
+    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+        self._rate, self._clock = rate, clock
+        self._left, self._at = rate.burst, clock()
+
+    def wait(self, tokens: int = 1) -> float:
+        """Seconds until there are so many tokens; 0 if there are."""
+        now = self._clock()
+        self._left = min(self._rate.burst, self._left + (now - self._at) * self._rate.per_second)
+        self._at = now
+        return 0.0 if self._left >= tokens else (tokens - self._left) / self._rate.per_second
+
+    def take(self, tokens: int = 1) -> None:
+        """Take tokens that are there."""
+        self._left -= tokens
+
+
+class Limits:
+    """Limits of costly requests, for each address and for all."""
+
+    def __init__(self, rates: Rates = RATES, clock: Callable[[], float] = time.monotonic) -> None:
+        self._together = Bucket(rates.together, clock)
+        self._of = functools.lru_cache(rates.addresses)(lambda _address: Bucket(rates.address, clock))
+        self._models, self._asked = rates.models, 0
+
+    def spend(self, address: str, tokens: int) -> None:
+        """Take tokens for a request.
+
+        Raises:
+            HTTPException: 429; there are too few, of its address or of all.
+        """
+        buckets = self._of(address), self._together
+        wait = max(bucket.wait(tokens) for bucket in buckets)
+        if wait:
+            raise too_often("this takes a while to work out, and was asked for very often", wait)
+        for bucket in buckets:
+            bucket.take(tokens)
+
+    @contextlib.contextmanager
+    def model(self) -> Iterator[None]:
+        """A place among the questions to the model.
+
+        Raises:
+            HTTPException: 503; there is none.
+        """
+        if self._asked >= self._models:
+            raise HTTPException(
+                HTTPStatus.SERVICE_UNAVAILABLE, "too many questions to the model at once; try again", retry_after(1)
+            )
+        self._asked += 1
+        try:
+            yield
+        finally:
+            self._asked -= 1
+
+
+def costly(tokens: int, *, only_with: str = "", model: bool = False) -> Any:
+    """Limits an endpoint.
+
+    Args:
+        tokens: That a request takes.
+        only_with: Limits only requests with this parameter in the query; the others are answered from memory.
+        model: Whether a request is a question to the model.
+    """
+
+    async def limited(request: Request) -> AsyncIterator[None]:
+        if only_with and only_with not in request.query_params:
+            yield
+            return
+        limits: Limits = request.app.state.limits
+        limits.spend(request.client.host if request.client else "", tokens)
+        with limits.model() if model else contextlib.nullcontext():
+            yield
+
+    return Depends(limited)
+
+
+def too_often(what: str, seconds: float) -> HTTPException:
+    """429, with the seconds until the next attempt."""
+    return HTTPException(HTTPStatus.TOO_MANY_REQUESTS, f"{what}; try again later", retry_after(seconds))
+
+
+def retry_after(seconds: float) -> dict[str, str]:
+    """The header Retry-After, in whole seconds."""
+    return {"Retry-After": str(max(1, math.ceil(seconds)))}
