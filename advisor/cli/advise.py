@@ -1,14 +1,28 @@
-"""`advise`: its options."""
+"""`advise`: the rules' advice on a recording, or on a server that is watched for a while."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.options import setup_options, state_option, watch_options, where_options
+from advisor.cli.exits import FINDINGS, Unusable, epilog
+from advisor.cli.options import (
+    SEVERITIES,
+    SetupOptions,
+    SourceOptions,
+    format_option,
+    setup_options,
+    state_option,
+    watch_options,
+    where_options,
+)
 
-_SEVERITIES = ("info", "warning", "critical")
+if TYPE_CHECKING:
+    from advisor.ledger.history import GradedAdvice
+    from advisor.pool.memory import Memory
 
 
 @click.command(
@@ -23,16 +37,102 @@ _SEVERITIES = ("info", "warning", "critical")
 @setup_options
 @watch_options
 @state_option("Read what `serve` remembers of the last days from this directory")
-@click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@format_option("text", "json", "markdown")
 @click.option(
     "--fail-on",
-    type=click.Choice(_SEVERITIES),
+    type=click.Choice(SEVERITIES),
     default=None,
     help="Exit with 1 when there is advice of this severity or worse.",
 )
-@runs("advisor.cli.actions.advise.advise")
-def advise() -> None:
+def advise(
+    *,
+    where: SourceOptions,
+    setup: SetupOptions,
+    watch: float,
+    interval: float | None,
+    state_dir: Path | None,
+    style: str,
+    fail_on: str | None,
+) -> None:
     """Watch for a while, then say what to change.
 
     Rules judge what happens while they watch. Let --watch span at least two runs of the work in question.
     """
+    import asyncio
+    import math
+
+    from advisor.advice.ledger_recorder import LedgerRecorder
+    from advisor.advice.remembered import Remembered
+    from advisor.advice.service import Service
+    from advisor.cli import sources
+    from advisor.cli.setup import load_setup
+    from advisor.contract.recommendation import Severity
+    from advisor.ledger.history import GradedAdvice, newest
+    from advisor.ledger.ledger import Ledger
+
+    rules, machine = load_setup(setup)
+    remembered = Remembered(_memory(state_dir, where), setup.may_read)
+    ledger = None if where.recording else sources.ledger_in(state_dir, where.server().address)
+    source = sources.observed_source(where, watch, interval, machine)
+    ledger = ledger or sources.carried_by(source) or Ledger()
+    service = Service(
+        source,
+        rules,
+        longest=math.inf,
+        evaluation_seconds=math.inf,
+        remembered=lambda: remembered,
+        books=LedgerRecorder(ledger),
+    )
+    assessment = asyncio.run(service.assessment())
+    if assessment is None:
+        raise source.problem or service.unseen
+    advice = assessment.advice.model_copy(update={"next_at": None})  # nobody goes on watching
+    _print(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)
+    sources.refuse_missing_privileges(assessment.snapshot)
+    if fail_on and any(finding.severity.rank >= Severity(fail_on).rank for finding in advice.recommendations):
+        sys.exit(FINDINGS)
+
+
+def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
+    """What `serve` remembers of the server, where there is a folder for it.
+
+    Raises:
+        click.UsageError: It is no server.
+        Unusable: The file cannot be used.
+    """
+    from advisor.cli.output import say
+    from advisor.pool import stored_hours
+    from advisor.pool.memory import Memory
+    from exporter import state_file
+
+    if folder is None:
+        return None
+    if where.recording:
+        raise click.UsageError("--state-dir needs a server, not a recording")
+    path = state_file.path_of(folder, where.server().address)
+    try:
+        memory, damage = stored_hours.read(path)
+    except FileNotFoundError:
+        return Memory()
+    except state_file.StateError as error:
+        raise Unusable(f"{path}: {error}") from None
+    if damage is not None:
+        say(f"{path}: not all of it can be read: {damage}", err=True)
+    return memory
+
+
+def _print(advice: GradedAdvice, style: str) -> None:
+    from advisor.cli import output
+
+    match style:
+        case "json":
+            none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
+            output.say_json(advice, by_alias=True, exclude=none)
+        case "markdown":
+            from advisor.render import history_markdown
+
+            output.say(history_markdown.advice(advice))
+        case _:
+            from advisor.render import history_text, terminal
+
+            history_text.print_advice(terminal.console(), advice)

@@ -1,55 +1,43 @@
-"""The options of `serve` and `fleet` that are about Alertmanager, and what they make."""
+"""The options of `serve` and `fleet` that are about Alertmanager, and the senders that they describe."""
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable
+import ipaddress
+import logging
+import socket
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
-from advisor.cli.lazy import load
-from advisor.cli.link_options import BaseUrl
-from advisor.cli.options import SourceOptions
-from advisor.cli.parameters import Duration
+from advisor.cli.options import SourceOptions, option_group
+from advisor.cli.parameters import bounded_duration, url_like
 from advisor.contract.links import Links
 
 if TYPE_CHECKING:  # only sidecars that send alerts load the HTTP client and TLS
+    from advisor.alerting.deliveries import Deliveries
     from advisor.alerting.notifier import Notifier
+    from exporter.connection.target import Target
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+log = logging.getLogger(__name__)
 
 URLS_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER"
 CONFIG_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER_CONFIG"
 INSTANCE_VARIABLE = "INNODB_ADVISOR_INSTANCE"
-_API = re.compile("/api/v[12](/alerts)?$")
-
-
-class _AlertmanagerUrl(BaseUrl):
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        written = super().convert(value, param, ctx)
-        if found := _API.search(written):
-            self.fail(f"{written!r}: leave out {found[0]}, which is added", param, ctx)
-        return written
-
-
-class Resend(Duration):
-    """Time between two sendings, a second to an hour."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse; click reports a failure."""
-        seconds = super().convert(value, param, ctx)
-        if not 1 <= seconds <= 3600:
-            self.fail(f"{value!r} is not between 1s and 1h", param, ctx)
-        return seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Alerting:
-    """What the options say."""
+class AlertingOptions:
+    """The Alertmanagers, and how alerts are sent to them.
+
+    Attributes:
+        urls: Of each Alertmanager; empty where no alerts are sent.
+        config: Login, TLS and timeout.
+        resend_seconds: Time between two sendings of an alert that holds.
+        instance: The label of alerts; None for the server's address.
+    """
 
     urls: tuple[str, ...]
     config: Path | None
@@ -57,7 +45,7 @@ class Alerting:
     instance: str | None
 
     def notifier(self, where: SourceOptions, links: Links) -> Notifier | None:
-        """What sends alerts; None where no Alertmanager is named.
+        """The sender of a sidecar's alerts; None where no Alertmanager is named.
 
         Args:
             where: The server or the recording.
@@ -67,72 +55,115 @@ class Alerting:
             FileError: The configuration file cannot be used.
             click.UsageError: The options do not go together.
         """
+        self.refuse_lonely_config()
         if not self.urls:
-            if self.config:
-                raise click.UsageError("--alertmanager-config needs an --alertmanager")
             return None
         if where.recording:
             raise click.UsageError("--alertmanager needs a server, not a recording: an alert is about what happens now")
-        notifier: Notifier = load("advisor.cli.actions.alerting.notifier")(self, where.server(), links)
-        return notifier
+        from advisor.alerting.notifier import Notifier
+
+        return Notifier(
+            self.deliveries(),
+            instance=self.instance or _instance(where.server()),
+            links=links,
+            resend_seconds=self.resend_seconds,
+        )
+
+    def refuse_lonely_config(self) -> None:
+        """Refuse a configuration file for no Alertmanager. Raises click.UsageError."""
+        if self.config and not self.urls:
+            raise click.UsageError("--alertmanager-config needs an --alertmanager")
+
+    def deliveries(self, capacity: int | None = None) -> Deliveries:
+        """The ways to the Alertmanagers, of which there is at least one.
+
+        Args:
+            capacity: Alerts that may wait for each of them; None for as many as one server has.
+
+        Raises:
+            FileError: The configuration file cannot be used.
+        """
+        from advisor.alerting.configuration import alert_settings
+        from advisor.alerting.deliveries import Deliveries
+        from advisor.alerting.delivery import CAPACITY, Alertmanager
+
+        logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
+        settings = alert_settings(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
+        for url in self.urls:
+            login = settings.content.client.authorization
+            if login and url.startswith("http:") and not _is_local(urlsplit(url).hostname or ""):
+                log.warning("the login for Alertmanager goes over the network in the clear: %s has no TLS", url)
+        return Deliveries(
+            [Alertmanager(url, lambda: settings.content.client, capacity=capacity or CAPACITY) for url in self.urls],
+            settings,
+        )
 
 
-def alertmanager_options(command: Command) -> Command:
-    """--alertmanager, --alertmanager-config, --alertmanager-resend: ``alerting``."""
-    options = (
-        click.option(
-            "--alertmanager",
-            "urls",
-            multiple=True,
-            type=_AlertmanagerUrl("http://alertmanager:9093", "--alertmanager-config has a place for it"),
-            envvar=URLS_VARIABLE,
-            metavar="URL",
-            help="Post findings to this Alertmanager as alerts; once for each member of a cluster, as every one gets "
-            f"every alert. Also ${URLS_VARIABLE}, with blanks between them.",
+def _instance(server: Target) -> str:
+    if server.socket or _is_local(server.host):
+        return f"{socket.gethostname()}:{server.port}"
+    return server.address
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _alerting(
+    urls: tuple[str, ...],
+    alertmanager_config: Path | None,
+    alertmanager_resend: float,
+    instance: str | None = None,
+) -> AlertingOptions:
+    return AlertingOptions(tuple(dict.fromkeys(urls)), alertmanager_config, alertmanager_resend, instance or None)
+
+
+_ALERTMANAGER = (
+    click.option(
+        "--alertmanager",
+        "urls",
+        multiple=True,
+        type=url_like(
+            "http://alertmanager:9093",
+            instead="--alertmanager-config has a place for it",
+            base=True,
+            added="/api/v[12](/alerts)?$",
         ),
-        click.option(
-            "--alertmanager-config",
-            type=click.Path(path_type=Path),
-            envvar=CONFIG_VARIABLE,
-            metavar="FILE",
-            help="Login, TLS and timeout for Alertmanager, in the format of Prometheus' HTTP client (YAML: basic_auth, "
-            f"authorization, tls_config, timeout), and labels for every alert; also ${CONFIG_VARIABLE}.",
-        ),
-        click.option(
-            "--alertmanager-resend",
-            type=Resend(),
-            default="60s",
-            show_default=True,
-            help="Send an alert that holds again after so long. One that is not sent for four times as long is over, "
-            "so that a restart of the sender may take that.",
-        ),
-    )
-
-    @functools.wraps(command)
-    def with_alerting(
-        *,
-        urls: tuple[str, ...],
-        alertmanager_config: Path | None,
-        alertmanager_resend: float,
-        instance: str | None = None,
-        **others: Any,
-    ) -> Any:
-        told = tuple(dict.fromkeys(urls))
-        made = Alerting(told, alertmanager_config, alertmanager_resend, instance or None)
-        return command(alerting=made, **others)
-
-    for option in reversed(options):
-        with_alerting = option(with_alerting)
-    return with_alerting  # type: ignore[return-value]
-
-
-def alerting_options(command: Command) -> Command:
-    """The same, and --instance, which names the one server that the alerts are about."""
-    instance = click.option(
+        envvar=URLS_VARIABLE,
+        metavar="URL",
+        help="Post findings to this Alertmanager as alerts; once for each member of a cluster, as every one gets "
+        f"every alert. Also ${URLS_VARIABLE}, with blanks between them.",
+    ),
+    click.option(
+        "--alertmanager-config",
+        type=click.Path(path_type=Path),
+        envvar=CONFIG_VARIABLE,
+        metavar="FILE",
+        help="Login, TLS and timeout for Alertmanager, in the format of Prometheus' HTTP client (YAML: basic_auth, "
+        f"authorization, tls_config, timeout), and labels for every alert; also ${CONFIG_VARIABLE}.",
+    ),
+    click.option(
+        "--alertmanager-resend",
+        type=bounded_duration(1, 3600, "is not between 1s and 1h"),
+        default="60s",
+        show_default=True,
+        help="Send an alert that holds again after so long. One that is not sent for four times as long is over, "
+        "so that a restart of the sender may take that.",
+    ),
+)
+fleet_alerting_options = option_group("alerting", _alerting, *_ALERTMANAGER)
+alerting_options = option_group(
+    "alerting",
+    _alerting,
+    *_ALERTMANAGER,
+    click.option(
         "--instance",
         envvar=INSTANCE_VARIABLE,
         metavar="NAME",
         help=f"The label instance of alerts; also ${INSTANCE_VARIABLE}. By default the server's address, with this "
         "machine's name where that is the loopback address or a socket.",
-    )
-    return alertmanager_options(instance(command))
+    ),
+)

@@ -1,15 +1,18 @@
-"""`curve`: its options."""
+"""`curve`: the reads to expect with other sizes of the buffer pool."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.options import watch_options, where_options
-from advisor.cli.parameters import Multiples
+from advisor.cli import parameters
+from advisor.cli.exits import Unusable, epilog
+from advisor.cli.options import SourceOptions, format_option, output_option, watch_options, where_options
+
+if TYPE_CHECKING:
+    from advisor.pool.answer import MissCurve
 
 
 @click.command(
@@ -22,23 +25,24 @@ from advisor.cli.parameters import Multiples
 @where_options
 @click.option(
     "--times",
-    type=Multiples(),
+    type=parameters.multiples,
     default="0.25,0.5,0.75,1,1.5,2,4",
     show_default=True,
     metavar="NUMBERS",
     help="Sizes of the buffer pool, as multiples of today's; today's is always among them.",
 )
 @watch_options
-@click.option("--format", "style", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write to this file instead of standard output.",
-)
-@runs("advisor.cli.actions.curve.curve")
-def curve() -> None:
+@format_option("text", "json", "svg")
+@output_option
+def curve(
+    *,
+    where: SourceOptions,
+    times: tuple[float, ...],
+    watch: float,
+    interval: float | None,
+    style: str,
+    output: Path | None,
+) -> None:
     """Predict the reads with buffer pools of other sizes.
 
     Watches for a while: what is read of each table, and what the pool holds of it. The answer has, for each size, the
@@ -47,3 +51,44 @@ def curve() -> None:
 
     The reads are of the load that was watched: watch the hours that matter.
     """
+    from advisor.cli import sources
+    from advisor.cli.output import writable, write
+    from advisor.pool.answer import answer
+    from advisor.pool.errors import Unanswerable
+    from advisor.pool.estimate import curve as estimate
+    from exporter.connection.errors import ServerError
+
+    writable(output)
+    source = sources.observed_source(where, watch, interval)
+    latest = source.latest
+    if latest is None:
+        raise source.problem or ServerError("nothing was collected")
+    try:
+        miss_curve = answer(estimate(tuple(source.history), float("inf"), times), str(latest.server))
+    except Unanswerable as error:
+        sources.refuse_missing_privileges(latest)
+        raise Unusable(f"there is no miss curve: {error}") from error
+    if output is not None:
+        write(output, _written(miss_curve, style))
+    elif style == "text":
+        from advisor.render import curve_text, terminal
+
+        curve_text.print_curve(terminal.console(), miss_curve)
+    else:
+        click.echo(_written(miss_curve, style), nl=False)
+
+
+def _written(miss_curve: MissCurve, style: str) -> str:
+    match style:
+        case "json":
+            from advisor.contract.json_text import json_of
+
+            return json_of(miss_curve, indent=2) + "\n"
+        case "svg":
+            from advisor.render import curve_svg
+
+            return curve_svg.svg(miss_curve)
+        case _:
+            from advisor.render import curve_text
+
+            return curve_text.plain(miss_curve)

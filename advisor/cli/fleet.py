@@ -1,21 +1,46 @@
-"""`fleet`: its options."""
+"""`fleet`: all servers that a Prometheus knows, read once or, with --listen, again and again."""
 
 from __future__ import annotations
 
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import epilog
-from advisor.cli.fleet_parameters import Header, Labels, PrometheusUrl, Selector, Service, Shard, Window
-from advisor.cli.fleet_service_options import service_options
-from advisor.cli.lazy import runs
-from advisor.cli.options import rules_options
-from advisor.cli.parameters import Rate
+from advisor.cli import logs, parameters
+from advisor.cli.alerting_options import AlertingOptions, fleet_alerting_options
+from advisor.cli.exits import FINDINGS, Unusable, epilog
+from advisor.cli.link_options import Addresses, fleet_link_options
+from advisor.cli.options import SEVERITIES, SetupOptions, rules_options, web_config_option
+
+if TYPE_CHECKING:
+    from advisor.contract.fleet import FleetReport
+    from advisor.fleet.client import PrometheusError
+    from advisor.fleet.identity import Identity
+    from advisor.fleet.progress import Progress, Stage
+    from advisor.fleet.reading import Options
+    from advisor.outgoing.client_settings import ClientSettings
+    from advisor.rules.rulebook import Rulebook
+    from exporter.server import Managed
 
 PROMETHEUS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS"
 CONFIG_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_CONFIG"
 HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
+_SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout"
+_LOGIN = "--prometheus-config has a place for the login, --header for a tenant"
+_HINTS = {
+    401: _LOGIN,
+    403: _LOGIN,
+    404: "the address ends before /api/v1, and Mimir's with /prometheus",
+}
+"""By status, what to look at."""
+_SECONDS = 30.0
+"""A query may take so long, where no configuration says otherwise."""
 
 
 @click.command(
@@ -33,7 +58,12 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
     "--prometheus",
     "url",
     required=True,
-    type=PrometheusUrl(),
+    type=parameters.url_like(
+        "http://prometheus:9090",
+        instead="--prometheus-config has a place for it",
+        base=True,
+        added="/api/v1(/.*)?$",
+    ),
     envvar=PROMETHEUS_VARIABLE,
     metavar="URL",
     help="A Prometheus, or Thanos, Mimir or VictoriaMetrics with its API, without /api/v1; also "
@@ -52,28 +82,28 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
     "--header",
     "headers",
     multiple=True,
-    type=Header(),
+    type=parameters.header,
     metavar="'NAME: VALUE'",
     help="A header for each request, such as Mimir's X-Scope-OrgID; may be repeated. @FILE reads headers from a file, "
     f"and ${HEADERS_VARIABLE} has them in lines: every user of this machine can read an argument.",
 )
 @click.option(
     "--selector",
-    type=Selector(),
+    type=parameters.selector,
     default="",
     metavar="MATCHERS",
     help='Only servers whose series match, such as \'cluster="eu",team=~"a|b"\'.',
 )
 @click.option(
     "--window",
-    type=Window(),
+    type=parameters.bounded_duration(600, 86_400, "is not between 10m and 24h"),
     default="1h",
     show_default=True,
     help="Time that rules look at on servers without a sidecar, 10m to 24h.",
 )
 @click.option(
     "--identity",
-    type=Labels(),
+    type=parameters.labels,
     default=None,
     metavar="LABELS",
     help="Labels that make a server, with commas. By default cluster, namespace and pod where the last two are there, "
@@ -82,7 +112,7 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
 @click.option(
     "--replica-label",
     "replica_labels",
-    type=Labels(),
+    type=parameters.labels,
     default="prometheus_replica,replica,__replica__",
     show_default=True,
     metavar="LABELS",
@@ -91,7 +121,7 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
 @click.option("--server", metavar="NAME", help="Only this server, by its name in the report.")
 @click.option(
     "--shard",
-    type=Shard(),
+    type=parameters.shard,
     metavar="I/N",
     help="Only a part of the servers: 0/8 to 7/8 are eight parts, the same at each run.",
 )
@@ -99,7 +129,7 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
     "--service",
     "services",
     multiple=True,
-    type=Service(),
+    type=parameters.service,
     metavar="MATCHERS=SERVICE",
     help="Servers that a cloud service runs (rds, aurora, azure, cloudsql), where changes are made in its own place and"
     " not by SQL; mysqld_exporter's series do not tell. May be repeated; the first that matches counts.",
@@ -114,7 +144,7 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
 )
 @click.option(
     "--may-read",
-    type=Rate(),
+    type=parameters.rate,
     metavar="PAGES/s",
     help="Say how much memory of buffer pools could go, if each server may read so many pages more, such as 50/s. It"
     " reads 30 days of the recording rules' series.",
@@ -137,13 +167,50 @@ HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(("info", "warning", "critical")),
+    type=click.Choice(SEVERITIES),
     default=None,
     help="Exit with 1 when there is a finding of this severity or worse.",
 )
-@service_options
-@runs("advisor.cli.actions.fleet.fleet")
-def fleet() -> None:
+@fleet_alerting_options
+@click.option(
+    "--listen",
+    type=parameters.address,
+    metavar="HOST:PORT",
+    help="Serve: read the fleet again and again, and listen here; :9748 is every address of this machine.",
+)
+@click.option(
+    "--every",
+    type=parameters.bounded_duration(5, 86_400, "is not between 5s and 24h"),
+    default="5m",
+    show_default=True,
+    help="Time between two readings, with --listen. One that takes longer delays the next.",
+)
+@web_config_option("TLS and logins for --listen")
+@fleet_link_options
+def fleet(
+    *,
+    url: str,
+    config_file: Path | None,
+    headers: tuple[tuple[tuple[str, str], ...], ...],
+    selector: str,
+    window: float,
+    identity: tuple[str, ...] | None,
+    replica_labels: tuple[str, ...],
+    server: str | None,
+    shard: tuple[int, int] | None,
+    services: tuple[tuple[str, Managed], ...],
+    model_seconds: float,
+    may_read: float | None,
+    setup: SetupOptions,
+    style: str,
+    to: Path | None,
+    fail_on: str | None,
+    listen: tuple[str, int] | None,
+    every: float,
+    web_config: Path | None,
+    addresses: Addresses,
+    alerting: AlertingOptions,
+) -> None:
     """Advise all servers that a Prometheus knows, without a connection to any of them.
 
     Finds the servers by their series: those of this program's sidecars, and those of mysqld_exporter. Says for each
@@ -160,3 +227,213 @@ def fleet() -> None:
 
     Progress goes to standard error. One query for the whole fleet is asked at a time, or two for 200 servers each.
     """
+    import dataclasses
+
+    from advisor.cli.output import replace, writable
+    from advisor.cli.setup import load_setup
+    from advisor.contract.recommendation import Severity
+    from advisor.fleet.reading import Options, read
+
+    if server is not None and shard is not None:
+        raise click.UsageError("--server and --shard do not go together")
+    if server is not None and listen is not None:
+        raise click.UsageError("--listen is for all servers: leave out --server, and ask /advise?server=")
+    if listen is None and (alerting.urls or alerting.config):
+        raise click.UsageError("--alertmanager needs --listen: one reading cannot tell when a finding is gone")
+    writable(to)
+    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
+    labels = _identity(identity, replica_labels)
+    rules, _ = load_setup(setup)
+    options = Options(
+        url=url,
+        rules=rules.rule_set,
+        selector=selector,
+        window=window,
+        identity=labels,
+        shard=shard,
+        server=server,
+        services=services,
+        settings=_settings(config_file, url),
+        headers=_headers(headers),
+        model_seconds=model_seconds,
+        may_read=may_read,
+    )
+    if listen is not None:
+        _serve(
+            lambda progress: read(dataclasses.replace(options, rules=rules.rule_set), progress),
+            rules,
+            labels,
+            listen=listen,
+            every=every,
+            web_config=web_config,
+            addresses=addresses,
+            alerting=alerting,
+        )
+        return
+    report = _report(options)
+    if not report.servers and shard is None:
+        raise Unusable(f"{url}: {'; '.join(report.warnings)}")
+    if to is not None:
+        replace(to, _written(report, style))
+    else:
+        _print(report, style)
+    if fail_on and any(finding.severity.rank >= Severity(fail_on).rank for finding in report.findings):
+        sys.exit(FINDINGS)
+
+
+def _identity(names: tuple[str, ...] | None, replica_labels: tuple[str, ...]) -> Identity:
+    from advisor.fleet.identity import Identity
+
+    try:
+        return Identity(names or (), replica_labels)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _serve(
+    read: Callable[[Progress], Awaitable[FleetReport]],
+    rules: Rulebook,
+    identity: Identity,
+    *,
+    listen: tuple[str, int],
+    every: float,
+    web_config: Path | None,
+    addresses: Addresses,
+    alerting: AlertingOptions,
+) -> None:
+    """Serve until a signal ends it. Every file is read before the port is taken.
+
+    Args:
+        read: Reads the fleet once, by the rules that are in force then.
+        rules: The rules.
+        identity: The labels of --identity.
+        listen: Host and port.
+        every: Seconds from the beginning of a reading to that of the next.
+        web_config: TLS and logins.
+        addresses: Where people reach the service.
+        alerting: The Alertmanagers.
+
+    Raises:
+        click.UsageError: The options do not go together.
+        Unusable: The address cannot be used.
+        FileError: A file cannot be used.
+    """
+    from advisor.alerting.alert import OWN_LABELS
+    from advisor.alerting.fleet_notifier import CAPACITY, FleetNotifier
+    from advisor.cli.listening import listening, reload_on_hangup
+    from advisor.fleet.watch import Watch
+    from advisor.http import fleet_app
+    from advisor.http.web_settings import WebSettings
+
+    alerting.refuse_lonely_config()
+    if alerting.urls and (taken := [name for name in identity.labels if name in OWN_LABELS - {"instance"}]):
+        raise click.UsageError(f"--identity {taken[0]}: alerts have a label {taken[0]} of their own")
+    logs.begin(logging.INFO)
+    web = None if web_config is None else WebSettings(web_config)
+    deliveries = alerting.deliveries(CAPACITY) if alerting.urls else None
+    watch = Watch(read, every)
+    with listening(listen, web) as listener:
+        links = addresses.links(listener.scheme, listener.port)
+        notifier = deliveries and FleetNotifier(deliveries, watch, rules, links, alerting.resend_seconds)
+        reload_on_hangup(rules)
+        background = [rules.run, *([notifier.run] if notifier else [])]
+        app = fleet_app.create(watch, rules, background, [notifier.families] if notifier else [], links)
+        listener.run(app, addresses)
+
+
+def _report(options: Options) -> FleetReport:
+    """One reading. Raises Unusable where there is no report."""
+    import asyncio
+
+    from advisor.fleet.client import PrometheusError
+    from advisor.fleet.reading import UnknownServer, read
+
+    try:
+        with _progress() as progress:
+            return asyncio.run(read(options, progress))
+    except PrometheusError as error:
+        raise Unusable(f"{options.url}: {error}{_hint(error)}") from error
+    except UnknownServer as error:
+        raise Unusable(str(error)) from None
+
+
+def _hint(error: PrometheusError) -> str:
+    from advisor.fleet.client import Refused
+
+    hint = _HINTS.get(error.status) if isinstance(error, Refused) else None
+    return f" ({hint})" if hint else ""
+
+
+def _settings(path: Path | None, url: str) -> ClientSettings:
+    """Login and TLS.
+
+    Raises:
+        FileError: The file, or one that it names, cannot be used.
+    """
+    from advisor.files import yaml_file
+    from advisor.outgoing.client_settings import client_settings
+    from advisor.outgoing.configuration import HttpConfig
+
+    document = None if path is None else yaml_file.read(path, HttpConfig, _SHAPE)
+    settings = client_settings(document, encrypted=url.startswith("https:"))
+    has_timeout = document is not None and "timeout" in document.content.model_fields_set
+    return settings if has_timeout else settings.lasting(_SECONDS)
+
+
+def _headers(options: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, str]:
+    """Headers of the options, and before them those of the environment."""
+    text = os.environ.get(HEADERS_VARIABLE, "").strip()
+    try:
+        headers = list(parameters.header(text)) if text else []
+    except ValueError:
+        raise click.UsageError(
+            f"${HEADERS_VARIABLE} has to be headers in lines, such as X-Scope-OrgID: team-a"
+        ) from None
+    for option in options:
+        headers += option
+    return dict(headers)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Shows the stage and its servers on standard error, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    from advisor.fleet.progress import Progress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bars:
+        task = bars.add_task("", total=None)
+
+        def show(stage: Stage, servers: int, of: int) -> None:
+            bars.update(task, description=stage.value, completed=servers, total=of or None, refresh=True)
+
+        yield Progress(show)
+
+
+def _print(report: FleetReport, style: str) -> None:
+    if style == "text" and sys.stdout.isatty():
+        from advisor.render import fleet_text, terminal
+
+        fleet_text.print_fleet(terminal.console(), report)
+        return
+    click.echo(_written(report, style), nl=False)
+
+
+def _written(report: FleetReport, style: str) -> str:
+    from advisor.contract.json_text import json_of
+    from advisor.render import fleet_csv, fleet_html, fleet_markdown, fleet_text
+
+    match style:
+        case "json":
+            return json_of(report, indent=2, by_alias=True) + "\n"
+        case "csv":
+            return fleet_csv.csv(report)
+        case "markdown":
+            return fleet_markdown.markdown(report)
+        case "html":
+            return fleet_html.html(report)
+        case _:
+            return fleet_text.text(report)

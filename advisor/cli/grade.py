@@ -1,15 +1,20 @@
-"""`grade`: its options."""
+"""`grade`: the replay of recordings, and what became of their advice."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.options import setup_options
-from advisor.cli.parameters import Duration
+from advisor.cli import parameters
+from advisor.cli.exits import FINDINGS, epilog
+from advisor.cli.options import SetupOptions, format_option, output_option, setup_options
+
+if TYPE_CHECKING:
+    from advisor.ledger.grades import Grades, Stretch
 
 
 @click.command(
@@ -24,28 +29,29 @@ from advisor.cli.parameters import Duration
 @setup_options
 @click.option(
     "--window",
-    type=Duration(),
+    type=parameters.duration,
     default="5m",
     show_default=True,
     help="A change is measured over three windows of this length before it and after it. Shorter ones do for short"
     " recordings of an even load.",
 )
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write to this file instead of standard output.",
-)
+@format_option("text", "json")
+@output_option
 @click.option(
     "--fail-on",
     type=click.Choice(["missed", "harm"]),
     default=None,
     help="Exit with 1 when a change did harm; with `missed` also when a promise was missed.",
 )
-@runs("advisor.cli.actions.grade.grade")
-def grade() -> None:
+def grade(
+    *,
+    recordings: tuple[Path, ...],
+    setup: SetupOptions,
+    window: float,
+    style: str,
+    output: Path | None,
+    fail_on: str | None,
+) -> None:
     """Grade the advice of recordings: what it predicted, and what was measured.
 
     Replays recordings made by `record` as if the sidecar had watched the server then. The rules judge, and each change
@@ -59,3 +65,62 @@ def grade() -> None:
     Recordings that follow each other are one stretch. To grade a change, record before and after it, or all along: the
     pool needs minutes to settle.
     """
+    from advisor.cli.output import writable, write
+    from advisor.cli.sources import fails
+    from advisor.ledger.grades import grades
+
+    writable(output)
+    graded = grades(_stretches(recordings, setup, window))
+    if output is not None:
+        write(output, _written(graded, style))
+    elif style == "text":
+        from advisor.render import grades_text, terminal
+
+        grades_text.print_grades(terminal.console(), graded)
+    else:
+        click.echo(_written(graded, style), nl=False)
+    if fails(graded.outcomes, fail_on):
+        sys.exit(FINDINGS)
+
+
+def _stretches(recordings: Sequence[Path], setup: SetupOptions, window: float) -> Iterator[Stretch]:
+    """The recordings in the order of their time; one that goes on where the last one ended belongs to its stretch."""
+    from advisor.advice.replay import Replaying
+    from advisor.cli.output import progress_bar
+    from advisor.cli.setup import load_setup
+    from advisor.ledger.ledger import Ledger
+    from advisor.observe.source import Replay
+    from exporter.collectors.machine import configure
+
+    rules, machine = load_setup(setup)
+    replaying, names = None, list[str]()
+    for path in sorted(recordings, key=_begin):
+        history = [configure(snapshot, machine.configured) for snapshot in Replay(path).history]
+        if replaying is not None and not replaying.continues(history[0]):
+            yield replaying.stretch(names)
+            replaying, names = None, []
+        replaying = replaying or Replaying(rules.rule_set, Ledger(window_seconds=window), setup.may_read)
+        names.append(path.name)
+        with progress_bar(path.name, history[-1].at - history[0].at) as progress:
+            for at in replaying.replay(history):
+                progress(at - history[0].at)
+    if replaying is not None:
+        yield replaying.stretch(names)
+
+
+def _begin(recording: Path) -> float:
+    """Time of its first collection, Unix seconds; infinite where it has none."""
+    from exporter.recording.file import replay
+
+    first = next(replay(recording), None)
+    return float("inf") if first is None else first.at
+
+
+def _written(graded: Grades, style: str) -> str:
+    if style == "json":
+        from advisor.contract.json_text import json_of
+
+        return json_of(graded, indent=2) + "\n"
+    from advisor.render import grades_text
+
+    return grades_text.plain(graded)

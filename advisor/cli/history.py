@@ -1,15 +1,23 @@
-"""`history`: its options."""
+"""`history`: what became of changes, from the directory of `serve` or from a recording."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.options import DSN_VARIABLE, state_option
-from advisor.cli.parameters import Since
+from advisor.cli import options, parameters
+from advisor.cli.exits import FINDINGS, Unusable, epilog
+from advisor.cli.options import DSN_VARIABLE, format_option, state_option
+
+if TYPE_CHECKING:
+    from advisor.ledger.history import History
+    from advisor.ledger.ledger import Ledger
 
 _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
 
@@ -48,7 +56,7 @@ _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
 )
 @click.option(
     "--since",
-    type=Since(),
+    type=parameters.since,
     metavar="TIME",
     help="Changed, graded or seen since then: 90m, 12h or 7d ago, or a time in UTC such as 2026-11-23T08:00.",
 )
@@ -59,15 +67,28 @@ _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
     show_default=True,
     help="Outcomes at most, and findings; the newest first.",
 )
-@click.option("--format", "style", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@format_option("text", "json", "markdown")
 @click.option(
     "--fail-on",
     type=click.Choice(["missed", "harm"]),
     default=None,
     help="Exit with 1 when a change that is shown did harm; with `missed` also when a promise was missed.",
 )
-@runs("advisor.cli.actions.history.history")
-def history() -> None:
+def history(
+    *,
+    state_dir: Path | None,
+    dsn: str | None,
+    defaults_file: Path | None,
+    recording: Path | None,
+    rules: tuple[str, ...],
+    fingerprints: tuple[str, ...],
+    settings: tuple[str, ...],
+    results: tuple[str, ...],
+    since: float | None,
+    limit: int,
+    style: str,
+    fail_on: str | None,
+) -> None:
     """Show what became of advice, and of every other change of a setting.
 
     `serve` remembers each finding that stood, with what it predicted. When a setting that the project knows takes
@@ -85,3 +106,87 @@ def history() -> None:
     The directory may be read while `serve` writes to it. Without --state-dir, `serve` remembers in memory, and answers
     with the same at GET /history.
     """  # noqa: D301 - click's mark for lines that stay as they are
+    from advisor.cli.sources import fails
+    from advisor.contract.settings import SETTINGS
+    from advisor.ledger import history as histories
+    from advisor.ledger.entry import Result
+
+    for name in settings:
+        if name not in SETTINGS:
+            raise click.UsageError(f"no setting {name} is known; there are {', '.join(SETTINGS)}")
+    if recording is not None:
+        if dsn or defaults_file or _on_command_line("state_dir"):
+            raise click.UsageError("--recording stands alone: it replaces the directory and the server")
+        ledger = _carried_ledger(recording)
+    elif state_dir is not None:
+        ledger = _stored_ledger(state_dir, dsn or os.environ.get(DSN_VARIABLE) or None, defaults_file)
+    else:
+        raise click.UsageError(
+            "name the directory of `serve` with --state-dir, or a file with --recording; "
+            "a `serve` without --state-dir answers GET /history"
+        )
+    wanted = histories.Wanted(rules, fingerprints, tuple(map(Result, results)), settings, _unix_seconds(since), limit)
+    shown = histories.history(ledger, wanted, kept=recording is None)
+    _print(shown, style)
+    if fails(shown.outcomes, fail_on):
+        sys.exit(FINDINGS)
+
+
+def _on_command_line(name: str) -> bool:
+    """Whether an option was given; the environment may name a directory for other commands."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _unix_seconds(since: float | None) -> float | None:
+    """Unix seconds; a negative number is so many seconds ago."""
+    return since if since is None or since >= 0 else time.time() + since
+
+
+def _carried_ledger(recording: Path) -> Ledger:
+    from advisor.cli.sources import carried_by
+    from advisor.observe.source import Replay
+
+    ledger = carried_by(Replay(recording))
+    if ledger is None:
+        raise Unusable(f"{recording} carries no history: `record --state-dir` writes one that does")
+    return ledger
+
+
+def _stored_ledger(folder: Path, dsn: str | None, defaults_file: Path | None) -> Ledger:
+    from advisor.cli.sources import ledger_at
+    from advisor.ledger.ledger import Ledger
+    from exporter import state_file
+
+    try:
+        paths = state_file.paths(folder)
+    except OSError as error:
+        raise Unusable(f"cannot read {folder}: {error.strerror or error}") from error
+    if dsn or defaults_file:
+        path = state_file.path_of(folder, options.named_server(dsn, defaults_file, None).server().address)
+        if path not in paths:
+            raise Unusable(f"{folder} has no history of this server; it has that of {len(paths)} others")
+    elif not paths:
+        raise Unusable(f"{folder} has no history: `serve --state-dir` keeps one there")
+    elif len(paths) > 1:
+        raise click.UsageError(
+            f"{folder} has the history of {len(paths)} servers: name one with --dsn or --defaults-file"
+        )
+    else:
+        [path] = paths
+    return ledger_at(path) or Ledger()
+
+
+def _print(shown: History, style: str) -> None:
+    from advisor.cli.output import say, say_json
+
+    match style:
+        case "json":
+            say_json(shown)
+        case "markdown":
+            from advisor.render import history_markdown
+
+            say(history_markdown.history(shown))
+        case _:
+            from advisor.render import history_text, terminal
+
+            history_text.print_history(terminal.console(), shown)

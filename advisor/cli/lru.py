@@ -1,14 +1,19 @@
-"""`lru`: its options."""
+"""`lru`: a scenario on the model of the LRU list."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
 
+if TYPE_CHECKING:
+    from advisor.models.lru.scenario import Pass
+
+_KINDS = frozenset({"scan", "points", "set", "repeat"})
 _SCENARIO = """
 \b
 A scenario, seasons.yaml, of a table that is scanned before and after a change:
@@ -31,11 +36,43 @@ A scenario, seasons.yaml, of a table that is scanned before and after a change:
 @click.command(epilog=_SCENARIO + epilog("lru seasons.yaml", "lru seasons.yaml --json"))
 @click.argument("scenario", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object per pass, each on a line.")
-@runs("advisor.cli.actions.lru.lru")
-def lru() -> None:
+def lru(*, scenario: Path, as_json: bool) -> None:
     """Play a scenario from a file on the model of the LRU list.
 
     Shows, for every pass of a scan and for every step of point accesses: the pages read from disk, the pages made
     young, the pages not made young because innodb_old_blocks_time was not over, and the young, old and free pages
     afterwards. No server is needed.
     """
+    from pydantic import ValidationError
+
+    from advisor.files.yaml_file import FileError, read
+    from advisor.models.lru.scenario import Scenario
+    from advisor.models.lru.simulation import simulate
+
+    source = read(scenario, Scenario, "a scenario is a mapping with pool and steps", _KINDS)
+    try:
+        passes = simulate(source.content).passes
+    except ValidationError as error:  # each setting is valid, but not all of them together
+        message = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise FileError(f"{scenario}: {message} after a step of set") from error
+    if as_json:
+        for one in passes:
+            click.echo(json.dumps(_in_whole_pages(one)))
+    else:
+        from advisor.render import model_text, terminal
+
+        model_text.print_passes(terminal.console(), passes)
+
+
+def _in_whole_pages(one: Pass) -> dict[str, str | int]:
+    return {
+        "step": one.step,
+        "object": one.object,
+        "pass": one.number,
+        "pages_read": round(one.pages_read),
+        "made_young": round(one.made_young),
+        "not_made_young": round(one.not_made_young),
+        "young_pages": round(one.young_pages),
+        "old_pages": round(one.old_pages),
+        "free_pages": round(one.free_pages),
+    }

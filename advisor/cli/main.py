@@ -1,4 +1,8 @@
-"""The command line: its commands, and what may happen in any of them."""
+"""The command line: its commands, and how any of them may end early.
+
+Commands import the modules that they need when they run: --help and completion load neither a server's driver, nor
+HTTP, nor pydantic.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +14,21 @@ from typing import Any
 import click
 
 from advisor.cli import logs
+from advisor.cli.advise import advise
+from advisor.cli.anonymise import anonymise
+from advisor.cli.check import check
+from advisor.cli.curve import curve
 from advisor.cli.exits import INTERRUPTED, Unusable, epilog
-from advisor.cli.lazy import LazyCommands, load
+from advisor.cli.fleet import fleet
+from advisor.cli.grade import grade
+from advisor.cli.history import history
+from advisor.cli.lru import lru
+from advisor.cli.record import record
+from advisor.cli.rules import rules
+from advisor.cli.serve import serve
+from advisor.cli.whatif import whatif
 from advisor.contract.visible import visible_lines
 from exporter import __version__
-
-_COMMANDS = LazyCommands(
-    {
-        "advise": "advisor.cli.advise.advise",
-        "anonymise": "advisor.cli.anonymise.anonymise",
-        "check": "advisor.cli.check.check",
-        "curve": "advisor.cli.curve.curve",
-        "fleet": "advisor.cli.fleet.fleet",
-        "grade": "advisor.cli.grade.grade",
-        "history": "advisor.cli.history.history",
-        "lru": "advisor.cli.lru.lru",
-        "record": "advisor.cli.record.record",
-        "rules": "advisor.cli.rules.rules",
-        "serve": "advisor.cli.serve.serve",
-        "whatif": "advisor.cli.whatif.whatif",
-    }
-)
-_INPUT_ERRORS = "advisor.cli.actions.errors.INPUT_ERRORS"
 
 
 class Program(click.Group):
@@ -58,14 +55,24 @@ class Program(click.Group):
                 raise  # the reader of the output has seen enough; click ends quietly
             raise Unusable(visible_lines(f"cannot write the output: {error.strerror or error}")) from error
         except Exception as error:
-            if isinstance(error, load(_INPUT_ERRORS)):
+            if isinstance(error, _input_errors()):
                 raise Unusable(visible_lines(str(error))) from error
             raise
 
 
+def _input_errors() -> tuple[type[Exception], ...]:
+    """Errors of the input, whose text is the message to the user."""
+    from advisor.files.yaml_file import FileError
+    from exporter.connection.errors import ServerError
+    from exporter.connection.target import TargetError
+    from exporter.recording.file import RecordingError
+    from exporter.state_file import InUse
+
+    return TargetError, ServerError, RecordingError, FileError, InUse
+
+
 @click.group(
     cls=Program,
-    commands=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=epilog(
         "check  --dsn mysql://advisor@127.0.0.1:3306 --password-file pw",
@@ -81,6 +88,9 @@ def main() -> None:
     performance_schema and mysql.innodb_index_stats; `check` names what is missing.
     """
 
+
+for command in (advise, anonymise, check, curve, fleet, grade, history, lru, record, rules, serve, whatif):
+    main.add_command(command)
 
 if __name__ == "__main__":
     main()

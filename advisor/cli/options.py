@@ -8,21 +8,25 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from advisor.cli.parameters import Duration, Interval, Rate, Size
+from advisor.cli.parameters import duration, interval, rate
+from advisor.files.sizes import size
 from advisor.observe.limits import MAY_READ
-from exporter.connection.target import Target, resolve
+
+if TYPE_CHECKING:
+    from exporter.connection.target import Target
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
 CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
 RULES_VARIABLE = "INNODB_ADVISOR_RULES"
 STATE_VARIABLE = "INNODB_ADVISOR_STATE_DIR"
 WEB_VARIABLE = "INNODB_ADVISOR_WEB_CONFIG"
+SEVERITIES = ("info", "warning", "critical")
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 
@@ -41,42 +45,8 @@ class SourceOptions:
     @property
     def server(self) -> Callable[[], Target]:
         """The server, where there is no recording."""
-        assert self.target is not None  # noqa: S101 - ``of`` sets one of the two
+        assert self.target is not None  # noqa: S101 - ``named_source`` sets one of the two
         return self.target
-
-    @classmethod
-    def of(
-        cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
-    ) -> SourceOptions:
-        """From the options.
-
-        Raises:
-            click.UsageError: None or too many of them are given.
-            TargetError: One of them cannot be used.
-        """
-        if recording is None:
-            return cls._server(dsn, defaults_file, password_file, ", or a file with --recording")
-        if dsn or defaults_file or password_file:
-            raise click.UsageError("--recording stands alone: it replaces the server")
-        return cls(recording, None)
-
-    @classmethod
-    def of_server(cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None) -> SourceOptions:
-        """From the options of a command that takes no recording. Raises as ``of``."""
-        return cls._server(dsn, defaults_file, password_file, "")
-
-    @classmethod
-    def _server(
-        cls, dsn: str | None, defaults_file: Path | None, password_file: Path | None, otherwise: str
-    ) -> SourceOptions:
-        dsn = dsn or os.environ.get(DSN_VARIABLE) or None
-        if dsn is None and defaults_file is None:
-            raise click.UsageError(
-                f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file{otherwise}"
-            )
-        target = functools.partial(resolve, dsn, defaults_file, password_file, dict(os.environ))
-        target().tls()  # report an unusable file at the start
-        return cls(None, target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +70,24 @@ class SetupOptions:
     may_read: float = MAY_READ
 
 
-def option_group(name: str, collect: Callable[..., object], *options: Decorator[Any]) -> Decorator[Any]:
+def option_group(name: str, collect: Callable[..., object], *options: Decorator) -> Decorator:
     """Options that belong together: the command gets the object that ``collect`` makes of them, as ``name``."""
-    known = tuple(inspect.signature(collect).parameters)
+    parameters = tuple(inspect.signature(collect).parameters)
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_group(**values: Any) -> Any:
-            collected = collect(**{each: values.pop(each) for each in known if each in values})
-            return command(**values, **{name: collected})
+            group = {parameter: values.pop(parameter) for parameter in parameters if parameter in values}
+            return command(**values, **{name: collect(**group)})
 
-        return _with(with_group, options)
+        return options_of(*options)(with_group)
 
     return decorate
 
 
-def _with(command: Callable[..., Any], options: tuple[Decorator[Any], ...]) -> Callable[..., Any]:
-    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+def options_of(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in their order in --help."""
+    return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 _SERVER = (
@@ -139,10 +110,43 @@ _SERVER = (
     ),
 )
 
-server_options = option_group("where", SourceOptions.of_server, *_SERVER)
+
+def named_server(
+    dsn: str | None, defaults_file: Path | None, password_file: Path | None, *, otherwise: str = ""
+) -> SourceOptions:
+    """The server that the options name.
+
+    Raises:
+        click.UsageError: They name none.
+        TargetError: One of them cannot be used.
+    """
+    from exporter.connection.target import resolve
+
+    dsn = dsn or os.environ.get(DSN_VARIABLE) or None
+    if dsn is None and defaults_file is None:
+        raise click.UsageError(
+            f"name a server with --dsn mysql://user@host:port (or ${DSN_VARIABLE}) or --defaults-file{otherwise}"
+        )
+    target = functools.partial(resolve, dsn, defaults_file, password_file, dict(os.environ))
+    target().tls()  # report an unusable file at the start
+    return SourceOptions(None, target)
+
+
+def named_source(
+    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
+) -> SourceOptions:
+    """The server or the recording that the options name. Raises as ``named_server`` does."""
+    if recording is None:
+        return named_server(dsn, defaults_file, password_file, otherwise=", or a file with --recording")
+    if dsn or defaults_file or password_file:
+        raise click.UsageError("--recording stands alone: it replaces the server")
+    return SourceOptions(recording, None)
+
+
+server_options = option_group("where", named_server, *_SERVER)
 where_options = option_group(
     "where",
-    SourceOptions.of,
+    named_source,
     *_SERVER,
     click.option(
         "--recording",
@@ -150,15 +154,6 @@ where_options = option_group(
         metavar="FILE",
         help="Read a recording made by `record` instead of a server.",
     ),
-)
-
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="The file for JSON lines; compressed where its name ends in .gz.",
 )
 
 _RULES = (
@@ -204,7 +199,7 @@ setup_options = option_group(
     ),
     click.option(
         "--memory",
-        type=Size(),
+        type=size,
         metavar="SIZE",
         help="Memory of the server's machine or container, such as 16G.",
     ),
@@ -215,7 +210,7 @@ setup_options = option_group(
     ),
     click.option(
         "--may-read",
-        type=Rate(),
+        type=rate,
         default=f"{MAY_READ:g}/s",
         show_default=True,
         metavar="PAGES/s",
@@ -224,37 +219,56 @@ setup_options = option_group(
 )
 
 
-def state_option(help_text: str) -> Callable[[Command], Command]:
+def state_option(purpose: str) -> Decorator:
     """--state-dir."""
     return click.option(
         "--state-dir",
         type=click.Path(file_okay=False, path_type=Path),
         envvar=STATE_VARIABLE,
         metavar="DIR",
-        help=f"{help_text}; also ${STATE_VARIABLE}.",
+        help=f"{purpose}; also ${STATE_VARIABLE}.",
     )
 
 
-def web_config_option(what: str) -> Callable[[Command], Command]:
+def web_config_option(purpose: str) -> Decorator:
     """--web-config."""
     return click.option(
         "--web-config",
         type=click.Path(path_type=Path),
         envvar=WEB_VARIABLE,
         metavar="FILE",
-        help=f"{what}, in the format of Prometheus' exporter-toolkit; also ${WEB_VARIABLE}.",
+        help=f"{purpose}, in the format of Prometheus' exporter-toolkit; also ${WEB_VARIABLE}.",
     )
 
 
-def watch_options(command: Command) -> Command:
-    """--watch and --interval, for commands that watch a server for a while."""
-    options = (
-        click.option("--watch", type=Duration(), default="60s", show_default=True, help="How long to watch a server."),
-        click.option(
-            "--interval",
-            type=Interval(),
-            default=None,
-            help="Time between two collections; by default a sixth of --watch, at most 10s.",
-        ),
+def format_option(*styles: str, explanation: str | None = None) -> Decorator:
+    """--format: ``style``; the first one is the default."""
+    return click.option(
+        "--format", "style", type=click.Choice(styles), default=styles[0], show_default=True, help=explanation
     )
-    return _with(command, options)  # type: ignore[return-value]
+
+
+watch_options = options_of(
+    click.option("--watch", type=duration, default="60s", show_default=True, help="How long to watch a server."),
+    click.option(
+        "--interval",
+        type=interval,
+        default=None,
+        help="Time between two collections; by default a sixth of --watch, at most 10s.",
+    ),
+)
+recording_output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The file for JSON lines; compressed where its name ends in .gz.",
+)
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of standard output.",
+)

@@ -1,13 +1,18 @@
-"""`record`: its options."""
+"""`record`: a recording of a server."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.options import output_option, server_options, state_option
-from advisor.cli.parameters import Duration, Interval
+from advisor.cli import parameters
+from advisor.cli.exits import Unusable, epilog
+from advisor.cli.options import SourceOptions, recording_output_option, server_options, state_option
+
+if TYPE_CHECKING:
+    from advisor.ledger.carried import CarriedLedger
 
 
 @click.command(
@@ -18,17 +23,22 @@ from advisor.cli.parameters import Duration, Interval
     )
 )
 @server_options
-@click.option("--for", "seconds", type=Duration(), default="60s", show_default=True, help="How long to record.")
-@click.option("--interval", type=Interval(), default="5s", show_default=True, help="Time between two collections.")
-@output_option
+@click.option(
+    "--for", "seconds", type=parameters.duration, default="60s", show_default=True, help="How long to record."
+)
+@click.option(
+    "--interval", type=parameters.interval, default="5s", show_default=True, help="Time between two collections."
+)
+@recording_output_option
 @state_option("Also record what became of advice, which `serve` keeps in this directory")
 @click.option(
     "--anonymise",
     is_flag=True,
     help="Replace your names: schemas, tables, indexes, columns, accounts, hosts, paths, statements.",
 )
-@runs("advisor.cli.actions.record.record")
-def record() -> None:
+def record(
+    *, where: SourceOptions, seconds: float, interval: float, output: Path, anonymise: bool, state_dir: Path | None
+) -> None:
     """Record a server into a file that serve and advise can replay.
 
     The file holds the result of every query. With --state-dir it also carries what became of advice until now, which
@@ -40,3 +50,47 @@ def record() -> None:
 
     Ctrl-C ends the recording early, with exit code 0: the file then holds what was recorded so far.
     """
+    from advisor.cli import sources
+    from advisor.cli.output import progress_bar, say
+    from advisor.observe import observation
+    from exporter.connection.errors import ServerError
+    from exporter.recording.anonymise import AnonymousRecorder
+    from exporter.recording.file import Recorder
+
+    address = where.server().address
+    if state_dir is not None and sources.ledger_in(state_dir, address) is None:
+        say(f"{state_dir} has no history of this server: the recording carries none", err=True)
+    try:
+        with progress_bar("recording", seconds) as progress:
+            end = observation.record(
+                where.server,
+                interval=interval,
+                seconds=seconds,
+                output=output,
+                progress=progress,
+                recorder=AnonymousRecorder if anonymise else Recorder,
+                ledger=lambda: _carried(state_dir, address),
+            )
+    except OSError as error:
+        raise Unusable(f"cannot write {output}: {error.strerror}") from error
+    if end is not None:
+        word = "interrupted" if isinstance(end, KeyboardInterrupt) else "ended early"
+        say(f"{word}; {output} holds what was recorded until now", err=True)
+    if isinstance(end, ServerError):
+        raise end
+    say(f"{output}: {output.stat().st_size:,} bytes", err=True)
+
+
+def _carried(folder: Path | None, address: str) -> CarriedLedger | None:
+    """What became of advice, as it is now. A journal that cannot be read by now spoils no recording."""
+    from advisor.cli import sources
+    from advisor.cli.output import say
+    from advisor.ledger.carried import CarriedLedger
+    from advisor.rules.rulebook import builtin_ids
+
+    try:
+        ledger = sources.ledger_in(folder, address)
+    except Unusable as error:
+        say(f"the recording carries no history: {error}", err=True)
+        return None
+    return None if ledger is None else CarriedLedger(ledger, builtin_ids())

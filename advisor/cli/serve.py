@@ -1,15 +1,36 @@
-"""`serve`: its options."""
+"""`serve`: the sidecar, composed of its sampler, rules, alerts and HTTP server."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from advisor.cli.alerting_options import alerting_options
+from advisor.cli import logs, parameters
+from advisor.cli.alerting_options import AlertingOptions, alerting_options
 from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.link_options import link_options
-from advisor.cli.options import setup_options, state_option, web_config_option, where_options
-from advisor.cli.parameters import Address, Duration, Interval
+from advisor.cli.link_options import Addresses, link_options
+from advisor.cli.options import (
+    SetupOptions,
+    SourceOptions,
+    setup_options,
+    state_option,
+    web_config_option,
+    where_options,
+)
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+    from advisor.http.foundation import Application
+    from exporter.collectors.base import Collector
+
+_SWITCH_SECONDS = 0.001
+"""A model yields to a scrape after so long, at each of a scrape's dozen waits; Python's default of 5 ms adds up."""
 
 
 @click.command(
@@ -25,25 +46,27 @@ from advisor.cli.parameters import Address, Duration, Interval
 @setup_options
 @click.option(
     "--listen",
-    type=Address(),
+    type=parameters.address,
     default="127.0.0.1:9747",
     show_default=True,
     metavar="HOST:PORT",
     help="Where to listen; :9747 is every address of this machine.",
 )
 @web_config_option("TLS and logins")
-@click.option("--interval", type=Interval(), default="10s", show_default=True, help="Time between two collections.")
+@click.option(
+    "--interval", type=parameters.interval, default="10s", show_default=True, help="Time between two collections."
+)
 @click.option(
     "--history",
     "history_seconds",
-    type=Duration(),
+    type=parameters.duration,
     default="1h",
     hidden=True,  # for lab/bench, which fills it faster
     help="How far the history goes back.",
 )
 @click.option(
     "--statement-timeout",
-    type=Duration(),
+    type=parameters.duration,
     default="5s",
     show_default=True,
     help="How long a statement may take. A slower source pauses for a while.",
@@ -63,8 +86,9 @@ from advisor.cli.parameters import Address, Duration, Interval
 @link_options
 @alerting_options
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
-@runs("advisor.cli.actions.serve.serve")
-def serve() -> None:
+def serve(
+    *, addresses: Addresses, listen: tuple[str, int], web_config: Path | None, verbose: bool, **options: Any
+) -> None:
     """Serve /metrics, /advise and a page, and keep watching.
 
     Keeps running while the server is away or refuses the login; /readyz, innodb_up and the log report it.
@@ -72,3 +96,116 @@ def serve() -> None:
     leaves the old ones in force.
     SIGINT or SIGTERM ends it.
     """
+    import sys
+
+    from advisor.cli.listening import listening, reload_on_hangup
+    from advisor.http.web_settings import WebSettings
+
+    logs.begin(logging.DEBUG if verbose else logging.INFO)
+    web = None if web_config is None else WebSettings(web_config)
+    # Every file is read before the port is taken, so that no taken port hides an error.
+    with composed(addresses=addresses, **options) as compose, listening(listen, web) as listener:
+        app = compose(listener.scheme, listener.port)
+        reload_on_hangup(app.state.book)
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        listener.run(app, addresses)
+
+
+@contextlib.contextmanager
+def composed(
+    *,
+    where: SourceOptions,
+    setup: SetupOptions,
+    addresses: Addresses,
+    alerting: AlertingOptions,
+    interval: float,
+    history_seconds: float,
+    statement_timeout: float,
+    collect_lru_pages: bool,
+    collect_lru_pages_anyway: bool,
+    state_dir: Path | None,
+    compat: str | None,
+) -> Iterator[Callable[[str, int], Application]]:
+    """Read every file that the options name, and keep the state's folder until the end.
+
+    Yields:
+        What makes the application, for the scheme and the port of its URLs.
+    """
+    import os
+
+    from advisor.advice.apart import ModelProcesses
+    from advisor.advice.ledger_recorder import LedgerRecorder
+    from advisor.advice.metrics import Exposition
+    from advisor.advice.remembered import Remembered
+    from advisor.advice.service import Service
+    from advisor.cli import sources
+    from advisor.cli.setup import load_setup
+    from advisor.http import app as application
+    from advisor.pool.stored_hours import StoredHours
+    from exporter import mysqld_exporter_names
+    from exporter.linux import limits
+    from exporter.recording.history import StoredHistory
+    from exporter.sampling import metrics
+    from exporter.sampling.bounded_history import affordable_bytes
+    from exporter.state_file import StateFile
+
+    rules, machine = load_setup(setup)
+    limit = limits.memory(Path("/"), os.getpid())
+    with contextlib.ExitStack() as opened:
+        state = opened.enter_context(StateFile(state_dir, _address(where))) if state_dir else None
+        stored = opened.enter_context(contextlib.closing(StoredHistory(state))) if state else None
+        hours = StoredHours(state) if state else None
+        source = sources.snapshot_source(
+            where,
+            interval,
+            machine,
+            history_seconds=history_seconds,
+            history_bytes=affordable_bytes(limit.bytes if limit else None),
+            statement_seconds=statement_timeout,
+            collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
+            keep=stored,
+            past=stored.take_past() if stored else (),  # a variable would keep it in memory
+        )
+
+        def compose(scheme: str, port: int) -> Application:
+            links = addresses.links(scheme, port)
+            service = Service(
+                source,
+                rules,
+                apart=ModelProcesses(),
+                remembered=lambda: Remembered(hours.memory if hours else None, setup.may_read),
+                remember=hours.remember if hours else None,
+                books=LedgerRecorder(sources.carried_by(source), state),
+                target=None if where.recording else where.server().address,
+                links=links,
+            )
+            notifier = alerting.notifier(where, links)
+            own: list[Callable[[], Iterable[Metric]]] = []
+            own += [stored.families] if stored else []
+            own += [notifier.families] if notifier else []
+            exposed = mysqld_exporter_names.families if compat else metrics.families
+            background = [lambda: notifier.run(service)] if notifier else []
+            return application.create(service, Exposition(service, exposed, own), background)
+
+        yield compose
+
+
+def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[Any], ...]:
+    """The usual collectors, and those that options ask for."""
+    from exporter.collectors import COLLECTORS
+    from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL
+    from exporter.collectors.metric_kinds import METRIC_KINDS
+
+    optional: list[Collector[Any]] = []
+    if lru or lru_anyway:
+        optional.append(LRU_PAGES_OF_ANY_POOL if lru_anyway else LRU_PAGES)
+    if kinds:
+        optional.append(METRIC_KINDS)
+    return (*COLLECTORS, *optional)
+
+
+def _address(where: SourceOptions) -> str:
+    """The address of the server, whose state is kept."""
+    if where.recording:
+        raise click.UsageError("--state-dir needs a server, not a recording")
+    return where.server().address

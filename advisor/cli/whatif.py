@@ -1,13 +1,12 @@
-"""`whatif`: its options."""
+"""`whatif`: the model's answer to a change of settings."""
 
 from __future__ import annotations
 
 import click
 
-from advisor.cli.exits import epilog
-from advisor.cli.lazy import runs
-from advisor.cli.options import watch_options, where_options
-from advisor.cli.parameters import Assignment
+from advisor.cli import parameters
+from advisor.cli.exits import Unusable, epilog
+from advisor.cli.options import SourceOptions, format_option, watch_options, where_options
 
 
 def _without_repetition(
@@ -30,7 +29,7 @@ def _without_repetition(
 @click.option(
     "--set",
     "settings",
-    type=Assignment(),
+    type=parameters.setting,
     multiple=True,
     required=True,
     callback=_without_repetition,
@@ -38,9 +37,10 @@ def _without_repetition(
     help="A setting and the value to try; may be repeated, for several settings at once.",
 )
 @watch_options
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@runs("advisor.cli.actions.whatif.whatif")
-def whatif() -> None:
+@format_option("text", "json")
+def whatif(
+    *, where: SourceOptions, settings: tuple[tuple[str, str], ...], watch: float, interval: float | None, style: str
+) -> None:
     """Say how a change of settings would change the pages read.
 
     Watches for a while, fits the model of the LRU list to what it saw, and asks the model. The answer has, for every
@@ -49,3 +49,22 @@ def whatif() -> None:
     innodb_old_blocks_pct, innodb_old_blocks_time, innodb_buffer_pool_size, innodb_parallel_read_threads and, on
     MariaDB, innodb_lru_scan_depth.
     """
+    from advisor.cli import sources
+    from advisor.cli.output import say_json
+    from advisor.pool.errors import Refused, Unanswerable
+    from advisor.pool.what_if import what_if
+
+    window = sources.observed_window(where, watch, interval)
+    try:
+        answer = what_if(window, dict(settings))
+    except Refused as error:
+        raise Unusable(str(error)) from error
+    except Unanswerable as error:
+        sources.refuse_missing_privileges(window.latest)
+        raise Unusable(f"the model has no answer: {error}") from error
+    if style == "json":
+        say_json(answer, by_alias=True)
+    else:
+        from advisor.render import model_text, terminal
+
+        model_text.print_what_if(terminal.console(), answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import math
@@ -12,9 +13,9 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from advisor.cli.actions import serve as action
-from advisor.cli.actions.listening import guarded
-from advisor.cli.serve import serve
+from advisor.cli import logs
+from advisor.cli import serve as command
+from advisor.cli.listening import guarded
 from advisor.http.limits import Limits, Rate, Rates
 from advisor.http.web_settings import WebSettings
 from tests.waiting import DEADLINE, wait_for
@@ -25,14 +26,25 @@ UNLIMITED = Rates(address=Rate(math.inf, 0), together=Rate(math.inf, 0))
 """Tests of other things ask as often as they like; a limit would depend on how fast they are."""
 
 
-def options_of(*arguments: object) -> dict[str, Any]:
-    """What the arguments of `serve` mean, as its action gets them."""
+class _Parsed(Exception):
+    """`serve` has parsed its arguments, and would begin."""
+
+
+def options_of(*arguments: object) -> tuple[dict[str, Any], WebSettings | None]:
+    """What the arguments of `serve` mean: the options of ``composed``, and the web configuration."""
     options: dict[str, Any] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(action, "serve", lambda **parsed: options.update(parsed))
-        words = [str(argument) for argument in arguments]
-        serve.main(words, standalone_mode=False, help_option_names=["-h", "--help"])
-    return options
+
+    def parsed(**values: Any) -> None:
+        options.update(values)
+        raise _Parsed
+
+    words = [str(argument) for argument in arguments]
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(_Parsed):
+        patch.setattr(logs, "begin", lambda _: None)
+        patch.setattr(command, "composed", parsed)
+        command.serve.main(words, standalone_mode=False, help_option_names=["-h", "--help"])
+    path = command.serve.make_context("serve", words).params["web_config"]
+    return options, WebSettings(path) if path else None
 
 
 class InProcess:
@@ -54,19 +66,15 @@ class InProcess:
             port: Of its URLs.
         """
         self.url = f"http://{ADDRESS}:{port}"
-        options = options_of(*arguments)
-        web_config, addresses = options.pop("web_config"), options["addresses"]
-        for name in ("listen", "verbose"):
-            del options[name]
+        options, web = options_of(*arguments)
         self._records: list[str] = []
         self._stack = ExitStack()
         try:
             self._stack.enter_context(_logged(self._records))
-            compose = self._stack.enter_context(action.composed(**options))
-            web = WebSettings(web_config) if web_config else None
+            compose = self._stack.enter_context(command.composed(**options))
             self.app = compose("http", port)
             self.app.state.limits = Limits(UNLIMITED)
-            self.guarded = guarded(self.app, web, addresses, local=local)
+            self.guarded = guarded(self.app, web, options["addresses"], local=local)
             self.portal = self._stack.enter_context(start_blocking_portal())
             lifespan = self.app.router.lifespan_context(self.app)
             self._stack.enter_context(self.portal.wrap_async_context_manager(lifespan))

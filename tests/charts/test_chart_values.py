@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from advisor.cli.alerting_options import Alerting
-from advisor.cli.options import SourceOptions
+from advisor.cli.alerting_options import AlertingOptions
+from advisor.cli.options import named_source
 from advisor.contract.links import Links
 from tests.charts.manifests import DSN, container, of_kind, pods, problems, rendered
 from tools import chart
@@ -211,8 +211,8 @@ def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
     values: dict[str, Any], instance: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
-    where = SourceOptions.of(values["dsn"], None, None, None)
-    notifier = Alerting(("http://a",), None, 60.0, values.get("instance")).notifier(where, Links("http://a"))
+    where = named_source(values["dsn"], None, None, None)
+    notifier = AlertingOptions(("http://a",), None, 60.0, values.get("instance")).notifier(where, Links("http://a"))
     assert notifier
     assert notifier.instance == instance
     for kind, endpoints in (("podMonitor", "podMetricsEndpoints"), ("serviceMonitor", "endpoints")):

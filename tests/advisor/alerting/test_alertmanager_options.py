@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from advisor.cli.alerting_options import Alerting
-from advisor.cli.options import SourceOptions
+from advisor.cli.alerting_options import AlertingOptions
+from advisor.cli.options import named_source
 from advisor.contract.links import Links
 from lab.programs.webhook import Webhook
 from lab.servers import Server
@@ -63,14 +63,14 @@ def test_a_recording_is_no_reason_to_wake_anybody(run: Run) -> None:
     assert "--alertmanager needs a server, not a recording" in ended.stderr
 
 
-def made(**told: Any) -> Alerting:
+def made(**told: Any) -> AlertingOptions:
     plain = {
         "urls": ("http://am:9093",),
         "config": None,
         "resend_seconds": 60.0,
         "instance": None,
     }
-    return Alerting(**{**plain, **told})
+    return AlertingOptions(**{**plain, **told})
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def made(**told: Any) -> Alerting:
     ],
 )
 def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -> None:
-    notifier = made().notifier(SourceOptions.of(dsn, None, None, None), LINKS)
+    notifier = made().notifier(named_source(dsn, None, None, None), LINKS)
     assert notifier
     assert notifier.instance == instance
-    named = made(instance="orders").notifier(SourceOptions.of(dsn, None, None, None), LINKS)
+    named = made(instance="orders").notifier(named_source(dsn, None, None, None), LINKS)
     assert named
     assert named.instance == "orders"
 
@@ -95,7 +95,7 @@ def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -
 def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = tmp_path / "http.yml"
     config.write_text("authorization: {credentials: hunter2}\n")
-    where = SourceOptions.of("mysql://a@db1", None, None, None)
+    where = named_source("mysql://a@db1", None, None, None)
     made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where, LINKS)
     assert not caplog.records
     made(config=config).notifier(where, LINKS)
@@ -104,9 +104,9 @@ def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCap
 
 
 def test_without_an_alertmanager_nothing_is_loaded_for_it(replaying: InProcess) -> None:
-    assert made(urls=()).notifier(SourceOptions.of("mysql://a@db1", None, None, None), LINKS) is None
+    assert made(urls=()).notifier(named_source("mysql://a@db1", None, None, None), LINKS) is None
     assert "notifications" not in replaying.get("/metrics").text
-    loaded = "import sys, advisor.cli.actions.serve; print({'httpcore', 'tenacity'} & sys.modules.keys())"
+    loaded = "import sys, advisor.cli.serve, advisor.http.app; print({'httpcore', 'tenacity'} & sys.modules.keys())"
     ended = subprocess.run([sys.executable, "-c", loaded], cwd=REPOSITORY, capture_output=True, text=True, check=True)  # noqa: S603
     assert ended.stdout == "set()\n"
 

@@ -22,7 +22,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from advisor.cli.actions import record
+from advisor.cli import output as printed
 from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
 from advisor.observe import observation
@@ -558,7 +558,7 @@ def test_a_recording_of_a_server_that_goes_away_is_kept(
 ) -> None:
     server = start_server("mariadb-11.8")
     path = tmp_path / "recording.jsonl"
-    monkeypatch.setattr(record, "progress_bar", lambda *_: nullcontext(lambda _: server.kill()))
+    monkeypatch.setattr(printed, "progress_bar", lambda *_: nullcontext(lambda _: server.kill()))
     clock = iter((0.0, 0.0, 3.0)).__next__  # it begins, it goes on, it is over
     monkeypatch.setattr(observation, "observe", functools.partial(observation.observe, clock=clock))
     done = run("record", "--dsn", server.dsn, "--for", "3s", "-o", path)

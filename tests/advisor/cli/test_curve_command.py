@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from advisor.cli.actions import curve as action
 from advisor.cli.curve import curve as command
 from advisor.cli.main import main
 from advisor.pool import estimate
@@ -53,7 +52,7 @@ class Estimated:
 @pytest.fixture
 def estimated(monkeypatch: pytest.MonkeyPatch) -> Estimated:
     made = Estimated()
-    monkeypatch.setattr(action, "estimated", made)
+    monkeypatch.setattr(estimate, "curve", made)
     return made
 
 
@@ -153,7 +152,7 @@ def test_it_says_why_there_is_no_curve(monkeypatch: pytest.MonkeyPatch, recordin
     def unanswerable(*_: Any) -> Curve:
         raise Unanswerable("accesses", "nothing explains what was measured")
 
-    monkeypatch.setattr(action, "estimated", unanswerable)
+    monkeypatch.setattr(estimate, "curve", unanswerable)
     assert said in refused("--recording", capture(recording))
 
 
@@ -168,6 +167,6 @@ def test_an_interruption_ends_it_with_130(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: Any) -> Curve:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(action, "estimated", interrupted)
+    monkeypatch.setattr(estimate, "curve", interrupted)
     done = run("--recording", capture(SCAN))
     assert (done.exit_code, done.stdout, done.stderr) == (130, "", "interrupted\n")

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
 from advisor.cli.main import main
-from advisor.cli.parameters import Since
+from advisor.cli.parameters import since
 from advisor.ledger.history import GradedAdvice, History, history
 from advisor.ledger.ledger import Ledger
 from advisor.render import history_markdown, history_text
@@ -155,13 +154,13 @@ def test_it_is_a_test_for_a_change_that_was_just_made(
     ],
 )
 def test_a_time_is_so_long_ago_or_a_moment_in_utc(written: str, seconds: float) -> None:
-    assert Since().convert(written, None, None) == seconds
+    assert since(written) == seconds
 
 
 @pytest.mark.parametrize("written", ["", "7", "-7d", "7w", "1e9s", "2026-13-01", "yesterday", "1970-01-01T25:00"])
 def test_any_other_time_is_refused(written: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a time such as"):
-        Since().convert(written, None, None)
+    with pytest.raises(ValueError, match="is not a time such as"):
+        since(written)
 
 
 def test_so_long_ago_counts_from_now(ask: Ask, tmp_path: Path) -> None:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import click
-import pytest
 
-from advisor.cli import lazy
 from advisor.cli.advise import advise
-from advisor.cli.lazy import load
-from advisor.cli.main import main
 from advisor.contract.recommendation import Severity
 from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.sidecar import environment
 
 HTTP = {"fastapi", "starlette", "uvicorn"}
 SERVER = {"aiomysql", "pymysql", "cryptography"}
-HEAVY = {*HTTP, *SERVER, "prometheus_client", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
+HEAVY = {*HTTP, *SERVER, "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
 """What takes a tenth of a second, and is not needed by all."""
 SCAN = capture(RECORDING)
 CURVED = capture("mysql-9.7/change-buffer-off-resident")
@@ -42,8 +36,14 @@ NEEDED: Sequence[tuple[list[object], set[str]]] = [
     (["curve", "--recording", CURVED, "--format", "json"], {*SERVER, "pydantic", "ruamel"}),
     (["curve", "--recording", CURVED, "--format", "svg"], {*SERVER, "pydantic", "ruamel"}),
     (["grade", "--help"], set()),
-    (["grade", SCAN, "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python", "rich"}),
-    (["advise", "--recording", SCAN, "--format", "json"], {*SERVER, "pydantic", "ruamel", "cel_expr_python"}),
+    (
+        ["grade", SCAN, "--format", "json"],
+        {*SERVER, "pydantic", "ruamel", "cel_expr_python", "rich"},
+    ),
+    (
+        ["advise", "--recording", SCAN, "--format", "json"],
+        {*SERVER, "pydantic", "ruamel", "cel_expr_python"},
+    ),
 ]
 """What each command may import of HEAVY."""
 
@@ -70,28 +70,3 @@ def test_the_severities_of_fail_on_are_those_of_advice() -> None:
     [option] = [each for each in advise.params if each.name == "fail_on"]
     assert isinstance(option.type, click.Choice)
     assert list(option.type.choices) == [each.value for each in Severity]
-
-
-def leaves(group: click.Group) -> Iterator[click.Command]:
-    for name in group.commands:
-        found = group.commands[name]
-        if isinstance(found, click.Group):
-            yield from leaves(found)
-        else:
-            yield found
-
-
-@pytest.mark.parametrize("command", [*leaves(main)], ids=lambda each: each.name)
-def test_the_options_of_a_command_are_the_parameters_of_its_action(
-    monkeypatch: pytest.MonkeyPatch, command: click.Command
-) -> None:
-    monkeypatch.setattr(lazy, "load", lambda path: inspect.signature(load(path)).bind)
-    # click keeps a command's help option as its first context names it.
-    context = command.make_context(
-        command.name, [], parent=click.Context(main, **main.context_settings), resilient_parsing=True
-    )
-    options = context.params
-    source = {"recording": Path("recording.jsonl")} if "recording" in options else {"dsn": "mysql://root@127.0.0.1"}
-    given = {**source, "recordings": (), "urls": ()}
-    assert command.callback
-    assert command.callback(**options | {name: value for name, value in given.items() if name in options})

@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from advisor.advice import interpreter
-from advisor.cli.actions import rules_test, setup
+from advisor.cli import setup
 from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
+from advisor.rules import rulebook
 from advisor.rules.rulebook import builtin_directory
 from exporter.collectors.pools import POOLS
 from tests.advisor.building import REPOSITORY, capture, captured
@@ -247,7 +248,7 @@ def test_an_installation_without_the_sources_says_that_it_has_no_captures(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     installed = shutil.copytree(REPOSITORY / "rules", tmp_path / "builtin_rules")
-    for module in (setup, rules_test):
+    for module in (setup, rulebook):
         monkeypatch.setattr(module, "builtin_directory", lambda: installed)
     done = here("rules", "test")
     assert (done.exit_code, done.stdout) == (2, "")

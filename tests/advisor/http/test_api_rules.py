@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli.actions.listening import reload_on_hangup
+from advisor.cli.listening import reload_on_hangup
 from advisor.rules import check, page
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.in_process import InProcess

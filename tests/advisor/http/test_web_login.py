@@ -16,7 +16,7 @@ import httpx
 import pytest
 from cryptography import x509
 
-from advisor.cli.actions import listening as listeners
+from advisor.cli import listening as listeners
 from advisor.cli.link_options import Addresses
 from advisor.http import server
 from advisor.http.guard import Guard

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
@@ -18,44 +17,33 @@ from advisor.rules.suppression import Suppression
 log = logging.getLogger("innodb-advisor")
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What the configuration file and the options say together; options win over the file.
+def load_setup(options: SetupOptions) -> tuple[Rulebook, ServerMachine]:
+    """The rules with what is suppressed, and the server's machine as far as it is configured.
 
-    Attributes:
-        book: The rules and what is suppressed.
-        machine: The server's, as far as it is configured.
-    """
-
-    book: Rulebook
-    machine: ServerMachine
-
-
-def load_setup(options: SetupOptions) -> Setup:
-    """Read the configuration file and the rules.
+    Options win over the configuration file.
 
     Raises:
         click.UsageError: An option has no usable value.
         FileError: A file cannot be used.
     """
     path = options.config
-    found = Configuration() if path is None else configuration.load(path)
+    configured = Configuration() if path is None else configuration.load(path)
     if "" in options.suppress:
         raise click.UsageError("--suppress needs a rule or the fingerprint of a recommendation")
     if not math.isfinite(options.cores or 0.0):
         raise click.UsageError("--cores needs a number such as 8")
-    given = tuple(configuration.suppression(each, "by --suppress") for each in options.suppress)
+    suppressed = tuple(configuration.suppression(name, "by --suppress") for name in options.suppress)
 
     def suppressions() -> Sequence[Suppression]:
         if path is None:
-            return given
-        now = configuration.load(path)
-        if (now.server, now.rules) != (found.server, found.rules):
+            return suppressed
+        latest = configuration.load(path)
+        if (latest.server, latest.rules) != (configured.server, configured.rules):
             log.warning("%s: server and rules take effect at the next start", path)
-        return (*given, *now.suppress)
+        return (*suppressed, *latest.suppress)
 
-    book = Rulebook(builtin_directory(), options.rules or found.rules, suppressions, path)
-    warn_of_unknown(book)
+    rules = Rulebook(builtin_directory(), options.rules or configured.rules, suppressions, path)
+    warn_of_unknown(rules)
     machine = {"cores": options.cores, "memory": options.memory, "storage": options.storage}
-    known = {name: value for name, value in machine.items() if value is not None}
-    return Setup(book, found.server.model_copy(update=known))
+    given = {name: value for name, value in machine.items() if value is not None}
+    return rules, configured.server.model_copy(update=given)

@@ -1,4 +1,4 @@
-"""What both services do with their port: listen, say where, and serve an application behind the guard."""
+"""The port of `serve` and `fleet --listen`: taken, logged, and served by an application behind the guard."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def listening(address: tuple[str, int], web: WebSettings | None) -> Iterator[Lis
         yield Listening(host, listener, web)
 
 
-def reload_on_hangup(book: Rulebook) -> None:
+def reload_on_hangup(rules: Rulebook) -> None:
     """Read the rules again at SIGHUP."""
 
     def reload() -> None:
-        with contextlib.suppress(FileError):  # logged by the rule book
-            book.reload()
+        with contextlib.suppress(FileError):  # it is logged
+            rules.reload()
 
     # In its own thread: checking rules takes a moment, during which scrapes go on.
     signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, name="reload").start())

@@ -1,8 +1,11 @@
-"""What a command prints, and -o: the output as a file."""
+"""What commands print: text and JSON in which everything shows, a file for -o, and a progress bar."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +64,16 @@ def write(output: Path, text: str) -> None:
         output.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def progress_bar(word: str, seconds: float) -> Iterator[Callable[[float], None]]:
+    """A bar that begins with ``word``, on standard error where that is a terminal; takes the seconds that are over."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(word), BarColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    with bar:
+        task = bar.add_task(word, total=seconds)
+        yield lambda elapsed: bar.update(task, completed=elapsed)
