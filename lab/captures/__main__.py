@@ -6,10 +6,10 @@ import time
 import click
 
 from lab.captures import Capture, golden
-from lab.captures.checks.base import CaptureRejected
 from lab.captures.record import record
 from lab.captures.redaction import Leak
 from lab.captures.scenarios import CATALOG
+from lab.captures.scenarios.base import CaptureRejected
 from lab.servers import StartError, Unavailable, interrupt_on_signals
 
 
@@ -23,7 +23,7 @@ def main(names: tuple[str, ...], listing: bool, golden_only: bool) -> None:  # n
     Each gets a note on its origin. Then the golden files are written. Exit status: 2 when a server is unavailable
     here, 1 when a capture does not show its scenario. The other captures are recorded all the same.
     """
-    chosen = _chosen(names, list(CATALOG))
+    chosen = _chosen(names, [capture for capture, scenario in CATALOG.items() if scenario.options is not None])
     if listing:
         for capture in chosen:
             size = f"{capture.recording.stat().st_size:7,} bytes" if capture.recording.is_file() else "not recorded"

@@ -16,8 +16,8 @@ from exporter.recording.file import replay
 from exporter.sampling.sampler import Sampler
 from lab import servers
 from lab.captures import Capture, redaction
-from lab.captures.checks.base import CaptureRejected, Numbers
-from lab.captures.scenarios import SCENARIOS, CaptureScenario, Step
+from lab.captures.scenarios import CATALOG
+from lab.captures.scenarios.base import CaptureRejected, CaptureScenario, Numbers, Step
 from lab.servers import Server
 
 
@@ -36,27 +36,28 @@ def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
         CaptureRejected: The capture does not show its scenario.
         Leak: The capture names something of this machine.
     """
-    attempts = SCENARIOS[capture.scenario].attempts
-    for attempt in range(1, attempts + 1):
+    scenario = CATALOG[capture]
+    for attempt in range(1, scenario.attempts + 1):
         try:
-            return _attempt(capture, attempt)
+            return _attempt(capture, scenario, attempt)
         except CaptureRejected as error:
-            if attempt == attempts:
+            if attempt == scenario.attempts:
                 raise
             say(f"attempt {attempt}: {error}")
     raise AssertionError("a scenario has at least one attempt")
 
 
-def _attempt(capture: Capture, attempt: int) -> Numbers:
-    scenario = SCENARIOS[capture.scenario]
+def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbers:
+    if scenario.options is None:
+        raise servers.Unavailable("this capture was recorded elsewhere")
     with TemporaryDirectory() as folder:
         recording = Path(folder) / capture.recording.name
-        with servers.start(capture.server, scenario.options[capture.server]) as server:
+        with servers.start(capture.server, scenario.options) as server:
             began = datetime.now(UTC)
             with scenario.work(server) as step:
                 asyncio.run(_watch(server, scenario, step, recording))
             version, options = server.version, server.options
-        shown = scenario.checked_by(capture.server)(list(replay(recording)))
+        shown = scenario.check(list(replay(recording)))
         redaction.check(recording)
         capture.recording.parent.mkdir(parents=True, exist_ok=True)
         capture.recording.write_bytes(recording.read_bytes())

@@ -1,15 +1,21 @@
-"""The type of a scenario, and server options and helpers that scenarios share."""
+"""A scenario: a workload that causes one phenomenon, and the check that the phenomenon shows; helpers of both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import pymysql
 
-from lab.captures.checks.base import CaptureCheck
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.pools import POOLS, BufferPool
+from exporter.midpoint import old_target
+from exporter.snapshot import Index, Snapshot, Table
+from lab.captures import Capture
 from lab.harness.workloads import emptied
 from lab.servers import NAMES, Server
 
@@ -19,51 +25,85 @@ MYSQL = tuple(name for name in NAMES if name.startswith("mysql"))
 LITTLE = {"innodb-buffer-pool-size": "24M"}  # 1,536 pages
 DEFAULT_POOL = {"innodb-buffer-pool-size": "128M"}
 OBSERVABLE = DEFAULT_POOL | {"performance-schema": "ON"}  # off by default on MariaDB
+ELSEWHERE: Mapping[str, Mapping[str, str] | None] = {"mysql-5.7": None}
+"""No registry has this server: its captures were recorded elsewhere under a like workload; their notes say how."""
+MOST = 0.8
+"""The least share of a table's pages that a pass reads if the pool does not keep the table."""
+HARDLY = 0.02
+"""The most that it reads if the pool keeps the table: other work reads a few pages."""
 
 Step = Callable[[], None]
 """The work between two collections. It may return at once if the load runs in the background."""
+Work = Callable[[Server], AbstractContextManager[Step]]
+"""Prepares a server and yields the step between two collections. Its docstring describes the workload in the note."""
+Snapshots = Sequence[Snapshot]
+Numbers = dict[str, object]
+Check = Callable[[Snapshots], Numbers]
+"""Returns the key numbers of a capture. Raises `CaptureRejected`."""
+
+
+class CaptureRejected(Exception):
+    """The capture does not show its scenario; the text says what is missing."""
 
 
 @dataclass(frozen=True)
 class CaptureScenario:
-    """A workload, and the servers that are captured under it.
+    """How one capture is recorded, and what it shows.
 
     Attributes:
-        name: Its folder's name.
-        options: The options of each captured server; they win over the lab's own.
-        work: Prepares a server and yields the step between two collections. Its docstring describes the workload in the
-            note.
-        check: Returns the key numbers of a capture, or refuses it.
+        options: The server's options, which win over the lab's own; None if it cannot be recorded here.
+        work: The workload.
+        check: Its check.
         collections: The number of collections.
         period: Seconds between two collections.
         user: The sidecar's account.
-        check_of: Different checks for some of the servers.
         attempts: The most attempts until the check holds, for checks that depend on chance. The note has their number.
     """
 
-    name: str
-    options: Mapping[str, Mapping[str, str]]
-    work: Callable[[Server], AbstractContextManager[Step]]
-    check: CaptureCheck
+    options: Mapping[str, str] | None
+    work: Work
+    check: Check
     collections: int = 7
     period: float = 1.0
     user: str = "root"
-    check_of: Mapping[str, CaptureCheck] = field(default_factory=dict)
     attempts: int = 1
 
-    def checked_by(self, server: str) -> CaptureCheck:
-        """The check for one of its servers."""
-        return self.check_of.get(server, self.check)
+
+CATALOG: dict[Capture, CaptureScenario] = {}
+"""By capture; `lab.captures.scenarios` has all of them."""
+AnyWork = TypeVar("AnyWork", bound=Work)
+
+
+def scenario(
+    name: str, options: Mapping[str, Mapping[str, str] | None], check: Check, **more: Any
+) -> Callable[[AnyWork], AnyWork]:
+    """Put a workload into the catalog.
+
+    Args:
+        name: Its folder's name.
+        options: The options of each captured server.
+        check: The check of its captures.
+        more: Further attributes of `CaptureScenario`.
+    """
+
+    def register(work: AnyWork) -> AnyWork:
+        for server, of_server in options.items():
+            CATALOG[Capture(server, name)] = CaptureScenario(of_server, work, check, **more)
+        return work
+
+    return register
 
 
 def nothing() -> None:
     """A step without work."""
 
 
-def execute_on(connection: pymysql.Connection[Any], sql: str) -> None:
-    """Run a statement for its effect."""
+def execute_on(connection: pymysql.Connection[Any], *statements: str) -> None:
+    """Run statements for their effect."""
     with connection.cursor() as cursor:
-        cursor.execute(sql)
+        for sql in statements:
+            cursor.execute(sql)
+            cursor.fetchall()
 
 
 @contextmanager
@@ -72,3 +112,59 @@ def cold(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connecti
     times = int(server.options["innodb-buffer-pool-size"].removesuffix("M")) // 128
     with emptied(server, {table: pages * times for table, pages in tables.items()}) as connection:
         yield connection
+
+
+def require(condition: bool, what: str) -> None:  # noqa: FBT001 - as in assert
+    """Reject the capture unless the condition holds."""
+    if not condition:
+        raise CaptureRejected(what)
+
+
+def in_pools(snapshot: Snapshot, value: Callable[[BufferPool], int]) -> int:
+    """A number of the buffer pool, summed over its instances."""
+    return sum(value(pool) for pool in snapshot[POOLS] or ())
+
+
+def growths(snapshots: Snapshots, total: Callable[[Snapshot], int]) -> list[int]:
+    """How much a total grew between each snapshot and the next."""
+    return [after - before for before, after in pairwise(map(total, snapshots))]
+
+
+def pages_read(snapshots: Snapshots) -> list[int]:
+    """Pages that the pool read between each snapshot and the next."""
+    return growths(snapshots, lambda snapshot: in_pools(snapshot, lambda pool: pool.pages_read))
+
+
+def table_pages(snapshots: Snapshots, table: Table) -> int:
+    """Leaf pages of the clustered index as statistics say.
+
+    Raises:
+        CaptureRejected: There are none.
+    """
+    return leaf_pages(snapshots, Index(table.schema, table.table, "PRIMARY"))
+
+
+def leaf_pages(snapshots: Snapshots, index: Index) -> int:
+    """Leaf pages of an index as statistics say.
+
+    Raises:
+        CaptureRejected: There are none.
+    """
+    sizes = snapshots[-1][INDEX_SIZES]
+    if sizes is None or index not in sizes.sizes:
+        raise CaptureRejected(f"no statistics of {index.table}.{index.index}")
+    return sizes.sizes[index].leaf_pages
+
+
+def old_target_pages(snapshot: Snapshot) -> int:
+    """Length that the settings steer the old sublists to."""
+    pct = int(snapshot.setting("innodb_old_blocks_pct") or 37)
+    return in_pools(snapshot, lambda pool: old_target(pool.database_pages, pct))
+
+
+def counter_growth(snapshots: Snapshots, counter: str) -> int:
+    """How much a counter of INNODB_METRICS grew over the capture."""
+    counters = [(snapshots[end][INNODB_METRICS] or {}).get(counter) for end in (0, -1)]
+    if counters[0] is None or counters[1] is None:
+        raise CaptureRejected(f"no {counter}")
+    return counters[1] - counters[0]

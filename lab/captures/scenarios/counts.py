@@ -1,8 +1,7 @@
-"""Scenarios of COUNT(*) of whole tables: through the clustered index or a smaller one, from disk or from memory."""
+"""COUNT(*) of whole tables: through the clustered index or a smaller one, from disk or from memory."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -10,11 +9,26 @@ from typing import Any
 
 import pymysql
 
+from advisor.facts.machine import machine
+from advisor.observe.window import Window
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.table_files import TABLE_FILES
 from exporter.snapshot import Table
-from lab.captures.checks import counts, scans
-from lab.captures.scenarios.base import DEFAULT_POOL, LITTLE, OBSERVABLE, CaptureScenario, Step, cold, execute_on
-from lab.captures.scenarios.scans import LARGER_POOL, OTHER, OTHER_PAGES, PASS_SECONDS, SCANNED, SCANNED_PAGES
-from lab.harness.workloads import SCHEMA, count, make_table, scan
+from lab.captures.scenarios.base import (
+    DEFAULT_POOL,
+    LITTLE,
+    MOST,
+    OBSERVABLE,
+    Numbers,
+    Snapshots,
+    Step,
+    execute_on,
+    require,
+    scenario,
+    table_pages,
+)
+from lab.harness.workloads import SCHEMA, count, make_table
 from lab.servers import Server
 
 COUNTED = Table(SCHEMA, "orders")
@@ -22,7 +36,12 @@ COUNTED_PAGES = 1500
 SMALL_PAGES = 300
 SCATTERED = Table(SCHEMA, "scattered")
 SCATTERED_ROWS = 50_000
+ONE_READER = {"innodb-parallel-read-threads": "1"}
+BUSY = 0.7
+"""The share of the cores' time above which a capture shows nothing about waits: other work disturbed it."""
 _LARGEST_KEY = 2**32
+_COLD = {"collections": 8, "period": 1.6, "attempts": 3}
+"""The period: all collections take more than the ten seconds between two looks at the machine."""
 
 
 def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: int) -> None:
@@ -44,6 +63,29 @@ def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: 
     execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
 
 
+def counted(snapshots: Snapshots, table: Table = COUNTED, *, secondary: str = "", forced: bool = False) -> Numbers:
+    """The table is counted between all collections, and has the expected secondary index or none."""
+    before, after = ((snapshots[end][COUNT_STATEMENTS] or {}).get(table) for end in (0, -1))
+    counts = (after.executions if after else 0) - (before.executions if before else 0)
+    primary = (after.forced_primary if after else 0) - (before.forced_primary if before else 0)
+    require(counts >= len(snapshots) - 1, f"{counts} counts")
+    require(primary == (counts if forced else 0), f"{primary} counts were told to take the clustered index")
+    sizes = snapshots[-1][INDEX_SIZES]
+    own = {
+        index.index: size.pages
+        for index, size in (sizes.sizes if sizes else {}).items()
+        if (index.schema, index.table) == (table.schema, table.table)
+    }
+    require(sorted(own) == sorted({"PRIMARY", *([secondary] if secondary else [])}), f"the table has {sorted(own)}")
+    return {"counts": counts, "index_pages": own}
+
+
+@scenario(
+    "counted-without-index",
+    {"mysql-9.7": DEFAULT_POOL, "mysql-5.6": DEFAULT_POOL, "mariadb-10.11": OBSERVABLE},
+    counted,
+    collections=5,
+)
 @contextmanager
 def counting_without_index(server: Server) -> Iterator[Step]:
     """One SELECT COUNT(*) of shop.orders, which has no secondary index, between two collections."""
@@ -52,6 +94,7 @@ def counting_without_index(server: Server) -> Iterator[Step]:
         yield partial(count, connection, COUNTED.table)
 
 
+@scenario("counted-small-table", {"mysql-9.7": DEFAULT_POOL}, counted, collections=5)
 @contextmanager
 def counting_small_table(server: Server) -> Iterator[Step]:
     """As counted-without-index, of a table of 5 MiB."""
@@ -60,6 +103,7 @@ def counting_small_table(server: Server) -> Iterator[Step]:
         yield partial(count, connection, COUNTED.table)
 
 
+@scenario("counted-by-index", {"mysql-9.7": DEFAULT_POOL}, partial(counted, secondary="count_rows"), collections=5)
 @contextmanager
 def counting_by_index(server: Server) -> Iterator[Step]:
     """As counted-without-index, after ALTER TABLE shop.orders ADD INDEX count_rows (id)."""
@@ -70,6 +114,9 @@ def counting_by_index(server: Server) -> Iterator[Step]:
         yield partial(count, connection, COUNTED.table)
 
 
+@scenario(
+    "counted-beside-index", {"mysql-9.7": DEFAULT_POOL}, partial(counted, secondary="k1", forced=True), collections=5
+)
 @contextmanager
 def counting_beside_index(server: Server) -> Iterator[Step]:
     """One SELECT COUNT(*) of shop.orders, which has a small secondary index, between two collections.
@@ -81,18 +128,34 @@ def counting_beside_index(server: Server) -> Iterator[Step]:
         yield partial(count, connection, COUNTED.table, force_primary=True)
 
 
-@contextmanager
-def parallel_count_followed(server: Server) -> Iterator[Step]:
-    """As parallel-count, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
-    with cold(server, {SCANNED: SCANNED_PAGES, OTHER: OTHER_PAGES}) as connection:
-        scan(connection, OTHER)
-        execute_on(connection, "SET GLOBAL innodb_old_blocks_pct = 80")
-        for _ in range(2):
-            count(connection, SCANNED)
-            time.sleep(PASS_SECONDS)
-        yield partial(count, connection, SCANNED)
+def cold_counts(snapshots: Snapshots, table: Table, *, least: float = 0.0, most: float = 1.0) -> Numbers:
+    """Each count reads the table from disk; threads wait for ``least`` to ``most`` of their time; cores are idle."""
+    busy = machine(Window(tuple(snapshots))).cpu_busy
+    require(busy is not None and busy < BUSY, f"{busy} of the cores' time was busy")
+    numbers = counted(snapshots, table)
+    counts = int(str(numbers["counts"]))
+    files = [(snapshots[end][TABLE_FILES] or {})[table] for end in (0, -1)]
+    statements = [(snapshots[end][COUNT_STATEMENTS] or {}).get(table) for end in (0, -1)]
+    reads, waits = files[1].reads - files[0].reads, files[1].seconds - files[0].seconds
+    before, after = (statement.seconds if statement else 0.0 for statement in statements)
+    pages = table_pages(snapshots, table)
+    require(reads >= MOST * pages * counts, f"{counts} counts read {reads} pages")
+    threads = int(snapshots[-1].setting("innodb_parallel_read_threads") or 1)
+    share = waits / (after - before) / threads
+    require(least <= share <= most, f"{share:.2f} of the threads' time is waiting for reads")
+    return numbers | {
+        "pages_read_per_count": round(reads / counts),
+        "seconds_per_count": round((after - before) / counts, 3),
+        "wait_share": round(share, 2),
+    }
 
 
+@scenario(
+    "cold-counts-in-no-order",
+    {"mysql-9.7": LITTLE | ONE_READER},
+    partial(cold_counts, table=SCATTERED, least=0.65),
+    **_COLD,
+)
 @contextmanager
 def counting_in_no_order(server: Server) -> Iterator[Step]:
     """One SELECT COUNT(*) between two collections of shop.scattered, whose pages lie in no order of its keys.
@@ -104,67 +167,15 @@ def counting_in_no_order(server: Server) -> Iterator[Step]:
         yield partial(count, connection, SCATTERED.table)
 
 
+@scenario(
+    "cold-counts-in-order",
+    {"mysql-9.7": {"innodb-buffer-pool-size": "64M"} | ONE_READER},
+    partial(cold_counts, table=COUNTED, most=0.5),
+    **_COLD,
+)
 @contextmanager
 def counting_in_order(server: Server) -> Iterator[Step]:
     """As cold-counts-in-no-order, of a table whose pages lie in the order of its keys: InnoDB reads ahead."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, 9 * COUNTED_PAGES)
         yield partial(count, connection, COUNTED.table)
-
-
-SCENARIOS = (
-    CaptureScenario(
-        "counted-without-index",
-        {"mysql-9.7": DEFAULT_POOL, "mysql-5.6": DEFAULT_POOL, "mariadb-10.11": OBSERVABLE},
-        counting_without_index,
-        partial(counts.counted, table=COUNTED),
-        collections=5,
-    ),
-    CaptureScenario(
-        "counted-small-table",
-        {"mysql-9.7": DEFAULT_POOL},
-        counting_small_table,
-        partial(counts.counted, table=COUNTED),
-        collections=5,
-    ),
-    CaptureScenario(
-        "counted-by-index",
-        {"mysql-9.7": DEFAULT_POOL},
-        counting_by_index,
-        partial(counts.counted, table=COUNTED, secondary="count_rows"),
-        collections=5,
-    ),
-    CaptureScenario(
-        "counted-beside-index",
-        {"mysql-9.7": DEFAULT_POOL},
-        counting_beside_index,
-        partial(counts.counted, table=COUNTED, secondary="k1", forced=True),
-        collections=5,
-    ),
-    CaptureScenario(
-        "parallel-count-followed",
-        {"mysql-9.7": LARGER_POOL | {"innodb-parallel-read-threads": "4"}},
-        parallel_count_followed,
-        partial(scans.held, table=Table(SCHEMA, SCANNED)),
-        collections=6,
-        period=PASS_SECONDS,
-    ),
-    CaptureScenario(
-        "cold-counts-in-no-order",
-        {"mysql-9.7": LITTLE | {"innodb-parallel-read-threads": "1"}},
-        counting_in_no_order,
-        partial(counts.cold_counts, table=SCATTERED, least=0.65),
-        collections=8,
-        period=1.6,  # more than the ten seconds between two looks at the machine
-        attempts=3,
-    ),
-    CaptureScenario(
-        "cold-counts-in-order",
-        {"mysql-9.7": {"innodb-buffer-pool-size": "64M", "innodb-parallel-read-threads": "1"}},
-        counting_in_order,
-        partial(counts.cold_counts, table=COUNTED, most=0.5),
-        collections=8,
-        period=1.6,
-        attempts=3,
-    ),
-)

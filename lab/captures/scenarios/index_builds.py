@@ -1,4 +1,4 @@
-"""Scenarios of index builds."""
+"""Index builds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,20 @@ from typing import Any
 
 import pymysql
 
+from exporter.collectors.ddl import DDL
 from exporter.snapshot import Index
-from lab.captures.checks.index_builds import building, built
-from lab.captures.scenarios.base import DEFAULT_POOL, CaptureScenario, Step, execute_on, nothing
+from lab.captures.scenarios.base import (
+    DEFAULT_POOL,
+    CaptureRejected,
+    Numbers,
+    Snapshots,
+    Step,
+    execute_on,
+    leaf_pages,
+    nothing,
+    require,
+    scenario,
+)
 from lab.harness.workloads import SCHEMA, make_indexed_table
 from lab.servers import Server
 
@@ -21,6 +32,8 @@ EVENTS = "events"
 NOTES, NOTES_ROWS = "notes", 200_000
 FEW_ROWS = 20_000
 BY_TEXT = Index(SCHEMA, NOTES, "by_text")
+_FOUR = DEFAULT_POOL | {"innodb-parallel-read-threads": "4", "innodb-ddl-threads": "4"}
+_THIRTY_TWO = DEFAULT_POOL | {"innodb-parallel-read-threads": "32", "innodb-ddl-threads": "32"}
 
 
 def make_notes(connection: pymysql.Connection[Any], rows: int, *, key: str = "INT") -> None:
@@ -55,6 +68,22 @@ def rebuild(connection: pymysql.Connection[Any]) -> None:
     execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
 
 
+def built(snapshots: Snapshots, *, least_pages: int = 2_500, most_pages: int = 1 << 32) -> Numbers:
+    """Index builds ended between all collections, and the table has an index of the expected size."""
+    first, last = snapshots[0][DDL], snapshots[-1][DDL]
+    if first is None or last is None:
+        raise CaptureRejected("no index builds are known")
+    builds = (last.builds or 0) - (first.builds or 0)
+    require(builds >= len(snapshots) - 1, f"{builds} ALTER TABLE and CREATE INDEX")
+    pages = leaf_pages(snapshots, BY_TEXT)
+    require(least_pages <= pages <= most_pages, f"{pages} leaf pages")
+    seconds = (last.build_seconds or 0.0) - (first.build_seconds or 0.0)
+    return {"statements": builds, "statement_seconds": round(seconds, 1), "leaf_pages": pages}
+
+
+@scenario("index-builds", {"mysql-9.7": _FOUR}, built, collections=5)
+@scenario("index-builds-followed", {"mysql-9.7": _FOUR | {"innodb-ddl-buffer-size": "64M"}}, built, collections=5)
+@scenario("index-builds-many-readers", {"mysql-9.7": _THIRTY_TWO}, built, collections=5)
 @contextmanager
 def index_builds(server: Server) -> Iterator[Step]:
     """ALTER TABLE shop.notes ADD INDEX on a text of 250 bytes, and DROP INDEX, between two collections.
@@ -66,6 +95,12 @@ def index_builds(server: Server) -> Iterator[Step]:
         yield partial(rebuild, connection)
 
 
+@scenario(
+    "small-index-builds",
+    {"mysql-9.7": _FOUR},
+    partial(built, least_pages=100, most_pages=500),
+    collections=5,
+)
 @contextmanager
 def small_index_builds(server: Server) -> Iterator[Step]:
     """As index-builds, of 20,000 entries."""
@@ -74,6 +109,25 @@ def small_index_builds(server: Server) -> Iterator[Step]:
         yield partial(rebuild, connection)
 
 
+def building(snapshots: Snapshots) -> Numbers:
+    """An index build begins in the capture, and still runs at its end."""
+    seen = [ddl for snapshot in snapshots if (ddl := snapshot[DDL]) is not None and ddl.stages]
+    last = snapshots[-1][DDL]
+    require(len(seen) >= 3, f"a stage in {len(seen)} snapshots only")
+    require(last is not None and bool(last.stages), "the build was over at the last snapshot")
+    threads = max(ddl.threads or 0 for ddl in seen)
+    memory = max(ddl.memory_bytes or 0 for ddl in seen)
+    require(threads > 0, "no thread of the build was seen")
+    require(memory > 0, "no memory of the build was seen")
+    return {
+        "snapshots_with_stages": len(seen),
+        "ddl_threads": threads,
+        "ddl_memory_bytes": memory,
+        "stages": sorted({stage.name for ddl in seen for stage in ddl.stages or ()}),
+    }
+
+
+@scenario("index-build", {"mysql-9.7": {}}, building, period=0.8)
 @contextmanager
 def index_build(server: Server) -> Iterator[Step]:
     """ALTER TABLE … ADD INDEX of six indexes on 1,000,000 rows, begun after the first two collections.
@@ -101,33 +155,3 @@ def index_build(server: Server) -> Iterator[Step]:
     yield step
     server.kill()  # its data is not needed: do not wait for the end of the build
     builder.join()
-
-
-_FOUR = DEFAULT_POOL | {"innodb-parallel-read-threads": "4", "innodb-ddl-threads": "4"}
-_BUILT = partial(built, index=BY_TEXT, least_pages=2_500)
-
-SCENARIOS = (
-    CaptureScenario("index-build", {"mysql-9.7": {}}, index_build, building, period=0.8),
-    CaptureScenario("index-builds", {"mysql-9.7": _FOUR}, index_builds, _BUILT, collections=5),
-    CaptureScenario(
-        "index-builds-followed",
-        {"mysql-9.7": _FOUR | {"innodb-ddl-buffer-size": "64M"}},
-        index_builds,
-        _BUILT,
-        collections=5,
-    ),
-    CaptureScenario(
-        "index-builds-many-readers",
-        {"mysql-9.7": DEFAULT_POOL | {"innodb-parallel-read-threads": "32", "innodb-ddl-threads": "32"}},
-        index_builds,
-        _BUILT,
-        collections=5,
-    ),
-    CaptureScenario(
-        "small-index-builds",
-        {"mysql-9.7": _FOUR},
-        small_index_builds,
-        partial(built, index=BY_TEXT, least_pages=100, most_pages=500),
-        collections=5,
-    ),
-)

@@ -1,4 +1,4 @@
-"""Scenarios of reads and writes of data files: a warm pool, wasted read-ahead, and flushing that keeps up or not."""
+"""Reads and writes of data files: a warm pool, wasted read-ahead, and flushing that keeps up or not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ from typing import Any
 
 import pymysql
 
-from lab.captures.checks import io
-from lab.captures.scenarios.base import LITTLE, CaptureScenario, Step, execute_on
+from exporter.collectors.innodb_status import checkpoint_age
+from lab.captures.scenarios.base import (
+    LITTLE,
+    Numbers,
+    Snapshots,
+    Step,
+    execute_on,
+    growths,
+    in_pools,
+    pages_read,
+    require,
+    scenario,
+)
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
 from lab.servers import Server
 
@@ -36,8 +47,29 @@ LOGS = {
     "mysql-5.6": {"innodb-log-file-size": "24M", "innodb-flush-method": "O_DIRECT"},
     "mariadb-10.11": {"innodb-log-file-size": "40M"},
 }
+READING_AHEAD = LITTLE | {"innodb-read-ahead-threshold": "32"}
+UNDER_PRESSURE = {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()}
 
 
+def stays_warm(snapshots: Snapshots) -> Numbers:
+    """The pool is full, its young pages are in use, and hardly any page is read."""
+    last = snapshots[-1]
+    young = in_pools(last, lambda pool: pool.database_pages - pool.old_pages)
+    free, gets, read = in_pools(last, lambda pool: pool.free_pages), _growth(snapshots, "gets"), pages_read(snapshots)
+    require(young >= 2000, f"{young} young pages")
+    require(free < 0.1 * in_pools(last, lambda pool: pool.size_pages), f"{free} pages are free")
+    require(gets >= young * (last.at - snapshots[0].at) / 3600, f"{gets} pages were asked for")
+    require(sum(read) < 0.05 * young, f"{sum(read)} pages were read")
+    return {"young_pages": young, "free_pages": free, "gets": gets, "pages_read": sum(read)}
+
+
+@scenario(
+    "warm-pool",
+    {"mysql-9.7": WARM_POOL, "mariadb-11.8": WARM_POOL}
+    | {"mysql-5.6": WARM_POOL | {"innodb-buffer-pool-dump-at-shutdown": "OFF"}},
+    stays_warm,
+    collections=6,
+)
 @contextmanager
 def warm_pool(server: Server) -> Iterator[Step]:
     """Lookups of single rows on 2,000 pages of shop.orders, 2,000 between two collections, in a full pool of 4,096.
@@ -45,14 +77,9 @@ def warm_pool(server: Server) -> Iterator[Step]:
     The pool was filled by a scan of that table, and the pages were made young, before the capture begins.
     """
     with server.connect() as connection:
-        fill(connection)
+        make_table(connection, ORDERS, 5000)
+        warm(connection)
         yield partial(look_up, connection, ORDERS, HOT_PAGES, 2000)
-
-
-def fill(connection: pymysql.Connection[Any]) -> None:
-    """Create a table larger than the pool of WARM_POOL, and make its first pages young."""
-    make_table(connection, ORDERS, 5000)
-    warm(connection)
 
 
 def warm(connection: pymysql.Connection[Any], pages: int = HOT_PAGES) -> None:
@@ -64,6 +91,19 @@ def warm(connection: pymysql.Connection[Any], pages: int = HOT_PAGES) -> None:
         look_up_pages(connection, ORDERS, half)
 
 
+def wasted(snapshots: Snapshots, *, counted: bool = True) -> Numbers:
+    """Many pages are read ahead; if the server counts it, most of them are evicted without an access."""
+    ahead, evicted = _growth(snapshots, "read_ahead"), _growth(snapshots, "read_ahead_evicted")
+    read = sum(pages_read(snapshots))
+    require(ahead >= 500, f"{ahead} pages were read ahead")
+    require(not counted or (evicted >= 0.5 * ahead and evicted >= 0.1 * read), f"{evicted} of {ahead} were evicted")
+    return {"pages_read": read, "read_ahead": ahead, "evicted_without_access": evicted}
+
+
+@scenario(
+    "read-ahead-wasted", dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-10.5"), READING_AHEAD), wasted, collections=6
+)
+@scenario("read-ahead-wasted", {"mariadb-10.11": READING_AHEAD}, partial(wasted, counted=False), collections=6)
 @contextmanager
 def short_ranges(server: Server) -> Iterator[Step]:
     """Ranges of 65 pages at random places of shop.orders, 40 between two collections, in a pool a quarter its size.
@@ -106,8 +146,7 @@ def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = (
         with Load(server.connect) as load:
             load.repeat(update, pause=0)
             time.sleep(warm_up)
-        for statement in then:
-            execute_on(connection, statement)
+        execute_on(connection, *then)
         time.sleep(REST if then else 0.0)
         with Load(server.connect) as load:
             load.repeat(Paced(rate), pause=0)
@@ -152,6 +191,20 @@ class Paced:
         self.took.append(time.perf_counter() - began)
 
 
+def flushing(snapshots: Snapshots) -> Numbers:
+    """Pages are written throughout, and the checkpoint age is known."""
+    written = _growth(snapshots, "pages_written")
+    known = [age for snapshot in snapshots if (age := checkpoint_age(snapshot)) is not None]
+    require(written >= 200, f"{written} pages were written")
+    require(len(known) == len(snapshots), "the checkpoint's age is not known")
+    return {
+        "pages_written": written,
+        "dirty_pages": [in_pools(snapshot, lambda pool: pool.modified_pages) for snapshot in snapshots],
+        "checkpoint_age_bytes": [int(age) for age in known],
+    }
+
+
+@scenario("write-pressure", UNDER_PRESSURE, flushing, collections=8)
 @contextmanager
 def write_pressure(server: Server) -> Iterator[Step]:
     """Updates of 1,000 rows a second at random places of shop.orders, which fits the pool, and some lookups beside.
@@ -161,6 +214,12 @@ def write_pressure(server: Server) -> Iterator[Step]:
     yield from writing(server, rate=1000, warm_up=5.0)
 
 
+@scenario(
+    "write-pressure-followed",
+    {"mariadb-10.11": WRITTEN_POOL | LOGS["mariadb-10.11"]},
+    flushing,
+    collections=6,
+)
 @contextmanager
 def write_pressure_followed(server: Server) -> Iterator[Step]:
     """As write-pressure, after innodb_io_capacity was set to 5,000 and innodb_max_dirty_pages_pct_lwm to 10."""
@@ -169,50 +228,12 @@ def write_pressure_followed(server: Server) -> Iterator[Step]:
     yield from writing(server, rate=1000, warm_up=3.0, then=statements)
 
 
+@scenario("little-written", UNDER_PRESSURE, flushing, collections=8)
 @contextmanager
 def little_written(server: Server) -> Iterator[Step]:
     """As write-pressure, 100 rows a second, and none before."""
     yield from writing(server, rate=100, warm_up=0.0)
 
 
-SCENARIOS = (
-    CaptureScenario(
-        "warm-pool",
-        {"mysql-9.7": WARM_POOL, "mariadb-11.8": WARM_POOL}
-        | {"mysql-5.6": WARM_POOL | {"innodb-buffer-pool-dump-at-shutdown": "OFF"}},
-        warm_pool,
-        io.warm,
-        collections=6,
-    ),
-    CaptureScenario(
-        "read-ahead-wasted",
-        dict.fromkeys(
-            ("mysql-9.7", "mysql-5.6", "mariadb-10.5", "mariadb-10.11"), LITTLE | {"innodb-read-ahead-threshold": "32"}
-        ),
-        short_ranges,
-        io.wasted,
-        collections=6,
-        check_of={"mariadb-10.11": partial(io.wasted, counted=False)},
-    ),
-    CaptureScenario(
-        "write-pressure",
-        {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
-        write_pressure,
-        io.flushing,
-        collections=8,
-    ),
-    CaptureScenario(
-        "write-pressure-followed",
-        {"mariadb-10.11": WRITTEN_POOL | LOGS["mariadb-10.11"]},
-        write_pressure_followed,
-        io.flushing,
-        collections=6,
-    ),
-    CaptureScenario(
-        "little-written",
-        {server: WRITTEN_POOL | HARD_DISK | log for server, log in LOGS.items()},
-        little_written,
-        io.flushing,
-        collections=8,
-    ),
-)
+def _growth(snapshots: Snapshots, counter: str) -> int:
+    return sum(growths(snapshots, lambda snapshot: in_pools(snapshot, lambda pool: int(getattr(pool, counter)))))

@@ -1,29 +1,43 @@
-"""Scenarios of idle servers, and of an account without privileges."""
+"""Idle servers, and an account without privileges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from lab.captures.checks import quiet
-from lab.captures.scenarios.base import CaptureScenario, Step, execute_on, nothing
+from lab.captures.scenarios.base import (
+    ELSEWHERE,
+    Numbers,
+    Snapshots,
+    Step,
+    execute_on,
+    nothing,
+    pages_read,
+    require,
+    scenario,
+)
 from lab.servers import NAMES, Server
 
 UNPRIVILEGED = "nobody"
 
 
-@contextmanager
-def idle(_server: Server) -> Iterator[Step]:
-    """None: nobody but the sidecar is connected. The settings that the lab changes are at the server's own defaults."""
-    yield nothing
+def quiet(snapshots: Snapshots) -> Numbers:
+    """Every source answered or does not exist here, and hardly any page was read."""
+    for name, outcome in snapshots[-1].outcomes.items():
+        require(outcome.failure in (None, "absent", "disabled"), f"{name} failed: {outcome.reason}")
+    read = pages_read(snapshots)
+    require(sum(read) < 100, f"the server read {sum(read)} pages")
+    return {"pages_read": sum(read)}
 
 
-@contextmanager
-def unprivileged(server: Server) -> Iterator[Step]:
-    """None. The sidecar's account has no privilege at all (USAGE)."""
-    with server.connect() as connection:
-        execute_on(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")
-    yield nothing
+def refused(snapshots: Snapshots) -> Numbers:
+    """Sources that the account may not read fail with a reason and a cure."""
+    outcomes = snapshots[-1].outcomes
+    names = sorted(name for name, outcome in outcomes.items() if outcome.failure == "privilege")
+    require(len(names) >= 5, f"only {names} were refused")
+    for name in names:
+        require(bool(outcomes[name].reason and outcomes[name].cure), f"{name} has no reason or no cure")
+    return {"refused": names, "read": sorted(name for name, outcome in outcomes.items() if not outcome.failure)}
 
 
 def _own_defaults(server: str) -> Mapping[str, str]:
@@ -37,14 +51,23 @@ def _own_defaults(server: str) -> Mapping[str, str]:
     }
 
 
-SCENARIOS = (
-    CaptureScenario("idle", {name: _own_defaults(name) for name in NAMES}, idle, quiet.idle, collections=6),
-    CaptureScenario(
-        "unprivileged",
-        {"mysql-9.7": {}, "mariadb-10.11": {"performance-schema": "ON"}},
-        unprivileged,
-        quiet.refused,
-        collections=6,
-        user=UNPRIVILEGED,
-    ),
+@scenario("idle", {**{name: _own_defaults(name) for name in NAMES}, **ELSEWHERE}, quiet, collections=6)
+@contextmanager
+def idle(_server: Server) -> Iterator[Step]:
+    """None: nobody but the sidecar is connected. The settings that the lab changes are at the server's own defaults."""
+    yield nothing
+
+
+@scenario(
+    "unprivileged",
+    {"mysql-9.7": {}, "mariadb-10.11": {"performance-schema": "ON"}},
+    refused,
+    collections=6,
+    user=UNPRIVILEGED,
 )
+@contextmanager
+def unprivileged(server: Server) -> Iterator[Step]:
+    """None. The sidecar's account has no privilege at all (USAGE)."""
+    with server.connect() as connection:
+        execute_on(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")
+    yield nothing

@@ -19,11 +19,10 @@ from exporter.sampling.assembly import Answer
 from exporter.snapshot import Snapshot
 from lab.captures import Capture, history, kept, redaction
 from lab.captures.__main__ import main
-from lab.captures.checks.base import CaptureRejected
-from lab.captures.checks.change_buffer import merges
-from lab.captures.checks.scans import read_each_pass
-from lab.captures.scenarios import CATALOG, ELSEWHERE, SCENARIOS
-from lab.captures.scenarios.scans import SCANNED_TABLE
+from lab.captures.scenarios import CATALOG
+from lab.captures.scenarios.base import CaptureRejected
+from lab.captures.scenarios.change_buffer import merges
+from lab.captures.scenarios.scans import read_each_pass
 from lab.servers import Server
 
 LARGEST = 60_000  # bytes; both sides of a change take ninety collections
@@ -34,7 +33,7 @@ def text(recording: Path) -> str:
 
 
 def test_the_captures_equal_the_catalog() -> None:
-    assert kept() == sorted((*CATALOG, *ELSEWHERE))
+    assert kept() == sorted(CATALOG)
 
 
 @pytest.mark.parametrize("capture", kept(), ids=str)
@@ -44,7 +43,7 @@ def test_a_capture_is_small_shows_its_scenario_and_names_its_origin_and_nothing_
     said: dict[str, Any] = YAML(typ="safe").load(capture.note)
     snapshots = history(capture)
     assert capture.recording.stat().st_size < LARGEST
-    assert SCENARIOS[capture.scenario].checked_by(capture.server)(list(snapshots)) == said["shows"]
+    assert CATALOG[capture].check(snapshots) == said["shows"]
     names_its_origin(capture, said, snapshots[0])
     is_complete(said, snapshots)
     assert redaction.leaks(capture.recording) == []
@@ -58,7 +57,7 @@ def names_its_origin(capture: Capture, said: dict[str, Any], first: Snapshot) ->
     assert said["server"] == capture.server
     assert said["version"] == first.server.version_text
     assert said["account"] == first.account.partition("@")[0]
-    if capture in ELSEWHERE:
+    if CATALOG[capture].options is None:
         assert said["recorded"]
     else:
         assert said["command"] == f"python -m lab.captures {capture}"
@@ -106,7 +105,7 @@ def test_names_of_the_machine_are_replaced_and_one_that_remains_is_found(server:
 def test_a_capture_that_does_not_show_its_scenario_is_rejected() -> None:
     followed = list(history(Capture("mysql-9.7", "repeated-scan-followed")))
     with pytest.raises(CaptureRejected, match="pages in a pool of"):
-        read_each_pass(followed, SCANNED_TABLE)
+        read_each_pass(followed)
     single = list(history(Capture("mysql-9.7", "change-buffer-single-merges")))
     with pytest.raises(CaptureRejected, match=r"1\.\d\d operations a merge"):
         merges(single, least=2.0)
@@ -114,7 +113,9 @@ def test_a_capture_that_does_not_show_its_scenario_is_rejected() -> None:
 
 def test_the_command_lists_captures_and_rejects_unknown_ones() -> None:
     listed = CliRunner().invoke(main, ["--list"])
-    assert [line.split()[0] for line in listed.output.splitlines()] == [str(capture) for capture in CATALOG]
+    assert [line.split()[0] for line in listed.output.splitlines()] == [
+        str(capture) for capture, scenario in CATALOG.items() if scenario.options is not None
+    ]
     refused = CliRunner().invoke(main, ["mysql-9.7/no-such"])
     assert refused.exit_code == 2
     assert "there is no capture mysql-9.7/no-such; see --list" in refused.output

@@ -1,1 +1,0 @@
-"""Checks that a capture shows its scenario, by subject."""
