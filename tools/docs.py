@@ -18,8 +18,10 @@ from advisor.advice.replay import Replaying
 from advisor.alerting import metrics as alerting_metrics
 from advisor.casetest import cases
 from advisor.contract.fleet import FleetReport
+from advisor.fleet import days, inventory, mysqld_exporter, sidecar, verdicts
 from advisor.fleet import metrics as fleet_metrics
-from advisor.fleet import peer, queries
+from advisor.fleet.mysqld_exporter import FLAGS
+from advisor.fleet.queries import WORDS
 from advisor.ledger import grades as ledger_grades
 from advisor.ledger import history as ledger_history
 from advisor.ledger import metrics as ledger_metrics
@@ -196,7 +198,7 @@ def fleet() -> str:
 def flags_table() -> str:
     """The flags of mysqld_exporter that are off by default, and the rules that read what they open."""
     found: dict[str, list[str]] = {}
-    for section, flag in peer.FLAGS.items():
+    for section, flag in FLAGS.items():
         known = found.setdefault(flag, [])
         known += [each.id for each in rules() if section in each.file.needs and each.id not in known]
     named = {flag: ", ".join(f"`{rule}`" for rule in known) for flag, known in found.items()}
@@ -212,18 +214,18 @@ def sources_table() -> str:
     lines = ["| rule | flags of mysqld_exporter | never there |", "| --- | --- | --- |"]
     for each in rules():
         told = each.path.read_text(encoding="utf-8")
-        flags = dict.fromkeys(f"`{peer.FLAGS[section]}`" for section in each.file.needs if section in peer.FLAGS)
+        flags = dict.fromkeys(f"`{FLAGS[section]}`" for section in each.file.needs if section in FLAGS)
         kube = ["limits of the pod"] if "machine" in each.file.needs else []
-        never = [section for section in each.file.needs if section not in {*peer.FLAGS, *_OF_PEER_ANYWAY}]
-        never += [name for name in queries.WORDS if name in told]
+        never = [section for section in each.file.needs if section not in {*FLAGS, *_OF_PEER_ANYWAY}]
+        never += [name for name in WORDS if name in told]
         lines.append(f"| `{each.id}` | {', '.join([*flags, *kube])} | {', '.join(f'`{lack}`' for lack in never)} |")
     return "\n".join(lines) + "\n"
 
 
 def queries_list() -> str:
     """Every query, with its name in the code and in errors."""
-    known = [each for each in vars(queries).values() if isinstance(each, queries.Query)]
-    texts = (f"# {each.name}{', at the end alone' if each.at_end else ''}\n{each.text}\n" for each in known)
+    queries = (query for module in (inventory, verdicts, sidecar, mysqld_exporter, days) for query in module.QUERIES)
+    texts = (f"# {query.name}{', at the end alone' if query.at_end else ''}\n{query.text}\n" for query in queries)
     return "```\n" + "\n".join(texts) + "```\n"
 
 

@@ -14,6 +14,8 @@ from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
 from exporter.snapshot import Snapshot
 
+SECONDARY = "__secondary__"
+"""Index name of all secondary indexes of a table together, where only their sum is known: INFORMATION_SCHEMA.TABLES."""
 _KINDS: tuple[type, ...] = (float, str, bool)
 NO_FACT = MappingProxyType({"fact": False})
 """Metadata of a field that is none: expressions cannot name it."""

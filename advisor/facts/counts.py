@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from advisor.contract.sql import identifier
-from advisor.facts.base import Meaning, ratio
+from advisor.facts.base import SECONDARY, Meaning, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
-from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY, IndexSize
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.digest_text import CUT
 from exporter.rows import number
 from exporter.snapshot import Table

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from advisor.facts.base import over_pools, status
+from advisor.facts.base import SECONDARY, over_pools, status
 from advisor.observe.window import Window, total
-from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY
+from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_io import NO_INDEX, TABLE_IO
 from exporter.collectors.table_scans import TABLE_SCANS

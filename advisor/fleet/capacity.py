@@ -17,7 +17,6 @@ from advisor.contract.fleet import Capacity, CapacityEstimate
 from advisor.fleet import days, shards
 from advisor.fleet.client import Prometheus
 from advisor.fleet.days import Days
-from advisor.fleet.downsampling import ONLY_DOWNSAMPLED_DAYS
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.series import Grid
 from advisor.fleet.warm_ups import WarmUp, warm_ups
@@ -41,6 +40,7 @@ _FREE = 0.02
 """Share of a full pool that is kept free, beside innodb_lru_scan_depth pages in each instance."""
 _MIB = 2.0**20
 _SCRAPE_SECONDS, _RAW_SERIES = 15.0, 2
+ONLY_DOWNSAMPLED_DAYS = "only downsampled data of these days: keep raw data of the recording rules for as long"
 YOUNG = f"known for less than {days.COUNT} days"
 RESIZED = "its pool was resized in these days"
 UNKNOWN = "its version, or a setting of its pool, is not known"
@@ -52,7 +52,7 @@ NOTHING = "no smaller pool reads so little"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CapacityOptions:
     """What to look for.
 
     Attributes:
@@ -70,7 +70,7 @@ class Wanted:
     seconds: float = days.SECONDS
 
 
-async def capacity(client: Prometheus, keys: Mapping[ServerKey, Server | None], options: Wanted) -> Capacity:
+async def capacity(client: Prometheus, keys: Mapping[ServerKey, Server | None], options: CapacityOptions) -> Capacity:
     """How much memory of their buffer pools servers could give back.
 
     Args:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
+import json
+import math
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import httpcore
 
-from advisor.fleet.decoding import Decoder, NoAnswer
 from advisor.fleet.progress import Outcome
-from advisor.fleet.series import Answer, Grid
+from advisor.fleet.series import Answer, Grid, Series
 from advisor.outgoing import connections
 from advisor.outgoing.client_settings import ClientSettings, client_settings
 from advisor.outgoing.connections import Connections
@@ -26,10 +26,11 @@ AT_ONCE = 2
 _FOR_EVERYONE = {"partial_response": "false", "dedup": "true", "max_source_resolution": "0s"}
 """Parameters of Thanos; the others ignore them. Downsampled data never enter an answer."""
 _DOWNSAMPLED = {"max_source_resolution": "1h"}
-_MOST_CHARACTERS = 256 * 2**20
-"""Of one answer."""
+_MOST_BYTES = 64 << 20
+"""Of one answer, decompressed. The largest ones, nine points of 20,000 series of tables, have 8 MiB."""
+_ERROR_CHARACTERS = 4096
+_CUT_OFF = "its answer was cut off"
 _GZIP = 16 + zlib.MAX_WBITS
-_PART = 2**18  # bytes that are decompressed at once
 _LIMIT_STATUS = (413, 414, 422)
 _LIMITS = re.compile(
     r"err-mimir-max|too many|too long|too large|too much|would load|exceed|max-|limit|timed? ?out", re.IGNORECASE
@@ -132,10 +133,10 @@ class Prometheus:
         Raises:
             PrometheusError: There is no answer.
         """
-        found = await self._ask("/api/v1/query", {"query": "vector(time())"})
-        if not found.series:
+        answer = await self._ask("/api/v1/query", {"query": "vector(time())"})
+        if not answer.series:
             raise Unreachable("it does not know the time")
-        return found.series[0].value
+        return answer.series[0].value
 
     async def grid(self, query: str, grid: Grid) -> Answer:
         """The series of a query at each time of a grid, like `instant`.
@@ -146,7 +147,7 @@ class Prometheus:
         return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)})
 
     async def downsampled(self, query: str, grid: Grid) -> Answer:
-        """The same of downsampled data too, where Thanos has any: these tell that there was something, and no number.
+        """The same with downsampled data, where Thanos has any: they show that there was a sample, and no number.
 
         Raises:
             PrometheusError: There is no answer.
@@ -156,21 +157,21 @@ class Prometheus:
     async def _ask(self, path: str, asked: Mapping[str, str], **more: str) -> Answer:
         # Prometheus takes whole numbers with a unit only: 1500ms, not 1.5s.
         parameters = {**asked, "timeout": f"{self._settings.timeout * 1000:.0f}ms", **_FOR_EVERYONE, **more}
-        found = await self._counted(path, parameters)
-        if found.partial:
+        answer = await self._counted(path, parameters)
+        if answer.partial:
             again = await self._counted(path, parameters)
-            found = again if not again.partial or len(again.series) >= len(found.series) else found
-        return found
+            answer = again if not again.partial or len(again.series) >= len(answer.series) else answer
+        return answer
 
     async def _counted(self, path: str, parameters: Mapping[str, str]) -> Answer:
         try:
             async with self._turns:
-                found = await self._post(path, urlencode(parameters, errors="replace").encode())
+                answer = await self._post(path, urlencode(parameters, errors="replace").encode())
         except PrometheusError as error:
             self._asked(_OUTCOMES.get(type(error), Outcome.UNREACHABLE))
             raise
-        self._asked(Outcome.INCOMPLETE if found.partial else Outcome.ANSWERED)
-        return found
+        self._asked(Outcome.INCOMPLETE if answer.partial else Outcome.ANSWERED)
+        return answer
 
     async def _post(self, path: str, content: bytes) -> Answer:
         settings, pool = await self._connections.pool()
@@ -181,8 +182,8 @@ class Prometheus:
             async with asyncio.timeout(settings.timeout):
                 async with pool.stream(
                     "POST", self.url + path, headers=head, content=content, extensions=connections.extensions(settings)
-                ) as answer:
-                    return await _read(answer)
+                ) as response:
+                    return await _read(response)
         except (TimeoutError, httpcore.ReadTimeout):
             raise TooSlow(f"no answer within {settings.timeout:g} s") from None
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
@@ -195,54 +196,70 @@ def _times(grid: Grid) -> dict[str, str]:
     return {"start": f"{grid.begin:.3f}", "end": f"{grid.end:.3f}", "step": f"{grid.step:.3f}"}
 
 
-async def _read(answer: httpcore.Response) -> Answer:
-    """The answer, decoded while it arrives.
+async def _read(response: httpcore.Response) -> Answer:
+    """The answer to a query.
 
     Raises:
-        PrometheusError: It is an error, or something else.
+        PrometheusError: It is an error, or nothing that Prometheus' API answers.
     """
-    if answer.status in connections.REDIRECTS:
-        raise Refused(answer.status, "", "redirects are not followed")
-    decoder = Decoder()
-    failed = not 200 <= answer.status < 300
-    said = ""
-    length = 0
+    if response.status in connections.REDIRECTS:
+        raise Refused(response.status, "", "redirects are not followed")
+    text = await _text(response)
+    failed = not 200 <= response.status < 300
     try:
-        async for text in _texts(answer):
-            length += len(text)
-            if length > _MOST_CHARACTERS:
-                raise LimitHit(f"the answer is longer than {_MOST_CHARACTERS // 2**20} MiB")
-            if failed and len(said) < 4096:
-                said += text
-            decoder.feed(text)
-        found = decoder.answer()
-    except (NoAnswer, zlib.error) as error:
+        fields = json.loads(text)
+        if not failed and fields["status"] == "success":
+            return _answer(fields)
+        kind, said = (str(fields.get(name) or "") for name in ("errorType", "error"))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         if failed:
-            raise _error(answer.status, "", connections.shown(said)) from None
-        raise Unreachable(str(error) if isinstance(error, NoAnswer) else "its answer cannot be decompressed") from None
-    if failed or decoder.fields.get("status") != "success":
-        raise _error(answer.status, *(str(decoder.fields.get(name) or "") for name in ("errorType", "error")))
-    return found
+            raise _error(response.status, "", connections.shown(text[:_ERROR_CHARACTERS])) from None
+        cut = isinstance(error, json.JSONDecodeError) and text.startswith("{")
+        raise Unreachable(_CUT_OFF if cut else "it does not answer as Prometheus' API does") from None
+    raise _error(response.status, kind, said)
 
 
-async def _texts(answer: httpcore.Response) -> AsyncIterator[str]:
-    """The text, in parts."""
-    coding = {name.lower(): value.lower() for name, value in answer.headers}.get(b"content-encoding", b"identity")
+async def _text(response: httpcore.Response) -> str:
+    """The decompressed text of an answer.
+
+    Raises:
+        LimitHit: It is too long.
+        Unreachable: It cannot be decompressed, or ends too early.
+    """
+    coding = {name.lower(): value.lower() for name, value in response.headers}.get(b"content-encoding", b"identity")
     unpack = zlib.decompressobj(_GZIP) if coding in (b"gzip", b"x-gzip") else None
-    text = codecs.getincrementaldecoder("utf-8")("replace")  # VictoriaMetrics takes labels that are no valid text
-    async for part in answer.aiter_stream():
-        waiting = part
-        while waiting:
-            if unpack:
-                plain = unpack.decompress(waiting, _PART)
-                waiting = unpack.unconsumed_tail
-            else:
-                plain, waiting = waiting, b""
-            yield text.decode(plain)
-    if unpack:
-        yield text.decode(unpack.flush())
+    content = bytearray()
+    try:
+        async for part in response.aiter_stream():
+            content += unpack.decompress(part, _MOST_BYTES + 1 - len(content)) if unpack else part
+            if len(content) > _MOST_BYTES:
+                raise LimitHit(f"the answer is longer than {_MOST_BYTES >> 20} MiB")
+    except zlib.error:
+        raise Unreachable("its answer cannot be decompressed") from None
     if unpack and not unpack.eof:
-        raise NoAnswer("its answer was cut off")
+        raise Unreachable(_CUT_OFF)
+    return content.decode(errors="replace")  # VictoriaMetrics takes labels that are no valid text
+
+
+def _answer(fields: Mapping[str, Any]) -> Answer:
+    """A successful answer. Raises AttributeError, LookupError, TypeError or ValueError where it is something else."""
+    texts: dict[str, str] = {}  # one copy of each: labels repeat in thousands of series
+
+    def shared(text: str) -> str:
+        # JSON can hold half a pair of surrogates, which UTF-8 cannot: it becomes its escape.
+        return texts.setdefault(text, text if text.isascii() else text.encode("utf-8", "backslashreplace").decode())
+
+    result, found = fields["data"]["result"], []
+    result.reverse()
+    while result:  # a series is let go once it is converted: an answer may have thousands
+        series = result.pop()
+        labels = {shared(name): shared(value) for name, value in series["metric"].items()}
+        values = series["values"] if "values" in series else [series["value"]]
+        points = tuple([(at + 0.0, value) for at, printed in values if math.isfinite(value := float(printed))])
+        if points:
+            found.append(Series(labels, points))
+    warnings = tuple(shared(str(text)) for name in ("warnings", "infos") for text in fields.get(name) or ())
+    return Answer(tuple(found), warnings, bool(fields.get("isPartial")) or bool(fields.get("warnings")))
 
 
 def _error(status: int, kind: str, text: str) -> PrometheusError:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from advisor.fleet import queries
 from advisor.fleet.client import Prometheus, PrometheusError
-from advisor.fleet.downsampling import downsampled
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.queries import Query
 from advisor.fleet.series import Answer, Grid, Series
+from advisor.fleet.windows import downsampled
 
 COUNT = 30
 """Days that are looked at: a job of the month is among them."""
@@ -25,6 +24,66 @@ _FILLING = {
 }
 _OF_PEER = "mysql_global_variables_"
 
+POOL_SETTINGS = (
+    "innodb_adaptive_hash_index",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_buffer_pool_dump_pct",
+    "innodb_buffer_pool_instances",
+    "innodb_buffer_pool_load_at_startup",
+    "innodb_buffer_pool_size",
+    "innodb_lru_scan_depth",
+    "innodb_page_size",
+)
+_POOL_SETTINGS = "|".join(POOL_SETTINGS)
+_RISE = "instance_times:innodb_advisor_curve_pages_read_per_second:rise"
+
+
+def _either(text: str, sidecar: str, mysqld_exporter: str) -> str:
+    """Of the sidecar's series, or where there are none, of mysqld_exporter's."""
+    return " or ".join(f"max by ($I) ({text.replace('@', name)})" for name in (sidecar, mysqld_exporter))
+
+
+_READS_OF_DAYS = (
+    "instance:innodb_buffer_pool_pages_read:rate5m",
+    "instance:mysql_global_status_innodb_pages_read:rate5m",
+)
+_GETS_OF_DAYS = (
+    "instance:innodb_buffer_pool_gets:rate5m",
+    "instance:mysql_global_status_innodb_buffer_pool_read_requests:rate5m",
+)
+_SIZES = ("innodb_buffer_pool_size_bytes", "mysql_global_variables_innodb_buffer_pool_size")
+_HIGH = "quantile_over_time(0.95, @{$S}[$W:5m])"
+
+TREND_READS = Query("trend-reads", _either(_HIGH, *_READS_OF_DAYS), at_end=True)
+TREND_GETS = Query("trend-gets", _either(_HIGH, *_GETS_OF_DAYS), at_end=True)
+TREND_KNOWN = Query("trend-known", _either("count_over_time(@{$S}[$D])", *_READS_OF_DAYS))
+TREND_SIZES = Query("trend-sizes", _either("last_over_time(@{$S}[5m])", *_SIZES))
+TREND_SETTINGS = Query(
+    "trend-settings",
+    f'max by ($I, name) (last_over_time(innodb_setting{{name=~"{_POOL_SETTINGS}",$S}}[5m])) or max by ($I, __name__)'
+    f' (last_over_time({{__name__=~"mysql_global_variables_({_POOL_SETTINGS})",$S}}[5m]))',
+    ("name",),
+    at_end=True,
+)
+TREND_FILLING = Query("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$W]', at_end=True)
+TREND_RISE = Query(
+    "trend-rise", f"max by ($I, times) (quantile_over_time(0.95, {_RISE}{{$S}}[$W]))", ("times",), at_end=True
+)
+TREND_RISE_HIGH = Query(
+    "trend-rise-high", f"max by ($I, times) (max_over_time({_RISE}_high{{$S}}[$W]))", ("times",), at_end=True
+)
+QUERIES = (
+    TREND_READS,
+    TREND_GETS,
+    TREND_KNOWN,
+    TREND_SIZES,
+    TREND_SETTINGS,
+    TREND_FILLING,
+    TREND_RISE,
+    TREND_RISE_HIGH,
+)
+"""Of the recording rules' series, where --may-read is given: ``$W`` is 30 days, ``$D`` one."""
+
 Counters = Mapping[str, Mapping[float, float]]
 """``pages``, ``read`` and ``gets`` by time, Unix seconds."""
 
@@ -37,7 +96,7 @@ class Days:
         reads, gets: 95th percentile of pages read and of page gets a second; None without recorded series.
         known: Recorded points on each day, the oldest day first; empty without recorded series.
         sizes: innodb_buffer_pool_size on each day.
-        settings: queries.POOL_SETTINGS at the end, as far as they are known; numbers.
+        settings: POOL_SETTINGS at the end, as far as they are known; numbers.
         filling: Of each exporter and scraper, the counters while the pool filled.
         downsampled: Whether some days are known of downsampled data alone.
         rises: By multiple of today's pool, the pages a second that the sidecar's miss curve foretells in addition: the
@@ -76,17 +135,17 @@ async def ask(
         found = client.instant(text, daily.end) if query.at_end else client.grid(text, daily)
         return identity.grouped(_whole(await found))
 
-    reads, gets = await asked(queries.TREND_READS), await asked(queries.TREND_GETS)
-    known, sizes = await asked(queries.TREND_KNOWN), await asked(queries.TREND_SIZES)
-    settings, filling = await asked(queries.TREND_SETTINGS), await asked(queries.TREND_FILLING)
-    rise, rise_high = await asked(queries.TREND_RISE), await asked(queries.TREND_RISE_HIGH)
+    reads, gets = await asked(TREND_READS), await asked(TREND_GETS)
+    known, sizes = await asked(TREND_KNOWN), await asked(TREND_SIZES)
+    settings, filling = await asked(TREND_SETTINGS), await asked(TREND_FILLING)
+    rise, rise_high = await asked(TREND_RISE), await asked(TREND_RISE_HIGH)
     days = {key: _on(known.get(key), daily) for key in keys}
     lacking = {
         key: [at for at, points in zip(daily.points, of, strict=False) if points]
         for key, of in days.items()
         if not all(of) or not of
     }
-    coarse = await downsampled(client, queries.TREND_KNOWN, daily, lacking, identity=identity, more=matchers)
+    coarse = await downsampled(client, TREND_KNOWN, daily, lacking, identity=identity, more=matchers)
     return {
         key: Days(
             reads=_value(reads.get(key)),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from advisor.contract.fleet import Source, Vanished
-from advisor.fleet import queries
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.queries import Query
@@ -19,12 +18,42 @@ NOBODY = "no server: there are no series innodb_up or mysql_up"
 SAME_START_SECONDS = 30.0
 """Starts that differ by more are those of two servers: clocks of two replicas differ by less."""
 _TRUE = "true"
+
+UP = Query("inventory-up", 'max by ($I, __name__) ({__name__=~"innodb_up|mysql_up",$S})')
+SIDECAR_INFO = Query(
+    "inventory-sidecar",
+    "group by ($I, flavour, version_text, version_comment, managed, group_replication, windows)"
+    " (innodb_server_info{$S})",
+)
+MYSQLD_EXPORTER_INFO = Query(
+    "inventory-mysqld-exporter", "group by ($I, version, version_comment) (mysql_version_info{$S})"
+)
+JUDGED = Query("inventory-judged", "max by ($I) (innodb_advisor_advice_timestamp_seconds{$S})")
+# The start is the same for every scrape and every replica; the uptime is not.
+STARTS = Query(
+    "inventory-starts",
+    " or ".join(
+        f'label_replace({function} by ($I) (timestamp({metric}{{$S}}) - {metric}{{$S}}), "start", "{name}", "", "")'
+        for function in ("max", "min")
+        for name, metric in (
+            (f"{function}_sidecar", "innodb_server_uptime_seconds"),
+            (f"{function}_mysqld_exporter", "mysql_global_status_uptime"),
+        )
+    ),
+)
+VANISHED = Query(
+    "inventory-vanished",
+    # timestamp() drops the name, and two exporters may have the same labels: hence two selectors.
+    "max by ($I) (max_over_time(timestamp(innodb_up{$S})[1h:1m]) or max_over_time(timestamp(mysql_up{$S})[1h:1m]))"
+    ' unless max by ($I) ({__name__=~"innodb_up|mysql_up",$S})',
+)
+SERVICE = Query("inventory-service", 'group by ($I) ({__name__=~"innodb_up|mysql_up",$S})')
+QUERIES = (UP, SIDECAR_INFO, MYSQLD_EXPORTER_INFO, JUDGED, STARTS, VANISHED, SERVICE)
 _FLAVOURS: tuple[str, ...] = get_args(Flavour)
-_SERVICES: tuple[str, ...] = get_args(Managed)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class InventoryEntry:
     """What the inventory says of a server.
 
     Attributes:
@@ -56,7 +85,7 @@ class Inventory:
         warnings: What is odd, in words.
     """
 
-    servers: Mapping[ServerKey, Known]
+    servers: Mapping[ServerKey, InventoryEntry]
     ambiguous: Mapping[ServerKey, str]
     vanished: tuple[Vanished, ...]
     warnings: tuple[str, ...]
@@ -83,20 +112,20 @@ async def inventory(
     """
     asked = _Asked(client, identity, selector, at)
     # Two instances under one identity are two servers, also where an instance is no part of the identity.
-    up = await asked.answer(queries.UP, by=tuple(dict.fromkeys((*identity.names, "instance"))))
-    own, peer = await asked.grouped(queries.OWN_INFO), await asked.grouped(queries.PEER_INFO)
-    judged, starts = await asked.grouped(queries.JUDGED), await asked.grouped(queries.STARTS)
-    gone = await asked.grouped(queries.VANISHED)
+    up = await asked.answer(UP, by=tuple(dict.fromkeys((*identity.names, "instance"))))
+    sidecars, exporters = await asked.grouped(SIDECAR_INFO), await asked.grouped(MYSQLD_EXPORTER_INFO)
+    judged, starts = await asked.grouped(JUDGED), await asked.grouped(STARTS)
+    gone = await asked.grouped(VANISHED)
     managed: dict[ServerKey, Managed] = {}
     for matchers, service in services:
-        for key in await asked.grouped(queries.SERVICE, matchers):
+        for key in await asked.grouped(SERVICE, matchers):
             managed.setdefault(key, service)
     reached, keys = identity.grouped(up), _keys(identity, up)
     servers = {
-        key: Known(
+        key: InventoryEntry(
             key,
-            source=_source(key in judged, reached[key], key in own),
-            server=_server(own.get(key, ()), peer.get(key, ()), managed.get(key)),
+            source=_source(key in judged, reached[key], key in sidecars),
+            server=_server((*sidecars.get(key, ()), *exporters.get(key, ())), managed.get(key)),
             up=any(series.value > 0 for series in reached[key]),
             started=max((series.value for series in starts.get(key, ())), default=None),
             judged_at=max((series.value for series in judged.get(key, ())), default=None),
@@ -154,27 +183,27 @@ def _keys(identity: Identity, up: Answer) -> Iterable[ServerKey]:
     return sorted(found.values(), key=lambda key: key.name)
 
 
-def _source(judged: bool, reached: Sequence[Series], own: bool) -> Source:  # noqa: FBT001
+def _source(judged: bool, reached: Sequence[Series], sidecar: bool) -> Source:  # noqa: FBT001
     if judged:
         return Source.VERDICT
-    return Source.OWN if own or any(each.labels.get("__name__") == "innodb_up" for each in reached) else Source.PEER
+    return Source.OWN if sidecar or any(up.labels.get("__name__") == "innodb_up" for up in reached) else Source.PEER
 
 
-def _server(own: Sequence[Series], peer: Sequence[Series], service: Managed | None) -> Server | None:
-    """Flavour and version, of the sidecar's series where it has any."""
-    for labels in (each.labels for each in (*own, *peer)):
+def _server(infos: Sequence[Series], service: Managed | None) -> Server | None:
+    """Flavour and version, from the first series that tells them."""
+    for labels in (info.labels for info in infos):
         text = labels.get("version_text") or labels.get("version", "")
         comment = labels.get("version_comment", "")
         try:
-            found = identify({"version": text, "version_comment": comment, "performance_schema": "ON"})
+            server = identify({"version": text, "version_comment": comment, "performance_schema": "ON"})
         except ValueError:
             continue
-        flavour, said = labels.get("flavour", found.flavour), labels.get("managed")
-        known = next((each for each in get_args(Managed) if each == said), None)
+        flavour, managed = labels.get("flavour"), labels.get("managed")
+        known = next((name for name in get_args(Managed) if name == managed), None)
         return replace(
-            found,
-            flavour=flavour if flavour in _FLAVOURS else found.flavour,  # type: ignore[arg-type]
-            managed=known or found.managed or service,
+            server,
+            flavour=flavour if flavour in _FLAVOURS else server.flavour,  # type: ignore[arg-type]
+            managed=known or server.managed or service,
             group_replication=labels.get("group_replication") == _TRUE,
             windows=labels.get("windows") == _TRUE,
         )
@@ -185,7 +214,7 @@ def _ambiguous(
     identity: Identity,
     up: Answer,
     starts: Mapping[ServerKey, tuple[Series, ...]],
-    servers: Mapping[ServerKey, Known],
+    servers: Mapping[ServerKey, InventoryEntry],
 ) -> Mapping[ServerKey, str]:
     """Identities that several servers share."""
     found: dict[ServerKey, str] = {}
@@ -208,7 +237,9 @@ def _ambiguous(
     return found
 
 
-def _vanished(gone: Mapping[ServerKey, tuple[Series, ...]], servers: Mapping[ServerKey, Known]) -> tuple[Vanished, ...]:
+def _vanished(
+    gone: Mapping[ServerKey, tuple[Series, ...]], servers: Mapping[ServerKey, InventoryEntry]
+) -> tuple[Vanished, ...]:
     """Who is not there any more. A server may have lost one of its exporters only."""
     return tuple(
         Vanished(server=key.name, at=max(series.value for series in some))

@@ -27,7 +27,7 @@ from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.snapshot import Outcome, Snapshot
 
 SIDECAR = "run innodb-advisor as the server's sidecar"
-_UPDATE = "update the server's sidecar, or look at its own verdicts"
+_CURES = {Source.PEER: SIDECAR, Source.OWN: "update the server's sidecar, or look at its own verdicts"}
 _OF_TABLES = {
     Source.PEER: frozenset({"index_sizes", "table_scans", "table_files", "table_io", "table_statements", "file_sizes"}),
     Source.OWN: frozenset({"index_sizes", "table_scans", "table_files", "count_statements", "indexes"}),
@@ -40,11 +40,14 @@ _SECTIONS = {"machine": "machine", "ibuf": "innodb_metrics", "ddl": "ddl", "sett
 """By the first part of a fact's name, the section that it comes from."""
 _ITSELF = frozenset({"blind_spots", "harms"})
 """Lists of what a sidecar knows of itself and of its own advice."""
-_OFF = 1.5
+_ROW_ERROR = 1.5
 """Factor that rows of INFORMATION_SCHEMA.TABLES may be off by: a day old, they were 0.67 of those that were there."""
 _ESTIMATED = "the rows of its table are an estimate up to a day old"
-_KEPT = 32
+_WAITING_SERVERS = 32
 """Servers that wait for a model at a time: the budget serves hardly more, and each holds its window."""
+
+Estimable = tuple[Evaluation, bool]
+"""An evaluation, and whether it rests on an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,6 @@ class Lack:
     lacks: str
     reason: str
     cure: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Certain:
-    """An evaluation, and whether it rests on an estimate."""
-
-    evaluation: Evaluation
-    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,7 @@ class Judged:
     waiting: tuple[str, ...]
     suppressed: int
     notes: Mapping[str, tuple[str, ...]]
-    trace: tuple[Certain, ...]
+    trace: tuple[Estimable, ...]
     wants_tables: bool = False
 
 
@@ -114,29 +109,31 @@ def judge(
         before: What they say without the window's sections of tables. A rule that these cannot change is not asked
             again: what is known settles its silence.
     """
-    spoken = {each.evaluation.rule for each in before.trace if each.evaluation.verdict is not None} if before else set()
-    settled = [each for each in before.trace if each.evaluation.rule not in spoken] if before else []
-    silent = {each.evaluation.rule for each in settled}
+    trace = before.trace if before else ()
+    spoken = {evaluation.rule for evaluation, _ in trace if evaluation.verdict is not None}
+    settled = [estimable for estimable in trace if estimable[0].rule not in spoken]
+    silent = {evaluation.rule for evaluation, _ in settled}
     asked = [rule for rule in rules if rule.file.for_each not in _ITSELF and rule.id not in silent]
-    told = _explained(window, source)
-    evaluator = Evaluator(asked, told, models=False)
-    found = [_certain(each, told, rule) for rule in asked for each in _evaluated(evaluator, rule, told)]
+    window = _explained(window, source)
+    evaluator = Evaluator(asked, window, models=False)
+    new = [_certain(each, window, rule, source) for rule in asked for each in _evaluated(evaluator, rule, window)]
     if before is not None:
-        return _judged([*settled, *found], told, source, suppressions)
-    coming = _coming(told, source)
+        return _judged([*settled, *new], window, source, suppressions)
+    coming = _coming(window, source)
     lacks: dict[str, set[str]] = {}
-    for name, lack in filter(None, map(_lack, found)):
-        lacks.setdefault(name, set()).add(lack)
-    curable = {name for name, each in lacks.items() if each <= coming}
+    for evaluation, _ in new:
+        if isinstance(evaluation.verdict, Blind):
+            lacks.setdefault(evaluation.rule, set()).add(evaluation.verdict.lacks)
+    curable = {rule for rule, names in lacks.items() if names <= coming}
     # The tables would not cure the others, so that they tell what else is missing.
-    kept = [each for each in found if (of := _lack(each)) is None or of[0] in curable or of[1] not in coming]
-    return replace(_judged(kept, told, source, suppressions), wants_tables=bool(curable))
-
-
-def _lack(found: Certain) -> tuple[str, str] | None:
-    """The rule, and what it lacks."""
-    verdict = found.evaluation.verdict
-    return (verdict.rule, verdict.lacks) if isinstance(verdict, Blind) else None
+    kept = [
+        estimable
+        for estimable in new
+        if not isinstance(verdict := estimable[0].verdict, Blind)
+        or verdict.rule in curable
+        or verdict.lacks not in coming
+    ]
+    return replace(_judged(kept, window, source, suppressions), wants_tables=bool(curable))
 
 
 def _coming(window: Window, source: Source) -> frozenset[str]:
@@ -147,10 +144,10 @@ def _coming(window: Window, source: Source) -> frozenset[str]:
 
 
 def _evaluated(evaluator: Evaluator, rule: Rule, window: Window) -> Iterator[Evaluation]:
-    """What is said of a rule; where it is blind, also for want of collectors that its list takes."""
-    found = [*evaluator.evaluations(rule)]
-    yield from found
-    if any(isinstance(each.verdict, Blind) for each in found):
+    """The evaluations of a rule; where it is blind, also for want of collectors that its list takes."""
+    evaluations = [*evaluator.evaluations(rule)]
+    yield from evaluations
+    if any(isinstance(evaluation.verdict, Blind) for evaluation in evaluations):
         for name in _OF_LIST.get(rule.file.for_each or "", ()):
             outcome = window.latest.outcomes.get(name)
             if outcome is not None and outcome.failure in _SHUT:
@@ -185,26 +182,25 @@ class Budget:
         """
         read = ratio(window.delta(over_pools("pages_read")), window.seconds) or 0.0
         heapq.heappush(self._waiting, (read, server, window, source, judged))
-        if len(self._waiting) > _KEPT:
+        if len(self._waiting) > _WAITING_SERVERS:
             self._left.append(heapq.heappop(self._waiting)[1])
 
     def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, Judged]]:
         """Ask the models: the servers that got an answer, with what their rules say now."""
         until = self._clock() + self._seconds
-        for _, server, window, source, judged in sorted(self._waiting, key=lambda each: (-each[0], each[1])):
+        for _, server, window, source, judged in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
             seconds = until - self._clock()
             if seconds <= 0.0:
                 self._left.append(server)
                 continue
-            told = _explained(window, source)
+            explained = _explained(window, source)
             asked = [rule for rule in rules if rule.id in judged.waiting]
-            evaluator = Evaluator(asked, told, seconds=seconds)
-            found = [_certain(each, told, rule) for rule in asked for each in evaluator.evaluations(rule)]
-            settled = [each for each in judged.trace if each.evaluation.rule not in judged.waiting]
-            verdicts = [each.evaluation.verdict for each in found]
-            if any(isinstance(each, Blind) and each.lacks == "time" for each in verdicts):
+            evaluator = Evaluator(asked, explained, seconds=seconds)
+            new = [_certain(each, explained, rule, source) for rule in asked for each in evaluator.evaluations(rule)]
+            if any(isinstance(each.verdict, Blind) and each.verdict.lacks == "time" for each, _ in new):
                 self._left.append(server)
-            yield server, _judged([*settled, *found], told, source, self._suppressions)
+            settled = [estimable for estimable in judged.trace if estimable[0].rule not in judged.waiting]
+            yield server, _judged([*settled, *new], explained, source, self._suppressions)
         self._waiting = []
 
     @property
@@ -216,34 +212,35 @@ class Budget:
 def _explained(window: Window, source: Source) -> Window:
     """The window with a reason and a cure for every section that its newest snapshot lacks."""
     latest = window.latest
-    cure = SIDECAR if source is Source.PEER else _UPDATE
     lacking = {
-        each.name: Outcome(latest.at, 0.0, "absent", "no series of the server have it", cure)
-        for each in COLLECTORS
-        if each.name not in latest.sections and each.name not in latest.outcomes
+        collector.name: Outcome(latest.at, 0.0, "absent", "no series of the server have it", _CURES[source])
+        for collector in COLLECTORS
+        if collector.name not in latest.sections and collector.name not in latest.outcomes
     }
     return Window((*window.snapshots[:-1], replace(latest, outcomes={**latest.outcomes, **lacking})))
 
 
-def _judged(trace: Sequence[Certain], window: Window, source: Source, suppressions: Sequence[Suppression]) -> Judged:
-    said = advice((each.evaluation for each in trace), window, suppressions)
-    lacks = {(each.rule, each.lacks): each for each in reversed(said.blind)}
-    rests = {
-        each.evaluation.verdict.fingerprint
-        for each in trace
-        if each.estimated and isinstance(each.evaluation.verdict, Recommendation)
+def _judged(trace: Sequence[Estimable], window: Window, source: Source, suppressions: Sequence[Suppression]) -> Judged:
+    said = advice((evaluation for evaluation, _ in trace), window, suppressions)
+    lacks = {(blind.rule, blind.lacks): blind for blind in reversed(said.blind)}
+    estimated = {
+        evaluation.verdict.fingerprint
+        for evaluation, rests in trace
+        if rests and isinstance(evaluation.verdict, Recommendation)
     }
     return Judged(
         findings=said.recommendations,
         blind=tuple(
-            Lack(rule, lack, each.reason, each.cure or _cure(window, source, lack))
-            for (rule, lack), each in sorted(lacks.items())
+            Lack(rule, lack, blind.reason, blind.cure or _cure(window, source, lack))
+            for (rule, lack), blind in sorted(lacks.items())
             if lack != NO_MODEL
         ),
-        undecided=tuple(sorted({each.rule for each in said.blind} | {each.rule for each in said.failed})),
+        undecided=tuple(sorted({blind.rule for blind in said.blind} | {failed.rule for failed in said.failed})),
         waiting=tuple(sorted({rule for rule, lack in lacks if lack == NO_MODEL})),
         suppressed=len(said.suppressed),
-        notes={each.fingerprint: (_ESTIMATED,) for each in said.recommendations if each.fingerprint in rests},
+        notes={
+            finding.fingerprint: (_ESTIMATED,) for finding in said.recommendations if finding.fingerprint in estimated
+        },
         trace=tuple(trace),
     )
 
@@ -252,23 +249,26 @@ def _cure(window: Window, source: Source, lacks: str) -> str:
     """What opens the section that a fact comes from, or else the sidecar."""
     outcome = window.latest.outcomes.get(_SECTIONS.get(lacks.partition(".")[0], ""))
     shut = None if outcome is None or outcome.failure is None else outcome.cure
-    return shut or (SIDECAR if source is Source.PEER else _UPDATE)
+    return shut or _CURES[source]
 
 
-def _certain(evaluation: Evaluation, window: Window, rule: Rule) -> Certain:
-    """The evaluation, with less confidence where it rests on estimated rows, or blind where these decide it."""
-    sizes, found = window.latest[INDEX_SIZES], evaluation.verdict
-    if sizes is None or not sizes.estimated or not isinstance(found, Recommendation):
-        return Certain(evaluation)
-    others = [_with_rows(window, factor) for factor in (_OFF, 1.0 / _OFF)]
-    if not all(_is_made(rule, other, evaluation.subject) for other in others):
+def _certain(evaluation: Evaluation, window: Window, rule: Rule, source: Source) -> Estimable:
+    """The evaluation, with less confidence where it rests on estimated rows, or blind where these decide it.
+
+    Rows from mysqld_exporter's series are estimates: information_schema.TABLES keeps them for a day.
+    """
+    finding = evaluation.verdict
+    if source is not Source.PEER or window.latest[INDEX_SIZES] is None or not isinstance(finding, Recommendation):
+        return evaluation, False
+    others = [_with_rows(window, factor) for factor in (_ROW_ERROR, 1.0 / _ROW_ERROR)]
+    if not all(_finds(rule, other, evaluation.subject) for other in others):
         reason = f"with half as many rows more or a third less nothing would be found: {_ESTIMATED}"
-        return Certain(replace(evaluation, verdict=Blind(rule=rule.id, lacks="rows of the table", reason=reason)))
+        return replace(evaluation, verdict=Blind(rule=rule.id, lacks="rows of the table", reason=reason)), False
     seen = _seen(rule, window, evaluation.subject)
     if all(_seen(rule, other, evaluation.subject) == seen for other in others):
-        return Certain(evaluation)
-    less = found.model_copy(update={"confidence": round(found.confidence / 2, 3)})
-    return Certain(replace(evaluation, verdict=less), estimated=True)
+        return evaluation, False
+    less = finding.model_copy(update={"confidence": round(finding.confidence / 2, 3)})
+    return replace(evaluation, verdict=less), True
 
 
 def _with_rows(window: Window, factor: float) -> Window:
@@ -287,11 +287,11 @@ def _with_rows(window: Window, factor: float) -> Window:
     return Window(tuple(map(changed, window.snapshots)))
 
 
-def _is_made(rule: Rule, window: Window, subject: Mapping[str, str]) -> bool:
+def _finds(rule: Rule, window: Window, subject: Mapping[str, str]) -> bool:
     """Whether the rule finds something at a subject, as far as no model has to answer."""
     evaluator = Evaluator([rule], window, models=False)
-    found = (each.verdict for each in evaluator.evaluations(rule, lambda each: each == subject))
-    return any(isinstance(each, Recommendation) or _waits(each) for each in found)
+    verdicts = (evaluation.verdict for evaluation in evaluator.evaluations(rule, lambda each: each == subject))
+    return any(isinstance(verdict, Recommendation) or _waits(verdict) for verdict in verdicts)
 
 
 def _waits(verdict: Verdict | None) -> bool:
@@ -302,7 +302,7 @@ def _seen(rule: Rule, window: Window, subject: Mapping[str, str]) -> FactValues:
     """The values of what the rule's conditions and its effect name, but for a model's."""
     known = facts.facts(window)
     items = () if rule.file.for_each is None else known.lists[rule.file.for_each]
-    values = values_of(rule, known, next((each for each in items if each.subject == subject), None))
+    values = values_of(rule, known, next((item for item in items if item.subject == subject), None))
     effect = rule.effect
     parts = () if effect is None else (effect.now, effect.predicted, effect.saved)
     named = {name for each in (*rule.when, *rule.unless, *parts) if each is not None for name in each.names}

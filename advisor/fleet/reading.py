@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from advisor.contract.fleet import Capacity, FleetFinding, FleetReport, FleetServer, NotAsked, Source
+from advisor.contract.fleet import Capacity, FleetReport, FleetServer, Source
 from advisor.contract.templates import duration
-from advisor.fleet import assembly, shards
-from advisor.fleet.blind import BlindSpots
-from advisor.fleet.capacity import Wanted, capacity
+from advisor.fleet import report, shards
+from advisor.fleet.capacity import CapacityOptions, capacity
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.inventory import Inventory, Known, inventory
+from advisor.fleet.inventory import Inventory, InventoryEntry, inventory
 from advisor.fleet.progress import Progress, Stage
+from advisor.fleet.report import Findings
 from advisor.fleet.rules_stage import RulesStage
 from advisor.fleet.series import Grid
 from advisor.fleet.verdicts import Verdict, verdicts
@@ -27,7 +27,7 @@ from exporter.server import Managed
 WINDOW_SECONDS = 3600.0
 MODEL_SECONDS = 15.0
 CLOCKS_SECONDS = 60.0
-"""Two clocks that are further apart are said to be."""
+"""Warn if clocks differ by more than this."""
 
 
 class UnknownServer(ValueError):
@@ -84,7 +84,7 @@ async def read(options: Options, progress: Progress) -> FleetReport:
             return await _Reading(options, progress, client, Grid.until(options.at, options.window), began).report()
         now = await shards.patiently(client.now)
         reading = _Reading(options, progress, client, Grid.of(now, options.window), began)
-        reading.hold_clocks(options.clock() - now)
+        reading.compare_clocks(options.clock() - now)
         return await reading.report()
 
 
@@ -93,17 +93,10 @@ class _Reading:
         self._options, self._progress, self._client = options, progress, client
         self._grid, self._began = grid, began
         self._warnings: list[str] = []
-        self._today = datetime.now(UTC).date()
         self._rules = {rule.id: rule for rule in options.rules.rules}
-        self._blind = BlindSpots()
-        self._findings: list[FleetFinding] = []
-        self._suppressed = 0
-        self._left: dict[str, list[str]] = {}
-        self._undecided: dict[str, tuple[str, ...]] = {}
-        self._notes: dict[str, tuple[str, ...]] = {}
-        self._not_modelled: tuple[str, ...] = ()
+        self._findings = Findings()
 
-    def hold_clocks(self, ahead: float) -> None:
+    def compare_clocks(self, ahead: float) -> None:
         """Warn where this machine's clock is not Prometheus'; all times are by Prometheus'."""
         if abs(ahead) > CLOCKS_SECONDS:
             how = "ahead of" if ahead > 0 else "behind"
@@ -116,65 +109,11 @@ class _Reading:
         servers = self._chosen(known)
         for key in servers:
             if key in known.ambiguous:
-                self._leave(known.ambiguous[key], (key.name,))
-        clear = {key: each for key, each in servers.items() if key not in known.ambiguous}
+                self._findings.leave(known.ambiguous[key], (key.name,))
+        clear = {key: entry for key, entry in servers.items() if key not in known.ambiguous}
         with self._progress.during(Stage.VERDICTS):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
-        await self._rules_of({key: each for key, each in clear.items() if each.source is not Source.VERDICT})
-        memory = await self._capacity(clear)
-        with self._progress.during(Stage.ASSEMBLY):
-            return self._assembled(known, servers, memory)
-
-    def _chosen(self, known: Inventory) -> Mapping[ServerKey, Known]:
-        """The servers of the shard, or the one that is asked for."""
-        found = {key: each for key, each in known.servers.items() if self._wants(key)}
-        if self._options.server is not None and not found:
-            raise UnknownServer(_unknown(self._options.server, [key.name for key in known.servers]))
-        return found
-
-    def _wants(self, key: ServerKey) -> bool:
-        options = self._options
-        if options.server is not None:
-            return key.name == options.server
-        return options.shard is None or shards.mine(key, *options.shard)
-
-    async def _verdicts(self, servers: Mapping[ServerKey, Known], *, whole: bool) -> None:
-        judged = {key: each for key, each in servers.items() if each.source is Source.VERDICT}
-        options = self._options
-        found, left = await verdicts(
-            self._client,
-            options.identity,
-            options.selector,
-            self._grid.end,
-            judged,
-            rules=self._rules,
-            spots=self._blind,
-            whole=whole,
-        )
-        for some in left:
-            self._leave(some.reason, some.servers)
-        for key, verdict in found.items():
-            self._take(key.name, verdict)
-        self._progress.done(Stage.VERDICTS, len(judged), len(judged))
-
-    def _take(self, server: str, verdict: Verdict) -> None:
-        wanted = [each for each in verdict.findings if not self._is_suppressed(each)]
-        self._findings += wanted
-        self._suppressed += verdict.suppressed + len(verdict.findings) - len(wanted)
-        self._undecided[server] = verdict.undecided
-        if verdict.incomplete is not None:
-            # What is not there is not known: no rule has been decided that has no finding.
-            self._undecided[server] = tuple(sorted({*self._rules} - {each.rule for each in verdict.findings}))
-            self._notes[server] = (f"incomplete answer: {verdict.incomplete}",)
-
-    def _is_suppressed(self, found: FleetFinding) -> bool:
-        """Whether the configuration of this program does not want it; its sidecar's may want it."""
-        return any(each.covers(found, self._today) for each in self._options.rules.suppressions)
-
-    async def _rules_of(self, servers: Mapping[ServerKey, Known]) -> None:
-        """Judge servers without verdicts by their series."""
-        options = self._options
-        stage = RulesStage(
+        await RulesStage(
             self._client,
             options.identity,
             options.selector,
@@ -182,69 +121,108 @@ class _Reading:
             rules=options.rules,
             model_seconds=options.model_seconds,
             progress=self._progress,
-            spots=self._blind,
+            findings=self._findings,
+        ).run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
+        memory = await self._capacity(clear)
+        with self._progress.during(Stage.ASSEMBLY):
+            return self._assembled(known, servers, memory)
+
+    def _chosen(self, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
+        """The servers of the shard, or the one that is asked for."""
+        chosen = {key: entry for key, entry in known.servers.items() if self._wants(key)}
+        if self._options.server is not None and not chosen:
+            raise UnknownServer(_unknown(self._options.server, [key.name for key in known.servers]))
+        return chosen
+
+    def _wants(self, key: ServerKey) -> bool:
+        options = self._options
+        if options.server is not None:
+            return key.name == options.server
+        return options.shard is None or shards.mine(key, *options.shard)
+
+    async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
+        judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
+        options = self._options
+        verdicts_of, not_asked = await verdicts(
+            self._client,
+            options.identity,
+            options.selector,
+            self._grid.end,
+            judged,
+            rules=self._rules,
+            whole=whole,
         )
-        found = await stage.run(servers)
-        self._findings += (each for some in found.findings.values() for each in some)
-        self._suppressed += sum(found.suppressed.values())
-        self._undecided |= found.undecided
-        self._notes |= found.notes
-        self._not_modelled = found.not_modelled
-        for each in found.not_asked:
-            self._leave(each.reason, each.servers)
-        for server, reason in found.unclear.items():
-            self._leave(reason, (server,))
+        for left in not_asked:
+            self._findings.leave(left.reason, left.servers)
+        for key, verdict in verdicts_of.items():
+            self._take(key.name, verdict)
+        self._progress.done(Stage.VERDICTS, len(judged), len(judged))
 
-    def _leave(self, reason: str, servers: Iterable[str]) -> None:
-        names = list(servers)
-        if names:
-            self._left.setdefault(reason, []).extend(names)
+    def _take(self, server: str, verdict: Verdict) -> None:
+        """Take a verdict, without what the configuration of this program suppresses; its sidecar's may want it."""
+        today = datetime.now(UTC).date()
+        suppressions = self._options.rules.suppressions
+        wanted = tuple(
+            finding
+            for finding in verdict.findings
+            if not any(suppression.covers(finding, today) for suppression in suppressions)
+        )
+        findings = self._findings
+        findings.findings[server] = wanted
+        findings.suppressed[server] = verdict.suppressed + len(verdict.findings) - len(wanted)
+        findings.undecided[server] = verdict.undecided
+        for rule, lacks, cure in verdict.blind:
+            findings.blind(server, rule, lacks, Source.VERDICT, cure)
+        if verdict.incomplete is not None:
+            # What is not there is not known: no rule has been decided that has no finding.
+            decided = {finding.rule for finding in verdict.findings}
+            findings.undecided[server] = tuple(sorted({*self._rules} - decided))
+            findings.notes[server] = (f"incomplete answer: {verdict.incomplete}",)
 
-    async def _capacity(self, servers: Mapping[ServerKey, Known]) -> Capacity | None:
+    async def _capacity(self, servers: Mapping[ServerKey, InventoryEntry]) -> Capacity | None:
         options = self._options
         if options.may_read is None:
             return None
-        wanted = Wanted(options.identity, options.selector, self._grid.end, options.may_read)
+        wanted = CapacityOptions(options.identity, options.selector, self._grid.end, options.may_read)
         with self._progress.during(Stage.CAPACITY):
-            return await capacity(self._client, {key: each.server for key, each in servers.items()}, wanted)
+            return await capacity(self._client, {key: entry.server for key, entry in servers.items()}, wanted)
 
-    def _assembled(self, known: Inventory, servers: Mapping[ServerKey, Known], memory: Capacity | None) -> FleetReport:
-        options = self._options
-        findings = assembly.ranked(self._findings)
-        gone = [each for each in known.vanished if self._wants(ServerKey(each.server, {}))]
+    def _assembled(
+        self, known: Inventory, servers: Mapping[ServerKey, InventoryEntry], memory: Capacity | None
+    ) -> FleetReport:
+        options, of = self._options, self._findings
+        findings = report.ranked(finding for some in of.findings.values() for finding in some)
         return FleetReport(
             at=self._grid.end,
             window_seconds=options.window,
             prometheus=options.url,
             shard="{}/{}".format(*options.shard) if options.shard else None,
-            servers=tuple(self._server(each) for each in servers.values()),
+            servers=tuple(self._server(entry) for entry in servers.values()),
             findings=findings,
-            rules=assembly.by_rule(findings, self._rules),
-            top_servers=assembly.top_servers(findings),
-            best=assembly.best(findings),
-            blind=self._blind.lines(),
-            suppressed=self._suppressed,
-            not_asked=tuple(
-                NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items()
-            ),
-            not_modelled=self._not_modelled,
-            vanished=tuple(gone),
+            rules=report.by_rule(findings, self._rules),
+            top_servers=report.top_servers(findings),
+            best=report.best(findings),
+            blind=of.blind_spots,
+            suppressed=sum(of.suppressed.values()),
+            not_asked=of.not_asked,
+            not_modelled=of.not_modelled,
+            vanished=tuple(gone for gone in known.vanished if self._wants(ServerKey(gone.server, {}))),
             warnings=(*self._warnings, *known.warnings),
             capacity=memory,
             took_seconds=round(time.monotonic() - self._began, 3),
         )
 
-    def _server(self, known: Known) -> FleetServer:
-        server = known.server
+    def _server(self, entry: InventoryEntry) -> FleetServer:
+        server = entry.server
         return FleetServer(
-            name=known.key.name,
-            identity=known.key.labels,
-            source=known.source,
+            name=entry.key.name,
+            identity=entry.key.labels,
+            source=entry.source,
             flavour=server.flavour if server else None,
             version=server.version_text if server else None,
-            up=known.up,
-            undecided=self._undecided.get(known.key.name, ()),
-            notes=self._notes.get(known.key.name, ()),
+            up=entry.up,
+            undecided=self._findings.undecided.get(entry.key.name, ()),
+            notes=self._findings.notes.get(entry.key.name, ()),
         )
 
 

@@ -4,56 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from advisor.contract.fleet import FleetFinding, NotAsked, Source
-from advisor.fleet.blind import BlindSpots
+from advisor.contract.fleet import FleetFinding, Source
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.inventory import Known
+from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import Budget, Judged, Lack, judge
 from advisor.fleet.progress import Progress, Stage
-from advisor.fleet.scrapes import intervals
+from advisor.fleet.report import Findings
 from advisor.fleet.series import Grid
 from advisor.fleet.shards import over
-from advisor.fleet.tables import tables
-from advisor.fleet.windows import Unclear, windows
+from advisor.fleet.windows import Unclear, WindowReader
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 
 
-@dataclass(slots=True)
-class Results:
-    """What the rules say of servers; windows are let go.
-
-    Attributes:
-        findings: Of all servers.
-        undecided: By server, the rules that could not be judged.
-        suppressed: How many findings are not wanted.
-        unclear: Why nothing is said, by server.
-        notes: What to know of all that is said, by server.
-        not_asked: Who was not asked, and why.
-        not_modelled: Servers that the budget left out.
-    """
-
-    findings: dict[str, tuple[FleetFinding, ...]] = field(default_factory=dict)
-    undecided: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    suppressed: dict[str, int] = field(default_factory=dict)
-    unclear: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    not_asked: list[NotAsked] = field(default_factory=list)
-    not_modelled: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _JudgedWindow:
     window: Window
     judged: Judged
 
 
 class RulesStage:
-    """Stages C to E and the models of a reading."""
+    """Judges servers by their series, and tells what it finds to a reading's findings."""
 
     def __init__(
         self,
@@ -65,7 +40,7 @@ class RulesStage:
         rules: RuleSet,
         model_seconds: float,
         progress: Progress,
-        spots: BlindSpots,
+        findings: Findings,
     ) -> None:
         """Nothing is asked yet.
 
@@ -74,117 +49,110 @@ class RulesStage:
             identity: What makes a server.
             selector: The user's matchers, without braces; may be empty.
             grid: The points of the windows.
-            rules: Those in force.
-            model_seconds: CPU time for models.
-            progress: Told how far it is.
-            spots: Takes what rules lack.
+            rules: The rules in force, and the findings that are not wanted.
+            model_seconds: CPU time for models, of all servers together.
+            progress: Told how the stage goes.
+            findings: Takes what is found.
         """
         self._client, self._identity, self._selector, self._grid = client, identity, selector, grid
         self._rules, self._suppressions = rules.rules, rules.suppressions
-        self._progress, self._spots = progress, spots
+        self._progress, self._findings = progress, findings
         # Of the whole process: the models run in threads of a pool.
         self._budget = Budget(model_seconds, self._suppressions, time.process_time)
         self._turn = asyncio.Lock()
-        self._results = Results()
         self._blind: dict[str, tuple[Lack, ...]] = {}  # of servers that wait for a model
         self._scraped: dict[str, float] = {}  # of servers with findings, or that wait for a model
         self._through = 0
 
-    async def run(self, servers: Mapping[ServerKey, Known]) -> Results:
+    async def run(self, servers: Mapping[ServerKey, InventoryEntry]) -> None:
         """Judge all of these servers."""
         for source in (Source.OWN, Source.PEER):
-            await self._all({key: each for key, each in servers.items() if each.source is source}, source, len(servers))
+            of_source = {key: entry for key, entry in servers.items() if entry.source is source}
+            reader = WindowReader(self._client, self._grid, source, self._identity, self._selector)
+            await self._all(of_source, source, reader, len(servers))
         with self._progress.during(Stage.MODELS):
-            await self._models({key.name: each.source for key, each in servers.items()})
-        for key, each in servers.items():
-            self._tell(key.name, each.source, self._blind.get(key.name, ()))
-        self._results.not_modelled = self._budget.left
-        return self._results
+            await self._models({key.name: entry.source for key, entry in servers.items()})
+        for key, entry in servers.items():
+            self._tell(key.name, entry.source, self._blind.get(key.name, ()))
+        self._findings.not_modelled = self._budget.left
 
-    async def _all(self, servers: Mapping[ServerKey, Known], source: Source, of: int) -> None:
+    async def _all(
+        self, servers: Mapping[ServerKey, InventoryEntry], source: Source, reader: WindowReader, of: int
+    ) -> None:
         async def ask(keys: tuple[ServerKey, ...]) -> Mapping[ServerKey, None]:
-            return await self._shard(keys, servers, source)
+            await self._shard(keys, servers, source, reader)
+            return dict.fromkeys(keys)
 
-        _, left = await over(servers, ask, done=self._done(of))
-        self._results.not_asked += left
-
-    def _done(self, of: int) -> Callable[[int], None]:
-        def done(servers: int) -> None:
-            self._through += servers
+        def done(count: int) -> None:
+            self._through += count
             self._progress.done(Stage.RULES, self._through, of)
 
-        return done
+        _, not_asked = await over(servers, ask, done=done)
+        for left in not_asked:
+            self._findings.leave(left.reason, left.servers)
 
     async def _shard(
-        self, keys: Sequence[ServerKey], known: Mapping[ServerKey, Known], source: Source
-    ) -> Mapping[ServerKey, None]:
-        """Ask and judge a shard. Nothing is kept of it before all of it is known: it may be asked again in halves."""
-        asked = {"identity": self._identity, "more": self._selector}
+        self,
+        keys: Sequence[ServerKey],
+        known: Mapping[ServerKey, InventoryEntry],
+        source: Source,
+        reader: WindowReader,
+    ) -> None:
+        """Ask and judge a shard. Nothing is told of it before all of it is known: it may be asked again in halves."""
         with self._progress.during(Stage.WINDOWS):
-            seen = await windows(self._client, self._grid, keys, source, **asked)  # type: ignore[arg-type]
-        clear = {key: _managed(each, known[key]) for key, each in seen.items() if isinstance(each, Window)}
-        unclear = {key: each for key, each in seen.items() if isinstance(each, Unclear)}
-        looked = await self._judged(clear, source, {})
+            windows = await reader.windows(keys)
+        clear = {key: _managed(window, known[key]) for key, window in windows.items() if isinstance(window, Window)}
+        judged = await self._judged(clear, source, {})
         notes: dict[str, tuple[str, ...]] = {}
-        candidates = {key: each.window for key, each in looked.items() if each.judged.wants_tables}
+        candidates = {key: each.window for key, each in judged.items() if each.judged.wants_tables}
         if candidates:
             with self._progress.during(Stage.TABLES):
-                async for part in tables(self._client, self._grid, candidates, source, **asked):  # type: ignore[arg-type]
-                    whole = {key: each for key, each in part.items() if isinstance(each, Window)}
+                async for part in reader.tables(candidates):
+                    whole = {key: window for key, window in part.items() if isinstance(window, Window)}
                     # What rules without tables say still holds where these could not be asked for.
-                    looked.update(await self._judged(whole, source, looked))
+                    judged |= await self._judged(whole, source, judged)
                     shut = {key: each for key, each in part.items() if isinstance(each, Unclear)}
                     notes |= {key.name: (f"of its tables: {each.reason}",) for key, each in shut.items()}
-        telling = {key: each.window for key, each in looked.items() if each.judged.findings or each.judged.waiting}
-        scraped = await intervals(self._client, self._grid, telling, source, **asked)  # type: ignore[arg-type]
-        self._scraped |= {key.name: seconds for key, seconds in scraped.items()}
-        for key, each in looked.items():
-            self._keep(key.name, source, each)
-        self._results.notes |= notes
-        self._results.unclear |= {key.name: each.reason for key, each in unclear.items()}
-        return dict.fromkeys(keys)
+        telling = {key: each.window for key, each in judged.items() if each.judged.findings or each.judged.waiting}
+        intervals = await reader.scrape_intervals(telling)
+        self._scraped |= {key.name: seconds for key, seconds in intervals.items()}
+        for key, each in judged.items():
+            self._take(key.name, source, each.judged)
+            if each.judged.waiting:
+                self._budget.keep(key.name, each.window, source, each.judged)
+                self._blind[key.name] = each.judged.blind
+            else:
+                self._tell(key.name, source, each.judged.blind)
+        self._findings.notes |= notes
+        for key, window in windows.items():
+            if isinstance(window, Unclear):
+                self._findings.leave(window.reason, (key.name,))
 
     async def _judged(
-        self, seen: Mapping[ServerKey, Window], source: Source, before: Mapping[ServerKey, _Looked]
-    ) -> dict[ServerKey, _Looked]:
+        self, windows: Mapping[ServerKey, Window], source: Source, before: Mapping[ServerKey, _JudgedWindow]
+    ) -> dict[ServerKey, _JudgedWindow]:
         """The rules on windows, in another thread: the service answers meanwhile."""
 
-        def work() -> dict[ServerKey, _Looked]:
+        def work() -> dict[ServerKey, _JudgedWindow]:
+            earlier = {key: each.judged for key, each in before.items()}
             return {
-                key: _Looked(
-                    window,
-                    judge(
-                        self._rules,
-                        window,
-                        source,
-                        self._suppressions,
-                        before[key].judged if key in before else None,
-                    ),
-                )
-                for key, window in seen.items()
+                key: _JudgedWindow(window, judge(self._rules, window, source, self._suppressions, earlier.get(key)))
+                for key, window in windows.items()
             }
 
         async with self._turn:
             with self._progress.during(Stage.RULES):
                 return await asyncio.to_thread(work)
 
-    def _keep(self, server: str, source: Source, looked: _Looked) -> None:
-        self._take(server, source, looked.judged)
-        if looked.judged.waiting:
-            self._budget.keep(server, looked.window, source, looked.judged)
-            self._blind[server] = looked.judged.blind
-        else:
-            self._tell(server, source, looked.judged.blind)
-
     def _tell(self, server: str, source: Source, blind: Sequence[Lack]) -> None:
-        for each in blind:
-            self._spots.add(server, each.rule, each.lacks, source, each.cure)
+        for lack in blind:
+            self._findings.blind(server, lack.rule, lack.lacks, source, lack.cure)
 
     def _take(self, server: str, source: Source, judged: Judged) -> None:
         # A Judged holds all evaluations: of a whole fleet they would be gigabytes.
-        self._results.findings[server] = tuple(_findings(server, source, judged, self._scraped.get(server)))
-        self._results.undecided[server] = judged.undecided
-        self._results.suppressed[server] = judged.suppressed
+        self._findings.findings[server] = tuple(_findings(server, source, judged, self._scraped.get(server)))
+        self._findings.undecided[server] = judged.undecided
+        self._findings.suppressed[server] = judged.suppressed
 
     async def _models(self, sources: Mapping[str, Source]) -> None:
         answers = self._budget.spend(self._rules)
@@ -194,30 +162,31 @@ class RulesStage:
             self._blind[server] = judged.blind
 
 
-def _managed(window: Window, known: Known) -> Window:
+def _managed(window: Window, entry: InventoryEntry) -> Window:
     """The window, with the cloud service that the user says runs the server."""
-    managed = known.server.managed if known.server else None
+    managed = entry.server.managed if entry.server else None
     if managed is None or window.latest.server.managed is not None:
         return window
-    return Window(tuple(replace(each, server=replace(each.server, managed=managed)) for each in window.snapshots))
+    server = replace(window.latest.server, managed=managed)
+    return Window(tuple(replace(snapshot, server=server) for snapshot in window.snapshots))
 
 
 def _findings(server: str, source: Source, judged: Judged, scraped: float | None) -> Iterator[FleetFinding]:
-    for found in judged.findings:
+    for finding in judged.findings:
         yield FleetFinding(
             server=server,
             source=source,
-            rule=found.rule,
-            severity=found.severity,
-            subject=found.subject,
-            fingerprint=found.fingerprint,
-            summary=found.summary,
-            confidence=found.confidence,
-            changes=found.changes,
-            actions=found.actions,
-            evidence=found.evidence,
-            effect=found.effect,
-            read_bytes_saved_per_second=found.effect.read_bytes_saved_per_second if found.effect else None,
+            rule=finding.rule,
+            severity=finding.severity,
+            subject=finding.subject,
+            fingerprint=finding.fingerprint,
+            summary=finding.summary,
+            confidence=finding.confidence,
+            changes=finding.changes,
+            actions=finding.actions,
+            evidence=finding.evidence,
+            effect=finding.effect,
+            read_bytes_saved_per_second=finding.effect.read_bytes_saved_per_second if finding.effect else None,
             scrape_interval_seconds=scraped,
-            notes=judged.notes.get(found.fingerprint, ()),
+            notes=judged.notes.get(finding.fingerprint, ()),
         )

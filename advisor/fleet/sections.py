@@ -1,20 +1,156 @@
-"""What the sections of a snapshot are made of, whatever series they come from."""
+"""What the series of a server say, and the sections of a snapshot that they become, whatever exporter they are of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
 
 from advisor.contract.settings import SETTINGS
+from advisor.fleet.client import Prometheus
+from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.queries import Query
+from advisor.fleet.series import Grid
+from exporter.collectors.base import Collector
 from exporter.collectors.pools import BufferPool
 from exporter.server import Server
 from exporter.snapshot import Outcome, Snapshot
 
-CHECKPOINT_AGE = "innodb_checkpoint_age"
-"""Of the status: here of every server, as a mean since the point before."""
+Points = Mapping[float, float]
+"""Values by point of the grid."""
+Labels = tuple[str, ...]
+Item = TypeVar("Item")
+
 UNKNOWN: Any = None
 """A field of a section that no series tells, whatever its type: facts and models take None as not known."""
+CHECKPOINT_AGE = "innodb_checkpoint_age"
+"""Of the status: here of every server, as a mean since the point before."""
 _SWITCH = ("OFF", "ON")
+
+
+class Incomplete(Exception):
+    """Prometheus answered a part: what lacks is not known, and not absent."""
+
+
+class ServerSeries:
+    """The series of one server. A series without a value at a point has none there: it is not known.
+
+    Points are whole milliseconds, as Prometheus has them and `Grid` gives them.
+    """
+
+    __slots__ = ("_metrics",)
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, dict[Labels, dict[float, float]]] = {}
+
+    def add(self, metric: str, labels: Labels, points: Sequence[tuple[float, float]]) -> None:
+        """Take a series. Of two with the same labels the larger value of each point counts."""
+        series = self._metrics.setdefault(metric, {}).setdefault(labels, {})
+        if not series:
+            series.update(points)
+            return
+        for at, value in points:
+            series[at] = max(value, series.get(at, value))
+
+    def value(self, metric: str, at: float, *labels: str) -> float | None:
+        """The value of a series at a point."""
+        points = self.series(metric).get(labels)
+        return None if points is None else points.get(at)
+
+    def values(self, metric: str, at: float) -> Iterator[tuple[Labels, float]]:
+        """The series of a metric that have a value at a point: labels and value."""
+        for labels, points in self.series(metric).items():
+            if (value := points.get(at)) is not None:
+                yield labels, value
+
+    def series(self, metric: str) -> Mapping[Labels, Points]:
+        """All series of a metric, by labels."""
+        return self._metrics.get(metric, {})
+
+    def items(self, collector: Collector[Any], at: float) -> dict[Labels, dict[str, float]]:
+        """The fields of a collector's items at a point, by the items' labels: what its metrics show, read back."""
+        items: dict[Labels, dict[str, float]] = {}
+        for metric in collector.metrics:
+            for labels, value in self.values(metric.name, at):
+                if (field := metric.field_of(labels)) is not None:
+                    items.setdefault(labels[:-1] if metric.words else labels, {})[field] = value
+        return items
+
+    def fields(self, collector: Collector[Any], at: float) -> Mapping[str, float]:
+        """The fields of a collector's only item, or of all its items together, at a point."""
+        return self.items(collector, at).get((), {})
+
+
+async def ask(
+    client: Prometheus,
+    grid: Grid,
+    keys: Sequence[ServerKey],
+    queries: Sequence[Query],
+    *,
+    identity: Identity,
+    more: str = "",
+) -> Mapping[ServerKey, ServerSeries]:
+    """Ask a shard's queries, one after the other.
+
+    Args:
+        client: Whom to ask.
+        grid: The points.
+        keys: The servers of the shard.
+        queries: About them.
+        identity: What makes a server.
+        more: Matchers of the user, with commas; empty for none.
+
+    Returns:
+        The series of every server of the shard, of which there may be none.
+
+    Raises:
+        Incomplete: An answer is a part only.
+        PrometheusError: A query failed.
+    """
+    servers = {key: ServerSeries() for key in keys}
+    known: dict[tuple[str | None, ...], ServerKey | None] = {}  # a server has hundreds of series
+    matchers = ",".join(filter(None, (more, identity.selector(keys))))
+    for query in queries:
+        text = query.of(identity.by, matchers, grid)
+        answer = await (client.instant(text, grid.end) if query.at_end else client.grid(text, grid))
+        if answer.partial:
+            raise Incomplete("; ".join(answer.warnings) or "a part of the data did not answer")
+        for series in answer.series:
+            values = tuple(map(series.labels.get, identity.names))
+            if values not in known:
+                known[values] = identity.server(series.labels)
+            key = known[values]
+            if key is not None and key in servers:  # the matchers of several labels match other combinations too
+                labels = tuple([series.labels.get(label, "") for label in query.labels])
+                servers[key].add(series.labels.get("__name__", query.name), labels, series.points)
+    return servers
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """How the series of an exporter become windows.
+
+    Attributes:
+        at: Has a value, the time of the newest sample, wherever the server has a sample.
+        scrapes: Samples since the point before; asked only for servers with findings.
+        window: The queries for all servers, `at` among them.
+        count: How many series of tables a server has.
+        tables: The queries about tables, for single servers.
+        snapshots: A snapshot for each point of the grid; None where the server has no sample. One None if the end has
+            none. Raises ValueError where not exactly one series says what server it is.
+        still: Sections of tables that hardly move, as of the window's end; None for one that is not known.
+        moving: Counters of tables, at each of the points of a window; None for a section that is not known.
+    """
+
+    at: Query
+    scrapes: Query
+    window: tuple[Query, ...]
+    count: Query
+    tables: tuple[Query, ...]
+    snapshots: Callable[[ServerSeries, Grid], list[Snapshot | None]]
+    still: Callable[[ServerSeries, float, Snapshot], dict[str, Any]]
+    moving: Callable[[ServerSeries, Sequence[float], Snapshot], Iterator[dict[str, Any]]]
 
 
 def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: Mapping[str, Outcome]) -> Snapshot:
@@ -31,6 +167,33 @@ def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: M
     return Snapshot(at, server, "", {**failures, **read}, dict.fromkeys(known, at), known)
 
 
+def only(series: ServerSeries, query: str, end: float) -> Labels:
+    """The labels of the one series that tells what server it is.
+
+    Raises:
+        ValueError: There is none, or more than one.
+    """
+    told = [labels for labels, _ in series.values(query, end)]
+    if len(told) != 1:
+        raise ValueError("no series tells its version" if not told else "its series tell of several versions")
+    return told[0]
+
+
+def partial(kind: type[Item], values: Mapping[str, Any]) -> Item:
+    """A dataclass of a section from those of its fields that are known; the others are UNKNOWN."""
+    return kind(
+        **{
+            name: UNKNOWN if (value := values.get(name)) is None else round(value) if whole else value
+            for name, whole in _whole_numbers(kind).items()  # type: ignore[arg-type]  # a dataclass is hashable
+        }
+    )
+
+
+def rounded(values: Mapping[Any, float]) -> dict[Any, int]:
+    """Counts as whole numbers."""
+    return {name: round(value) for name, value in values.items()}
+
+
 def printed(name: str, value: float) -> str:
     """A setting as the server prints it, from its number: 1 is ON where the setting is a switch."""
     setting = SETTINGS.get(name)
@@ -45,19 +208,25 @@ def pools(values: Mapping[str, float | None], instances: int) -> tuple[BufferPoo
     InnoDB spreads pages evenly over its instances, so that each has the same share here. Facts sum over them.
 
     Args:
-        values: By field of BufferPool, of all instances together. None is not known.
+        values: By field of BufferPool, of all instances together.
         instances: Their number.
     """
-    shares = {name: _shares(value, max(1, instances)) for name, value in values.items()}
+    numbers = range(max(1, instances))
+    shares = {name: _shares(value, len(numbers)) for name, value in values.items() if value is not None}
     return tuple(
-        BufferPool(pool=number, **{name: share[number] for name, share in shares.items()})
-        for number in range(max(1, instances))
+        partial(BufferPool, {"pool": number, **{name: share[number] for name, share in shares.items()}})
+        for number in numbers
     )
 
 
-def _shares(value: float | None, instances: int) -> list[Any]:
+def _shares(value: float, instances: int) -> list[int]:
     """Whole numbers with this sum."""
-    if value is None:
-        return [None] * instances
-    each, left = divmod(round(value), instances)
-    return [each + (number < left) for number in range(instances)]
+    share, left = divmod(round(value), instances)
+    return [share + (number < left) for number in range(instances)]
+
+
+@cache
+def _whole_numbers(kind: Any) -> Mapping[str, bool]:
+    """The fields of a dataclass, and whether they are whole numbers."""
+    types = get_type_hints(kind)
+    return {field.name: types[field.name] in (int, int | None) for field in fields(kind)}

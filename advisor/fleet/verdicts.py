@@ -14,16 +14,39 @@ from advisor.contract.fleet import FleetFinding, NotAsked, Source
 from advisor.contract.recommendation import Change, Severity, fingerprint
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import duration
-from advisor.fleet import queries
-from advisor.fleet.blind import BlindSpots
 from advisor.fleet.client import LimitHit, Prometheus, PrometheusError
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.inventory import Known
+from advisor.fleet.inventory import InventoryEntry
+from advisor.fleet.queries import Query
 from advisor.fleet.series import Grid, Series
 from advisor.fleet.shards import over, patiently
 from advisor.rules.check import Rule
 
-QUERIES = (queries.FOUND, queries.CHANGES, queries.PAGES, queries.BLIND, queries.BESIDE)
+QUERIES = (
+    Query(
+        "verdict",
+        "max by ($I, __name__, rule, severity, subject, setting) ({__name__=~"
+        '"innodb_advisor_(recommendation|recommended_value|setting_value|confidence|suppressed'
+        '|predicted_read_bytes_saved_per_second)",$S})',
+    ),
+    Query(
+        "verdict-changes",
+        "group by ($I, rule, subject, setting, from, value, fingerprint) (innodb_advisor_recommendation_info{$S})",
+    ),
+    Query(
+        "verdict-pages",
+        "group by ($I, rule, subject, fingerprint, url) (innodb_advisor_recommendation_page_info{$S})",
+    ),
+    Query(
+        "verdict-blind",
+        'max by ($I, __name__, rule) ({__name__=~"innodb_advisor_rule_(blind|failed)",$S}) > 0',
+    ),
+    Query(
+        "verdict-beside",
+        "max by ($I, __name__, name, collector, failure) "
+        '({__name__=~"innodb_setting|innodb_exporter_collector_failure_info",name=~"|innodb_buffer_pool_size_max",$S})',
+    ),
+)
 _PREFIX = "innodb_advisor_"
 _POOL = "innodb_buffer_pool_size"
 _OLD_SECONDS = 900.0
@@ -53,12 +76,14 @@ class Verdict:
     Attributes:
         findings: What it recommends.
         undecided: Rules that it could not judge.
+        blind: The same with what each lacked, and a cure where there is one.
         suppressed: How many findings its configuration suppresses.
         incomplete: Why there may be more; None where there is no more.
     """
 
     findings: tuple[FleetFinding, ...]
     undecided: tuple[str, ...]
+    blind: tuple[tuple[str, str, str | None], ...]
     suppressed: int
     incomplete: str | None
 
@@ -68,10 +93,9 @@ async def verdicts(
     identity: Identity,
     selector: str,
     at: float,
-    servers: Mapping[ServerKey, Known],
+    servers: Mapping[ServerKey, InventoryEntry],
     *,
     rules: Mapping[str, Rule],
-    spots: BlindSpots,
     whole: bool = True,
 ) -> tuple[Mapping[ServerKey, Verdict], tuple[NotAsked, ...]]:
     """Ask for the verdicts of all sidecars: five queries, or five a shard where a limit is hit.
@@ -83,7 +107,6 @@ async def verdicts(
         at: Unix seconds.
         servers: Those that have a sidecar.
         rules: By id; they tell what a blind rule lacks, and the order of changes.
-        spots: Takes the rules that could not be judged.
         whole: Whether these are all servers that the selector finds.
 
     Returns:
@@ -99,9 +122,7 @@ async def verdicts(
                 said.update(dict.fromkeys(answer.warnings or (_PART,)))
         lacks = "; ".join(said) or None
         return {
-            key: replace(
-                _verdict(servers[key], [each.get(key, ()) for each in told], rules, spots, at), incomplete=lacks
-            )
+            key: replace(_verdict(servers[key], [series.get(key, ()) for series in told], rules, at), incomplete=lacks)
             for key in keys
         }
 
@@ -165,9 +186,7 @@ def _words(labels: Mapping[str, str]) -> tuple[str, str]:
     return labels.get("from", ""), labels.get("value", "")
 
 
-def _verdict(
-    known: Known, told: Sequence[Sequence[Series]], rules: Mapping[str, Rule], spots: BlindSpots, at: float
-) -> Verdict:
+def _verdict(known: InventoryEntry, told: Sequence[Sequence[Series]], rules: Mapping[str, Rule], at: float) -> Verdict:
     found, changes, pages, blind, beside = told
     said = _Told.of(found, changes, pages)
     largest = next((each.value for each in beside if each.labels["__name__"] == "innodb_setting"), None)
@@ -177,14 +196,34 @@ def _verdict(
     failures = {
         each.labels["collector"]: each.labels.get("failure", "") for each in beside if "collector" in each.labels
     }
-    undecided = tuple(sorted({each.labels.get("rule", "") for each in blind}))
-    for series in blind:
-        _add(spots, known, series.labels, rules.get(series.labels.get("rule", "")), failures)
-    return Verdict(findings, undecided, said.suppressed, None)
+    undecided = tuple(sorted({series.labels.get("rule", "") for series in blind}))
+    lacks = tuple(lack for series in blind for lack in _lacks(series.labels, rules, failures))
+    return Verdict(findings, undecided, lacks, said.suppressed, None)
+
+
+def _lacks(
+    labels: Mapping[str, str], rules: Mapping[str, Rule], failures: Mapping[str, str]
+) -> Iterator[tuple[str, str, str | None]]:
+    """What a blind or failed rule lacked, each with a cure where there is one."""
+    id_ = labels.get("rule", "")
+    if labels["__name__"].endswith("_failed"):
+        yield id_, _FAILED, None
+        return
+    needed = [name for name in (rules[id_].file.needs if id_ in rules else ()) if name in failures]
+    for name in needed:
+        yield id_, f"{name} ({failures[name]})", _CURES.get(failures[name])
+    if not needed:
+        yield id_, _NOT_TOLD, None
 
 
 def _made(
-    known: Known, one: _Finding, said: _Told, rule: Rule | None, *, largest: float | None, aged: tuple[str, ...]
+    known: InventoryEntry,
+    one: _Finding,
+    said: _Told,
+    rule: Rule | None,
+    *,
+    largest: float | None,
+    aged: tuple[str, ...],
 ) -> FleetFinding:
     id_, subject = one
     notes = list(aged)
@@ -213,7 +252,7 @@ def _made(
     )
 
 
-def _change(known: Known, said: _Told, one: _Finding, setting: str, largest: float | None) -> Iterator[Change]:
+def _change(known: InventoryEntry, said: _Told, one: _Finding, setting: str, largest: float | None) -> Iterator[Change]:
     """The change of a setting, as the sidecar makes it; none where the series do not tell enough."""
     before, after = (
         word or said.numbers.get((metric, *one, setting))
@@ -248,17 +287,3 @@ def _splits(parts: Sequence[str], count: int) -> Iterator[tuple[str, ...]]:
         edges = (0, *cuts, len(parts))
         if count:
             yield tuple(".".join(parts[begin:end]) for begin, end in itertools.pairwise(edges))
-
-
-def _add(
-    spots: BlindSpots, known: Known, labels: Mapping[str, str], rule: Rule | None, failures: Mapping[str, str]
-) -> None:
-    id_ = labels.get("rule", "")
-    if labels["__name__"].endswith("_failed"):
-        spots.add(known.key.name, id_, _FAILED, Source.VERDICT)
-        return
-    needed = [name for name in (rule.file.needs if rule else ()) if name in failures]
-    for name in needed:
-        spots.add(known.key.name, id_, f"{name} ({failures[name]})", Source.VERDICT, _CURES.get(failures[name]))
-    if not needed:
-        spots.add(known.key.name, id_, _NOT_TOLD, Source.VERDICT)

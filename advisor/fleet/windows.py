@@ -1,28 +1,38 @@
-"""Windows of a shard of servers: the newest points of the grid without a restart, a gap or a changed setting."""
+"""Windows of a shard of servers: the newest points of the grid without a restart, a gap or a changed setting.
+
+Sections of single tables are asked for later, for the servers that a rule about a table is not settled for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from advisor.contract.fleet import Source
-from advisor.fleet import machine, own, peer, peer_counts
-from advisor.fleet.client import Prometheus
-from advisor.fleet.downsampling import ONLY_DOWNSAMPLED, downsampled
+from advisor.fleet import mysqld_exporter
+from advisor.fleet import mysqld_exporter_tables as counts
+from advisor.fleet.client import Prometheus, PrometheusError
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.readings import Incomplete, Reading, readings
-from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN
+from advisor.fleet.mysqld_exporter import MYSQLD_EXPORTER
+from advisor.fleet.queries import Query
+from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, Exporter, Incomplete, ServerSeries, ask
 from advisor.fleet.series import Grid
+from advisor.fleet.sidecar import SIDECAR
 from advisor.observe.window import Window, changed_settings, restarted
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Outcome, Snapshot
 
+EXPORTERS: Mapping[Source, Exporter] = {Source.OWN: SIDECAR, Source.PEER: MYSQLD_EXPORTER}
 LEAST_POINTS = 3
 """Two points have one growth, and no slice to compare it with."""
+TABLE_SERIES = 20_000
+"""Series of tables that are held at the same time, of as many servers as have them: some 30 MiB."""
 _CLOCK_SLACK = 15.0
 """Seconds by which a server's start may seem to move: samples have the time at which their scrape began, and a scrape
 may take ten."""
+ONLY_DOWNSAMPLED = "only downsampled data: choose a --window within the retention of raw data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,51 +48,148 @@ class Unclear:
     lacks_samples: bool = field(default=False, compare=False)
 
 
-async def windows(
-    client: Prometheus, grid: Grid, keys: Sequence[ServerKey], source: Source, *, identity: Identity, more: str = ""
-) -> Mapping[ServerKey, Window | Unclear]:
-    """The windows of a shard's servers, without the sections of single tables (advisor.fleet.tables).
+class WindowReader:
+    """Reads windows from the series of one exporter."""
+
+    def __init__(self, client: Prometheus, grid: Grid, source: Source, identity: Identity, more: str = "") -> None:
+        """Nothing is asked yet.
+
+        Args:
+            client: Whom to ask.
+            grid: The points.
+            source: Series to take: OWN or PEER.
+            identity: What makes a server.
+            more: Matchers of the user, with commas; empty for none.
+        """
+        self._client, self._grid, self._identity, self._more = client, grid, identity, more
+        self._exporter = EXPORTERS[source]
+
+    async def windows(self, keys: Sequence[ServerKey]) -> Mapping[ServerKey, Window | Unclear]:
+        """The windows of a shard's servers, without the sections of single tables.
+
+        Raises:
+            PrometheusError: A query failed.
+        """
+        try:
+            servers = await self._ask(keys, self._exporter.window)
+            pods: Mapping[ServerKey, ServerSeries] = {}
+            if self._exporter is MYSQLD_EXPORTER and all(map(mysqld_exporter.in_kubernetes, keys)):
+                # Series of pods have none of the user's labels.
+                queries = mysqld_exporter.KUBERNETES_QUERIES
+                pods = await ask(self._client, self._grid, keys, queries, identity=self._identity)
+        except Incomplete as incomplete:
+            return dict.fromkeys(keys, _unclear(incomplete))
+        windows = {key: self._window(series, pods.get(key)) for key, series in servers.items()}
+        lacking = {
+            key: [point for point in self._grid.points if servers[key].value(self._exporter.at.name, point) is not None]
+            for key, window in windows.items()
+            if isinstance(window, Unclear) and window.lacks_samples
+        }
+        coarse = await downsampled(
+            self._client, self._exporter.at, self._grid, lacking, identity=self._identity, more=self._more
+        )
+        return {**windows, **dict.fromkeys(coarse, Unclear(ONLY_DOWNSAMPLED))}
+
+    def _window(self, series: ServerSeries, pod: ServerSeries | None) -> Window | Unclear:
+        try:
+            window = newest(self._exporter.snapshots(series, self._grid))
+        except ValueError as error:
+            return Unclear(str(error))
+        if self._exporter is MYSQLD_EXPORTER and isinstance(window, Window):
+            window = counts.since_its_begin(window)
+            return window if pod is None else mysqld_exporter.with_machine(window, pod, self._grid.end)
+        return window
+
+    async def tables(
+        self, candidates: Mapping[ServerKey, Window]
+    ) -> AsyncIterator[Mapping[ServerKey, Window | Unclear]]:
+        """The windows with the sections of tables, of a few servers at a time: judge them, and let them go.
+
+        Args:
+            candidates: Windows of a shard's servers.
+
+        Raises:
+            PrometheusError: A query failed.
+        """
+        count = self._exporter.count
+        try:
+            sizes = await self._ask([*candidates], (count,))
+        except Incomplete as incomplete:
+            yield dict.fromkeys(candidates, _unclear(incomplete))
+            return
+        known = {key: series.value(count.name, self._grid.end) or 0.0 for key, series in sizes.items()}
+        for keys in _batches(known):
+            try:
+                servers = await self._ask(keys, self._exporter.tables)
+            except Incomplete as incomplete:
+                yield dict.fromkeys(keys, _unclear(incomplete))
+            else:
+                yield {key: self._with_tables(candidates[key], series) for key, series in servers.items()}
+
+    def _with_tables(self, window: Window, series: ServerSeries) -> Window:
+        """The window with the sections of tables, at each of its points."""
+        points = [self._grid.points[self._grid.index(snapshot.at)] for snapshot in window.snapshots]
+        still = self._exporter.still(series, self._grid.end, window.latest)
+        moving = self._exporter.moving(series, points, window.latest)
+        return Window(
+            tuple(
+                _with_sections(snapshot, {**still, **sections})
+                for snapshot, sections in zip(window.snapshots, moving, strict=True)
+            )
+        )
+
+    async def scrape_intervals(self, windows: Mapping[ServerKey, Window]) -> Mapping[ServerKey, float]:
+        """Seconds between two samples on average, where they are known: no finding is lost for want of them."""
+        query = self._exporter.scrapes
+        try:
+            servers = await self._ask([*windows], (query,)) if windows else {}
+        except (Incomplete, PrometheusError):
+            return {}
+        intervals: dict[ServerKey, float] = {}
+        for key, series in servers.items():
+            window = windows[key]
+            first, last = self._grid.index(window.snapshots[0].at), self._grid.index(window.latest.at)
+            # Each point counts the samples since the point before.
+            samples = sum(series.value(query.name, point) or 0.0 for point in self._grid.points[first + 1 : last + 1])
+            if samples:
+                intervals[key] = round(window.seconds / samples, 1)
+        return intervals
+
+    async def _ask(self, keys: Sequence[ServerKey], queries: Sequence[Query]) -> Mapping[ServerKey, ServerSeries]:
+        return await ask(self._client, self._grid, keys, queries, identity=self._identity, more=self._more)
+
+
+async def downsampled(
+    client: Prometheus,
+    query: Query,
+    grid: Grid,
+    raw: Mapping[ServerKey, Collection[float]],
+    *,
+    identity: Identity,
+    more: str = "",
+) -> frozenset[ServerKey]:
+    """The servers that have a sample at more points once downsampled data count. Nobody but Thanos has these.
 
     Args:
         client: Whom to ask.
+        query: Has a value wherever the server has a sample.
         grid: The points.
-        keys: The servers of the shard.
-        source: Series to take: OWN or PEER.
+        raw: The points at which a server has a raw sample, of all servers that are asked about.
         identity: What makes a server.
         more: Matchers of the user, with commas; empty for none.
-
-    Raises:
-        PrometheusError: A query failed.
     """
-    module = own if source is Source.OWN else peer
+    if not raw:
+        return frozenset()
+    matchers = ",".join(filter(None, (more, identity.selector([*raw]))))
     try:
-        told = await readings(client, grid, keys, module.QUERIES, identity=identity, more=more)
-        beside: Mapping[ServerKey, Reading] = {}
-        if source is Source.PEER and machine.in_kubernetes(keys):
-            beside = await readings(client, grid, keys, machine.KUBE, identity=identity)
-    except Incomplete as incomplete:
-        return {key: Unclear(f"incomplete answer: {incomplete}") for key in keys}
-    found: dict[ServerKey, Window | Unclear] = {}
-    for key, reading in told.items():
-        try:
-            points = module.snapshots(reading, grid)
-        except ValueError as error:
-            found[key] = Unclear(str(error))
-            continue
-        window = newest(points)
-        if source is Source.PEER and isinstance(window, Window):
-            window = peer_counts.since_its_begin(window)
-            if key in beside:
-                window = peer.with_machine(window, machine.kube(beside[key], grid.end))
-        found[key] = window
-    lacking = {
-        key: [point for point in grid.points if told[key].value(module.AT.name, point) is not None]
-        for key, each in found.items()
-        if isinstance(each, Unclear) and each.lacks_samples
+        answer = await client.downsampled(query.of(identity.by, matchers, grid), grid)
+    except PrometheusError:
+        return frozenset()
+    coarse = {
+        key: {round(at) for each in series for at, value in each.points if value > 0}
+        for key, series in identity.grouped(answer).items()
     }
-    for key in await downsampled(client, module.AT, grid, lacking, identity=identity, more=more):
-        found[key] = Unclear(ONLY_DOWNSAMPLED)
-    return found
+    return frozenset(key for key, points in raw.items() if coarse.get(key, set()) - {round(at) for at in points})
 
 
 def newest(points: Sequence[Snapshot | None]) -> Window | Unclear:
@@ -93,21 +200,21 @@ def newest(points: Sequence[Snapshot | None]) -> Window | Unclear:
     """
     if not points or points[-1] is None:
         return Unclear("no sample at the window's end", lacks_samples=True)
-    kept = [points[-1]]  # newest first
+    together = [points[-1]]  # newest first
     cut, lacks_samples = "the first sample", True
     for before in reversed(points[:-1]):
-        since = None if before is None else _between(before, kept[-1])
+        since = None if before is None else _between(before, together[-1])
         if before is None or since is not None:
             if since is not None:
                 cut, lacks_samples = since, False
-            elif any(points[: len(points) - len(kept)]):
+            elif any(points[: len(points) - len(together)]):
                 cut = "a gap in its samples"
             break
-        if before.at < kept[-1].at:  # else the same sample is the last one of both points
-            kept.append(before)
-    if len(kept) < LEAST_POINTS:
+        if before.at < together[-1].at:  # else the same sample is the last one of both points
+            together.append(before)
+    if len(together) < LEAST_POINTS:
         return Unclear(f"not long enough since {cut}", lacks_samples=lacks_samples)
-    return Window(_with_means((*reversed(kept),)))
+    return Window(_without_first_means((*reversed(together),)))
 
 
 def _between(before: Snapshot, after: Snapshot) -> str | None:
@@ -119,10 +226,38 @@ def _between(before: Snapshot, after: Snapshot) -> str | None:
     return "its clock was set back" if before.at > after.at else None
 
 
-def _with_means(kept: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
+def _without_first_means(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
     """Without the first point's means: they are of the time before the window."""
-    first, *rest = kept
+    first, *rest = snapshots
     if (pools := first[POOLS]) is not None:
         first = first.with_section(POOLS, tuple(replace(pool, modified_pages=UNKNOWN) for pool in pools))
     status = {name: value for name, value in (first[STATUS] or {}).items() if name != CHECKPOINT_AGE}
     return first.with_section(STATUS, status or None), *rest
+
+
+def _batches(series: Mapping[ServerKey, float]) -> Iterator[Sequence[ServerKey]]:
+    """The servers in parts of TABLE_SERIES series each at most; a server with more is a part of its own."""
+    part: list[ServerKey] = []
+    size = 0.0
+    for key, count in series.items():
+        if part and size + count > TABLE_SERIES:
+            yield part
+            part, size = [], 0.0
+        part.append(key)
+        size += count
+    if part:
+        yield part
+
+
+def _with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:
+    known = {name: section for name, section in sections.items() if section is not None}
+    return replace(
+        snapshot,
+        sections={**snapshot.sections, **known},
+        outcomes={**snapshot.outcomes, **{name: Outcome(snapshot.at, 0.0) for name in known}},
+        read_at={**snapshot.read_at, **dict.fromkeys(known, snapshot.at)},
+    )
+
+
+def _unclear(incomplete: Incomplete) -> Unclear:
+    return Unclear(f"incomplete answer: {incomplete}")

@@ -57,10 +57,6 @@ _LONGEST_DESCRIPTION = 1023
 _CLUSTERED = ("PRIMARY", "GEN_CLUST_INDEX")
 
 
-SECONDARY = "__secondary__"
-"""Index name of all secondary indexes of a table together, where only their sum is known: INFORMATION_SCHEMA.TABLES."""
-
-
 @dataclass(frozen=True, slots=True)
 class IndexSize:
     """One index, partitions summed."""
@@ -86,8 +82,6 @@ class IndexSizes:
     """Pages of all others."""
     tables: int | None = None
     """Tables with statistics, each partition counted."""
-    estimated: bool = False
-    """Whether they are of INFORMATION_SCHEMA.TABLES, which MySQL 8.0 and later keep for a day: rows were 33 % off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.judging import Budget, judge
 from advisor.fleet.series import Grid
-from advisor.fleet.tables import tables
-from advisor.fleet.windows import windows
+from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.snapshot import Table
@@ -148,10 +147,11 @@ async def seen(url: str, grid: Grid, source: Source) -> dict[str, Window]:
     """The windows with their tables."""
     whole: dict[str, Window] = {}
     async with Prometheus(url) as client:
-        of = await windows(client, grid, [key(name) for name in SERVERS], source, identity=IDENTITY)
+        reader = WindowReader(client, grid, source, IDENTITY)
+        of = await reader.windows([key(name) for name in SERVERS])
         clear = {server: window for server, window in of.items() if isinstance(window, Window)}
         assert len(clear) == len(SERVERS), of
-        async for part in tables(client, grid, clear, source, identity=IDENTITY):
+        async for part in reader.tables(clear):
             whole |= {server.name: window for server, window in part.items() if isinstance(window, Window)}
     return whole
 

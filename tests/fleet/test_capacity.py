@@ -10,7 +10,7 @@ import pytest
 
 from advisor.contract.fleet import Capacity
 from advisor.fleet import capacity, days
-from advisor.fleet.capacity import Wanted
+from advisor.fleet.capacity import CapacityOptions
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.progress import Progress
@@ -154,7 +154,7 @@ def asked(url: str, *more: str, may_read: float = 50.0) -> Capacity:
 
     async def ask() -> Capacity:
         async with Prometheus(url) as client:
-            return await capacity.capacity(client, keys, Wanted(Identity(), "", NOW, may_read))
+            return await capacity.capacity(client, keys, CapacityOptions(Identity(), "", NOW, may_read))
 
     return asyncio.run(ask())
 

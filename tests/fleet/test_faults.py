@@ -10,7 +10,7 @@ import pytest
 
 from advisor.contract.fleet import FleetReport
 from advisor.fleet.client import PrometheusError, Unreachable
-from advisor.fleet.downsampling import ONLY_DOWNSAMPLED
+from advisor.fleet.windows import ONLY_DOWNSAMPLED
 from tests.advisor.fleet.answering import Form, error, plain, vector
 from tests.fleet import faulty
 from tests.fleet.faulty import COARSE, END, FINE, SOUND, Reply, proxy, reading

@@ -13,14 +13,14 @@ from tempfile import mkdtemp
 import httpx
 
 from advisor.contract.fleet import Source
+from advisor.facts.base import SECONDARY
 from advisor.fleet.client import Prometheus
-from advisor.fleet.peer import FLAGS
+from advisor.fleet.mysqld_exporter import FLAGS
 from advisor.fleet.series import Grid
-from advisor.fleet.tables import tables
-from advisor.fleet.windows import windows
+from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS
-from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY
+from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.snapshot import Table
 from lab.bench.exporters import PEER, create_accounts
 from lab.processes.program import PLAIN
@@ -43,10 +43,11 @@ def seen(url: str, grid: Grid) -> Window:
         async with Prometheus(url) as client:
             key = IDENTITY.server({"instance": "db-1"})
             assert key is not None
-            found = await windows(client, grid, [key], Source.PEER, identity=IDENTITY)
+            reader = WindowReader(client, grid, Source.PEER, IDENTITY)
+            found = await reader.windows([key])
             window = found[key]
             assert isinstance(window, Window), window
-            [part] = [each async for each in tables(client, grid, {key: window}, Source.PEER, identity=IDENTITY)]
+            [part] = [part async for part in reader.tables({key: window})]
             whole = part[key]
             assert isinstance(whole, Window), whole
             return whole

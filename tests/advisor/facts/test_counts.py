@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from advisor import facts
+from advisor.facts.base import SECONDARY
 from advisor.fleet.sections import UNKNOWN
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import CountStatement
-from exporter.collectors.index_sizes import SECONDARY, IndexSize, IndexSizes
+from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index
 from tests.advisor.building import ORDERS, ROWS, scanned
 from tests.advisor.facts.capture_facts import facts_of

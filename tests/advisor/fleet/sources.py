@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.contract.settings import SETTINGS
+from advisor.facts.base import SECONDARY
 from advisor.fleet.sections import UNKNOWN
 from advisor.observe.window import Window
 from exporter.collectors import COLLECTORS
@@ -15,7 +16,7 @@ from exporter.collectors.base import TOP
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.data_files import DATA_FILES, FileReads
 from exporter.collectors.ddl import DDL
-from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY, IndexSize, IndexSizes
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.pools import POOLS, BufferPool
 from exporter.collectors.status import STATUS
@@ -105,9 +106,7 @@ def _peer(snapshot: Snapshot, flags: Collection[str]) -> Snapshot:
     if "innodb_metrics" in flags:
         sections |= _some(snapshot, "innodb_metrics", _IBUF)
     if "tables" in flags and (sizes := snapshot[INDEX_SIZES]) is not None:
-        sections["index_sizes"] = IndexSizes(
-            _by_table(sizes.sizes, named="indexiowaits" in flags), sizes.other_pages, estimated=True
-        )
+        sections["index_sizes"] = IndexSizes(_by_table(sizes.sizes, named="indexiowaits" in flags), sizes.other_pages)
     for flag, names in _OF_FLAGS.items():
         sections |= {name: known[name] for name in names if flag in flags and name in known}
     if "eventsstatements" in flags and (counts := snapshot[COUNT_STATEMENTS]) is not None:

@@ -8,7 +8,6 @@ import pytest
 
 from advisor.fleet import client as clients
 from advisor.fleet.client import LimitHit, Prometheus, PrometheusError, Refused, TooSlow, Unreachable
-from advisor.fleet.decoding import Decoder
 from advisor.fleet.progress import Outcome, Progress
 from advisor.fleet.series import Answer, Grid, Series
 from advisor.outgoing.client_settings import client_settings
@@ -37,24 +36,10 @@ def answering() -> Iterator[Answering]:
         yield made
 
 
-def decoded(text: str, size: int) -> Answer:
-    decoder = Decoder()
-    for at in range(0, len(text), size):
-        decoder.feed(text[at : at + size])
-    return decoder.answer()
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 10_000])
-@pytest.mark.parametrize("indent", [None, 2])
-def test_an_answer_is_the_same_in_whatever_parts_it_arrives(size: int, indent: int | None) -> None:
-    text = json.dumps(MATRIX, indent=indent, ensure_ascii=False)
-    assert decoded(text, size) == Answer((Series({"a": "ü"}, ((1.0, 2.0), (5.0, 3.0))),))
-
-
-def test_half_a_surrogate_pair_is_its_escape() -> None:
-    text = r'{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"\ud800"},"value":[1,"2"]}]}}'
-    [series] = decoded(text, 10_000).series
-    assert series.labels == {"a": r"\ud800"}
+async def test_series_have_their_finite_points(answering: Answering) -> None:
+    answering.answers = lambda _: plain(json.dumps(MATRIX).encode())
+    async with Prometheus(answering.url) as client:
+        assert await client.grid("up", Grid(9_000.0, 450.0)) == Answer((Series({"a": "ü"}, ((1.0, 2.0), (5.0, 3.0))),))
 
 
 async def test_a_query_says_all_that_prometheus_thanos_and_mimir_need(answering: Answering) -> None:
@@ -146,7 +131,7 @@ async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
         with pytest.raises(TooSlow, match=r"no answer within 0\.2 s"):
             await client.instant("up", 1_000)
     given_up.set()
-    monkeypatch.setattr(clients, "_MOST_CHARACTERS", 1_000)
+    monkeypatch.setattr(clients, "_MOST_BYTES", 1_000)
     answering.answers = lambda _: zipped(vector(*[ONE] * 50))
     async with Prometheus(answering.url) as client:
         with pytest.raises(LimitHit, match="longer than"):

@@ -27,11 +27,11 @@ def rules() -> Sequence[check.Rule]:
     return check.load(RULES_FOLDER)
 
 
-def grid(*passes: float, estimated: bool = False) -> Window:
+def grid(*passes: float) -> Window:
     """A table that is read from disk at each pass, at points of a grid of an hour."""
     size = IndexSize(11_400, 11_350, ROWS)
     known = {
-        "index_sizes": IndexSizes({Index("shop", "orders", "PRIMARY"): size}, 0, estimated=estimated),
+        "index_sizes": IndexSizes({Index("shop", "orders", "PRIMARY"): size}, 0),
         "table_io": {},
         "table_statements": {},
     }
@@ -56,19 +56,20 @@ def test_an_hour_of_nine_points_is_judged_as_a_whole() -> None:
 
 
 def test_a_finding_that_rests_on_estimated_rows_has_half_of_the_confidence() -> None:
-    [sure], [less] = answered(grid(*range(9))).findings, answered(grid(*range(9), estimated=True)).findings
+    """Rows of mysqld_exporter's series are estimates."""
+    [sure], [less] = answered(grid(*range(9)), Source.OWN).findings, answered(grid(*range(9))).findings
     assert (less.rule, less.changes) == (sure.rule, sure.changes)
     assert less.confidence == pytest.approx(sure.confidence / 2, abs=0.001)
-    judged = answered(grid(*range(9), estimated=True))
+    judged = answered(grid(*range(9)))
     assert judged.notes == {less.fingerprint: ("the rows of its table are an estimate up to a day old",)}
-    assert answered(grid(*range(9))).notes == {}
+    assert answered(grid(*range(9)), Source.OWN).notes == {}
 
 
 def test_no_finding_is_made_that_half_as_many_rows_more_would_take_back() -> None:
     """Two passes, of which it takes one and a half: 1.33 by rows that are half as many more."""
     few = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-    assert [each.rule for each in answered(grid(*few)).findings] == [SCAN]
-    judged = answered(grid(*few, estimated=True))
+    assert [each.rule for each in answered(grid(*few), Source.OWN).findings] == [SCAN]
+    judged = answered(grid(*few))
     assert judged.findings == ()
     [lack] = [each for each in judged.blind if each.rule == SCAN]
     assert (lack.lacks, lack.cure, SCAN in judged.undecided) == ("rows of the table", SIDECAR, True)

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from advisor.cli.main import main
 from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Severity
-from advisor.fleet import assembly
+from advisor.fleet import report as sums
 from tests.advisor.fleet.answering import Answering, Form, error, plain, vector, zipped
 from tests.advisor.fleet.exposed import AT
 from tests.waiting import DEADLINE
@@ -234,21 +234,19 @@ def test_of_two_findings_on_one_table_only_the_larger_counts() -> None:
         finding("b", "unsafe", None, severity="critical"),
         finding("c", "scan", 0.0, table="t"),
     ]
-    rules = assembly.by_rule(found, {})
+    rules = sums.by_rule(found, {})
     assert [(each.rule, each.findings, each.servers, each.read_bytes_saved_per_second) for each in rules] == [
         ("count", 1, 1, 9.0),
         ("scan", 4, 3, 3.0),
         ("unsafe", 1, 1, None),
     ]
-    assert [
-        (each.server, each.read_bytes_saved_per_second, each.worst.value) for each in assembly.top_servers(found)
-    ] == [
+    assert [(each.server, each.read_bytes_saved_per_second, each.worst.value) for each in sums.top_servers(found)] == [
         ("a", 11.0, "warning"),
         ("b", 1.0, "critical"),
         ("c", 0.0, "warning"),
     ]
-    best = assembly.best(found)
+    best = sums.best(found)
     assert best
     assert (best.server, best.rule) == ("a", "count")
-    assert [each.rule for each in assembly.ranked(found)][:3] == ["unsafe", "count", "scan"]
-    assert assembly.best([found[-1], found[-2]]) is None
+    assert [each.rule for each in sums.ranked(found)][:3] == ["unsafe", "count", "scan"]
+    assert sums.best([found[-1], found[-2]]) is None

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from advisor.contract.fleet import Source
-from advisor.fleet import tables
-from advisor.fleet.blind import BlindSpots
+from advisor.fleet import windows
 from advisor.fleet.client import LimitHit
 from advisor.fleet.identity import ServerKey
-from advisor.fleet.inventory import Known
+from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.progress import Progress, Stage
-from advisor.fleet.rules_stage import Results, RulesStage
+from advisor.fleet.report import Findings
+from advisor.fleet.rules_stage import RulesStage
 from advisor.fleet.series import Answer, Grid
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.server import Managed, Server, identify
@@ -25,14 +25,14 @@ from tests.advisor.fleet.told import GRID, IDENTITY, Told, key
 SERVERS = tuple(key(f"db-{n}") for n in range(5))
 WASTED = "read-ahead-wasted"
 TELLING = {
-    "peer-status": {
-        **peer()["peer-status"],
+    "mysqld-exporter-status": {
+        **peer()["mysqld-exporter-status"],
         (STATUS_NAME.format("innodb_buffer_pool_read_ahead"),): growing(60),
         (STATUS_NAME.format("innodb_buffer_pool_read_ahead_rnd"),): growing(60),
         (STATUS_NAME.format("innodb_buffer_pool_read_ahead_evicted"),): growing(50),
     },
-    "peer-settings": {
-        **peer()["peer-settings"],
+    "mysqld-exporter-settings": {
+        **peer()["mysqld-exporter-settings"],
         ("mysql_global_variables_innodb_read_ahead_threshold",): 56.0,
     },
 }
@@ -60,7 +60,7 @@ class Limited(Told):
         return found
 
 
-def known(managed: Managed | None = None) -> Mapping[ServerKey, Known]:
+def known(managed: Managed | None = None) -> Mapping[ServerKey, InventoryEntry]:
     def server() -> Server:
         found = identify({"version": "9.7.4", "version_comment": "MySQL Community Server - GPL"})
         return (
@@ -69,11 +69,11 @@ def known(managed: Managed | None = None) -> Mapping[ServerKey, Known]:
             else Server(**{**{n: getattr(found, n) for n in found.__slots__}, "managed": managed})
         )
 
-    return {each: Known(each, Source.PEER, server(), up=True) for each in SERVERS}
+    return {each: InventoryEntry(each, Source.PEER, server(), up=True) for each in SERVERS}
 
 
-async def staged(client: Told, servers: Mapping[ServerKey, Known]) -> tuple[Results, BlindSpots, Progress]:
-    spots, progress = BlindSpots(), Progress()
+async def staged(client: Told, servers: Mapping[ServerKey, InventoryEntry]) -> tuple[Findings, Progress]:
+    findings, progress = Findings(), Progress()
     stage = RulesStage(
         client,
         IDENTITY,
@@ -82,20 +82,21 @@ async def staged(client: Told, servers: Mapping[ServerKey, Known]) -> tuple[Resu
         rules=Rulebook(builtin_directory()).rule_set,
         model_seconds=0.0,
         progress=progress,
-        spots=spots,
+        findings=findings,
     )
-    return await stage.run(servers), spots, progress
+    await stage.run(servers)
+    return findings, progress
 
 
 async def test_rules_find_what_series_tell_and_count_what_they_lack_once_in_whatever_shards() -> None:
     answers = []
     for client in (Told(peer(**TELLING), servers=SERVERS), Limited(peer(**TELLING), servers=SERVERS)):
-        found, spots, progress = await staged(client, known())
+        found, progress = await staged(client, known())
         assert {server: [each.rule for each in some] for server, some in found.findings.items()} == {
             each.name: [WASTED] for each in SERVERS
         }
-        assert (found.not_asked, found.unclear) == ([], {})
-        lines = spots.lines()
+        assert found.not_asked == ()
+        lines = found.blind_spots
         assert {line.servers for line in lines} == {5}
         assert {line.rule for line in lines} | {WASTED} <= {
             rule for some in found.undecided.values() for rule in some
@@ -107,19 +108,19 @@ async def test_rules_find_what_series_tell_and_count_what_they_lack_once_in_what
 
 
 async def test_a_finding_has_summary_sql_and_effect_as_of_a_sidecar() -> None:
-    found, _, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known())
+    found, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known())
     [finding] = found.findings["db-0"]
     assert (finding.source, finding.subject) == (Source.PEER, {})
     assert finding.summary.endswith("pages read")
     assert [each.apply for each in finding.changes] == [("SET GLOBAL innodb_random_read_ahead = OFF",)]
     assert finding.evidence
-    rds, _, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known("rds"))
+    rds, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known("rds"))
     [finding] = rds.findings["db-0"]
     assert [(each.apply, each.via) for each in finding.changes] == [((), "DB parameter group (Amazon RDS)")]
 
 
 async def test_a_finding_carries_the_scrape_interval_where_samples_tell_it() -> None:
-    scraped: Tellings = {"peer-scrapes": {(): 30.0}}
+    scraped: Tellings = {"mysqld-exporter-scrapes": {(): 30.0}}
     [known_one] = (await staged(Told(peer(**TELLING, **scraped), servers=SERVERS), known()))[0].findings["db-0"]
     [unknown] = (await staged(Told(peer(**TELLING), servers=SERVERS), known()))[0].findings["db-0"]
     assert (known_one.scrape_interval_seconds, unknown.scrape_interval_seconds) == (15.0, None)
@@ -140,17 +141,17 @@ async def test_a_shard_that_is_asked_for_again_has_only_the_notes_of_its_last_an
             raise LimitHit("HTTP 422, execution: too many samples")
 
     faults = [True, False]
-    monkeypatch.setattr(tables, "SERIES", 1)
-    told: Tellings = {"peer-tables-count": {(): 5.0}, "peer-flags": {(): 1.0}}
-    found, _, _ = await staged(Wavering(peer(**TELLING) | told, servers=SERVERS), known())
+    monkeypatch.setattr(windows, "TABLE_SERIES", 1)
+    told: Tellings = {"mysqld-exporter-tables-count": {(): 5.0}, "mysqld-exporter-statements": {(): 1.0}}
+    found, _ = await staged(Wavering(peer(**TELLING) | told, servers=SERVERS), known())
     assert faults == []
     assert (found.notes, len(found.findings)) == ({}, 5)
 
 
 async def test_nothing_is_said_of_servers_whose_answers_are_incomplete_or_whose_samples_ended() -> None:
-    found, spots, _ = await staged(Told(peer(**TELLING), servers=SERVERS, partial=True), known())
-    assert set(found.unclear.values()) == {"incomplete answer: store gateway is away"}
-    assert (found.findings, spots.lines()) == ({}, ())
+    found, _ = await staged(Told(peer(**TELLING), servers=SERVERS, partial=True), known())
+    assert {left.reason for left in found.not_asked} == {"incomplete answer: store gateway is away"}
+    assert (found.findings, found.blind_spots) == ({}, ())
     gone = Told(peer(**TELLING), servers=SERVERS, missing=frozenset(GRID.points[-2:]))
-    found, _, _ = await staged(gone, known())
-    assert set(found.unclear.values()) == {"no sample at the window's end"}
+    found, _ = await staged(gone, known())
+    assert {left.reason for left in found.not_asked} == {"no sample at the window's end"}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from advisor.fleet import own, own_tables, peer, peer_tables
+from advisor.fleet import mysqld_exporter, sidecar
 from advisor.fleet.client import LimitHit, PrometheusError, Refused, TooSlow, Unreachable
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.series import Grid
@@ -99,7 +99,7 @@ async def test_no_query_about_a_shard_is_longer_than_victoriametrics_takes() -> 
     lengths: dict[str, int] = {}
 
     async def ask(shard: tuple[ServerKey, ...]) -> Mapping[ServerKey, None]:
-        for query in (*own.QUERIES, *own_tables.QUERIES, *peer.QUERIES, *peer_tables.QUERIES):
+        for query in (*sidecar.QUERIES, *mysqld_exporter.QUERIES):
             text = query.of(identity.by, identity.selector(shard), grid)
             lengths[query.name] = max(lengths.get(query.name, 0), len(text.encode()))
         return dict.fromkeys(shard)

@@ -6,14 +6,14 @@ import pytest
 
 from advisor.contract.fleet import Source
 from advisor.facts import facts
+from advisor.facts.base import SECONDARY
 from advisor.facts.scans import ScanFacts
-from advisor.fleet import tables as stage
+from advisor.fleet import windows as stage
 from advisor.fleet.sections import UNKNOWN
-from advisor.fleet.tables import tables
-from advisor.fleet.windows import Unclear, windows
+from advisor.fleet.windows import Unclear, WindowReader
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
-from exporter.collectors.index_sizes import INDEX_SIZES, SECONDARY, IndexSize
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.table_io import TABLE_IO
 from exporter.snapshot import Index, Table
 from tests.advisor.fleet.test_windows import Tellings, growing, known, own, peer
@@ -26,29 +26,31 @@ PERF = "mysql_perf_schema_events_statements{}_total"
 
 def digests(schema: str, digest: str, executions: float, begin: float = 0.0) -> Tellings:
     values = {"": growing(executions, begin), "_seconds": growing(2 * executions), "_rows_examined": 0.0}
-    return {"peer-counts": {(PERF.format(name), schema, "d", digest): value for name, value in values.items()}}
+    return {
+        "mysqld-exporter-counts": {(PERF.format(name), schema, "d", digest): value for name, value in values.items()}
+    }
 
 
 def with_tables() -> Tellings:
     return peer() | {
-        "peer-tables-count": {(): 40.0},
-        "peer-table-rows": {ORDERS: 91_200.0, ("shop", "packed"): 5.0, ("shop", "old"): 7.0},
-        "peer-sizes": {
+        "mysqld-exporter-tables-count": {(): 40.0},
+        "mysqld-exporter-table-rows": {ORDERS: 91_200.0, ("shop", "packed"): 5.0, ("shop", "old"): 7.0},
+        "mysqld-exporter-sizes": {
             (*ORDERS, "data_length"): 11_400.0 * 16_384,
             (*ORDERS, "index_length"): 300.0 * 16_384,
             ("shop", "packed", "data_length"): 1e9,
             ("shop", "packed", "index_length"): 0.0,
         },
-        "peer-engines": {(*ORDERS, "Dynamic"): 1.0, ("shop", "packed", "Compressed"): 1.0},
-        "peer-flags": {(): 1.0},
-        "peer-index-io": {
+        "mysqld-exporter-engines": {(*ORDERS, "Dynamic"): 1.0, ("shop", "packed", "Compressed"): 1.0},
+        "mysqld-exporter-statements": {(): 1.0},
+        "mysqld-exporter-index-io": {
             (*ORDERS, "NONE", "fetch"): growing(912.0),
             (*ORDERS, "k", "fetch"): growing(3.0),
             ("mysql", "user", "NONE", "fetch"): 9.0,
         },
-        "peer-indexes": {(*ORDERS, "k"): 1.0, (*ORDERS, "j"): 1.0},
-        "peer-locks": {(*ORDERS, "read"): growing(1.0), (*ORDERS, "write"): 5.0},
-        "peer-files": {
+        "mysqld-exporter-indexes": {(*ORDERS, "k"): 1.0, (*ORDERS, "j"): 1.0},
+        "mysqld-exporter-locks": {(*ORDERS, "read"): growing(1.0), (*ORDERS, "write"): 5.0},
+        "mysqld-exporter-files": {
             ("shop/orders#p#p0.ibd",): growing(50.0),
             ("shop/orders#p#p1.ibd",): growing(60.0),
             ("mysql.ibd",): 1.0,
@@ -58,9 +60,9 @@ def with_tables() -> Tellings:
 
 
 async def of(told: Tellings, source: Source) -> Window:
-    client = Told(told)
-    window = known((await windows(client, GRID, [key()], source, identity=IDENTITY))[key()])
-    [found] = [each async for each in tables(client, GRID, {key(): window}, source, identity=IDENTITY)]
+    reader = WindowReader(Told(told), GRID, source, IDENTITY)
+    window = known((await reader.windows([key()]))[key()])
+    [found] = [part async for part in reader.tables({key(): window})]
     return known(found[key()])
 
 
@@ -74,7 +76,6 @@ async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell
     window = await of(with_tables(), Source.PEER)
     sizes = window.latest[INDEX_SIZES]
     assert sizes is not None
-    assert sizes.estimated
     assert sizes.sizes == {  # not the table with compressed pages, and none of another engine
         Index(*ORDERS, "PRIMARY"): IndexSize(11_400, UNKNOWN, 91_200),
         Index(*ORDERS, SECONDARY): IndexSize(300, UNKNOWN, None),
@@ -92,13 +93,13 @@ async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell
 
 async def test_the_only_secondary_index_of_a_table_has_its_name_and_its_size() -> None:
     told = with_tables()
-    told["peer-indexes"] = {(*ORDERS, "k"): 1.0, ("shop", "other", "j"): 1.0}
+    told["mysqld-exporter-indexes"] = {(*ORDERS, "k"): 1.0, ("shop", "other", "j"): 1.0}
     sizes = (await of(told, Source.PEER)).latest[INDEX_SIZES]
     assert sizes is not None
     assert sizes.sizes[Index(*ORDERS, "k")] == IndexSize(300, UNKNOWN, None)
     assert Index(*ORDERS, SECONDARY) not in sizes.sizes
-    lost = told | {"peer-indexes-lost": {(): 1.0}}  # performance_schema had no room for all
-    for other in (told | {"peer-indexes": {}}, lost):  # the flag is off
+    lost = told | {"mysqld-exporter-indexes-lost": {(): 1.0}}  # performance_schema had no room for all
+    for other in (told | {"mysqld-exporter-indexes": {}}, lost):  # the flag is off
         sizes = (await of(other, Source.PEER)).latest[INDEX_SIZES]
         assert sizes is not None
         assert Index(*ORDERS, SECONDARY) in sizes.sizes
@@ -106,7 +107,7 @@ async def test_the_only_secondary_index_of_a_table_has_its_name_and_its_size() -
 
 async def test_a_digest_that_comes_new_may_have_been_counted_before() -> None:
     told = with_tables()
-    told["peer-counts"] = {
+    told["mysqld-exporter-counts"] = {
         (PERF.format(name), "shop", "d", COUNT): lambda at: None if at < GRID.points[3] else 300.0
         for name in ("", "_seconds", "_rows_examined")
     }
@@ -118,19 +119,21 @@ async def test_a_digest_that_comes_new_may_have_been_counted_before() -> None:
 
 async def test_counts_are_told_without_the_tables() -> None:
     async def counted(told: Tellings) -> tuple[object, list[float | None]]:
-        window = known((await windows(Told(told), GRID, [key()], Source.PEER, identity=IDENTITY))[key()])
+        window = known((await WindowReader(Told(told), GRID, Source.PEER, IDENTITY).windows([key()]))[key()])
         section = window.latest.sections.get(COUNT_STATEMENTS.name)
         return section, [each.counts for each in facts(window).lists["counted"]]
 
     still: Tellings = {
-        "peer-counts": {(PERF.format(name), "shop", "d", COUNT): 300.0 for name in ("", "_seconds", "_rows_examined")}
+        "mysqld-exporter-counts": {
+            (PERF.format(name), "shop", "d", COUNT): 300.0 for name in ("", "_seconds", "_rows_examined")
+        }
     }
-    flag: Tellings = {"peer-flags": {(): 1.0}}
+    flag: Tellings = {"mysqld-exporter-statements": {(): 1.0}}
     assert await counted(peer() | flag) == ({}, [])
     assert await counted(peer() | flag | still) == ({Table(*ORDERS): CountStatement(300, 300.0, 300, 0)}, [])
     assert (await counted(peer() | flag | digests("shop", COUNT, 0.01)))[1] == [pytest.approx(36.0, abs=1.0)]
     assert await counted(peer() | still) == (None, [])
-    del still["peer-counts"][PERF.format("_seconds"), "shop", "d", COUNT]
+    del still["mysqld-exporter-counts"][PERF.format("_seconds"), "shop", "d", COUNT]
     assert await counted(peer() | flag | still) == (None, [])
 
 
@@ -154,13 +157,13 @@ async def test_a_flag_that_is_on_is_no_cure() -> None:
         found = window.latest.outcomes[COUNT_STATEMENTS.name]
         return found.reason or "", found.cure or ""
 
-    none: Tellings = {"peer-flags": {}, "peer-counts": {}}
-    on: Tellings = {"peer-collectors": {(collector,): 1.0}}
+    none: Tellings = {"mysqld-exporter-statements": {}, "mysqld-exporter-counts": {}}
+    on: Tellings = {"mysqld-exporter-collectors": {(collector,): 1.0}}
     assert await why(none) == (f"no series of mysqld_exporter's --{collector} tell it", f"{flag}.eventsstatements")
     reason, cure = await why(none | on)
     assert "without a default schema" in reason
     assert "sidecar" in cure
-    assert await why(none | {"peer-collectors": {(collector,): 0.0}}) == (
+    assert await why(none | {"mysqld-exporter-collectors": {(collector,): 0.0}}) == (
         f"mysqld_exporter's --{collector} fails",
         "mysqld_exporter's log says why",
     )
@@ -172,7 +175,14 @@ async def test_a_flag_that_is_on_is_no_cure() -> None:
 
 async def test_what_no_collector_of_mysqld_exporter_tells_is_unknown_and_not_empty() -> None:
     told = with_tables()
-    for name in ("peer-engines", "peer-flags", "peer-index-io", "peer-locks", "peer-files", "peer-counts"):
+    for name in (
+        "mysqld-exporter-engines",
+        "mysqld-exporter-statements",
+        "mysqld-exporter-index-io",
+        "mysqld-exporter-locks",
+        "mysqld-exporter-files",
+        "mysqld-exporter-counts",
+    ):
         told[name] = {}
     window = await of(told, Source.PEER)
     lacking = {"index_sizes", "table_scans", "table_io", "table_statements", "table_files", "count_statements"}
@@ -182,8 +192,8 @@ async def test_what_no_collector_of_mysqld_exporter_tells_is_unknown_and_not_emp
 
 async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
     told = own() | {
-        "own-health": {(name,): 1.0 for name in ("index_sizes", "table_scans", "count_statements", "table_files")},
-        "own-index-pages": {
+        "sidecar-health": {(name,): 1.0 for name in ("index_sizes", "table_scans", "count_statements", "table_files")},
+        "sidecar-index-pages": {
             ("innodb_index_pages", *ORDERS, "PRIMARY"): 11_400.0,
             ("innodb_index_pages", *ORDERS, "k"): 300.0,
             ("innodb_index_pages", "", "", "__other__"): 17.0,
@@ -192,9 +202,12 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
             ("innodb_index_resident_pages", "shop", "small", "PRIMARY"): 2.0,
             ("innodb_index_resident_pages", "", "", "__other__"): 5.0,
         },
-        "own-index-info": {(*ORDERS, "PRIMARY", "clustered", "id"): 1.0, (*ORDERS, "k", "non-unique", "a,`b,c`"): 1.0},
-        "own-table-rows": {ORDERS: 91_200.0},
-        "own-tables": {
+        "sidecar-index-info": {
+            (*ORDERS, "PRIMARY", "clustered", "id"): 1.0,
+            (*ORDERS, "k", "non-unique", "a,`b,c`"): 1.0,
+        },
+        "sidecar-table-rows": {("innodb_table_rows", *ORDERS): 91_200.0},
+        "sidecar-tables": {
             ("innodb_table_scan_rows_total", *ORDERS): growing(912.0),
             ("innodb_table_file_reads_total", *ORDERS): growing(110.0),
             ("innodb_table_file_read_seconds_total", *ORDERS): growing(0.1),
@@ -206,7 +219,7 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
         Index(*ORDERS, "PRIMARY"): IndexSize(11_400, 11_350, 91_200, ("id",)),
         Index(*ORDERS, "k"): IndexSize(300, UNKNOWN, None, ("a", "b,c")),
     }
-    assert (sections["index_sizes"].other_pages, sections["index_sizes"].estimated) == (17, False)
+    assert sections["index_sizes"].other_pages == 17
     assert sections["indexes"] == {Index(*ORDERS, "k"): 0}
     assert sections["cached_indexes"].pages == {Index(*ORDERS, "k"): 290}
     assert sections["count_statements"] == {}
@@ -217,14 +230,13 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
 
 
 async def test_servers_are_asked_in_parts_whose_series_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "SERIES", 100)
+    monkeypatch.setattr(stage, "TABLE_SERIES", 100)
     servers = tuple(key(f"db-{number}") for number in range(5))
     client = Told(with_tables(), servers=servers)
     window = await of(with_tables(), Source.PEER)
-    parts = [
-        each async for each in tables(client, GRID, dict.fromkeys(servers, window), Source.PEER, identity=IDENTITY)
-    ]
+    reader = WindowReader(client, GRID, Source.PEER, IDENTITY)
+    parts = [part async for part in reader.tables(dict.fromkeys(servers, window))]
     assert [len(part) for part in parts] == [2, 2, 1]
     client.partial = True
-    [part] = [each async for each in tables(client, GRID, {key(): window}, Source.PEER, identity=IDENTITY)]
+    [part] = [part async for part in reader.tables({key(): window})]
     assert part == {key(): Unclear("incomplete answer: store gateway is away")}

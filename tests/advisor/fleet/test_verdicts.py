@@ -10,9 +10,8 @@ from advisor.advice.metrics import families as advice_families
 from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation, Severity
-from advisor.fleet.blind import BlindSpots
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.inventory import Known, inventory
+from advisor.fleet.inventory import InventoryEntry, inventory
 from advisor.fleet.verdicts import Verdict, verdicts
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook, builtin_directory
@@ -42,12 +41,11 @@ def fleet_of(*names: str) -> Exposed:
 
 async def read(
     client: Exposed, selector: str = ""
-) -> tuple[Mapping[ServerKey, Known], Mapping[ServerKey, Verdict], BlindSpots]:
+) -> tuple[Mapping[ServerKey, InventoryEntry], Mapping[ServerKey, Verdict]]:
     known = await inventory(client, IDENTITY, selector, AT)
-    spots = BlindSpots()
-    found, left = await verdicts(client, IDENTITY, selector, AT, known.servers, rules=RULES, spots=spots)
+    found, left = await verdicts(client, IDENTITY, selector, AT, known.servers, rules=RULES)
     assert left == ()
-    return known.servers, found, spots
+    return known.servers, found
 
 
 def essence(found: Recommendation | FleetFinding) -> tuple[object, ...]:
@@ -62,7 +60,7 @@ def essence(found: Recommendation | FleetFinding) -> tuple[object, ...]:
 
 
 async def test_findings_are_those_of_each_sidecar_with_the_same_sql() -> None:
-    known, found, _ = await read(fleet_of(*FEW))
+    known, found = await read(fleet_of(*FEW))
     assert {each.source for each in known.values()} == {Source.VERDICT}
     told = 0
     for name in FEW:
@@ -83,15 +81,15 @@ async def test_findings_are_those_of_each_sidecar_with_the_same_sql() -> None:
 
 async def test_five_queries_do_for_the_fleet_and_five_a_shard_where_a_limit_is_hit() -> None:
     client = fleet_of(*FEW)
-    _, whole, _ = await read(client)
+    _, whole = await read(client)
     assert len(client.asked) == 6 + 5
     client.most = 2
     servers = {key: replace(each, key=key) for key, each in (await _known(client)).items()}
-    found, left = await verdicts(client, IDENTITY, "", AT, servers, rules=RULES, spots=BlindSpots())
+    found, left = await verdicts(client, IDENTITY, "", AT, servers, rules=RULES)
     assert (found, left) == (whole, ())
 
 
-async def _known(client: Exposed) -> Mapping[ServerKey, Known]:
+async def _known(client: Exposed) -> Mapping[ServerKey, InventoryEntry]:
     most, client.most = client.most, 100
     found = (await inventory(client, IDENTITY, "", AT)).servers
     client.most = most
@@ -100,7 +98,7 @@ async def _known(client: Exposed) -> Mapping[ServerKey, Known]:
 
 async def test_a_setting_that_is_an_empty_text_goes_back_to_it() -> None:
     name = "mysql-5.6/counted-without-index"
-    _, found, _ = await read(fleet_of(name))
+    _, found = await read(fleet_of(name))
     [verdict] = found.values()
     assert {each.fingerprint: essence(each) for each in verdict.findings} == {
         each.fingerprint: essence(each) for each in seen(name)[1].recommendations
@@ -108,18 +106,17 @@ async def test_a_setting_that_is_an_empty_text_goes_back_to_it() -> None:
     assert "" in {change.from_ for each in verdict.findings for change in each.changes}
 
 
-async def test_what_a_blind_rule_lacks_is_told_in_one_line() -> None:
+async def test_every_rule_that_is_undecided_says_what_it_lacks() -> None:
     name = next(each for each in FEW if seen(each)[1].blind)
-    _, found, spots = await read(fleet_of(name))
-    lines = spots.lines()
-    assert {line.rule for line in lines} == set(next(iter(found.values())).undecided)
-    assert all(line.servers == 1 and line.examples == (name.replace("/", "-"),) for line in lines)
+    _, found = await read(fleet_of(name))
+    [verdict] = found.values()
+    assert {rule for rule, _, _ in verdict.blind} == set(verdict.undecided)
 
 
 async def test_an_incomplete_answer_is_said_of_each_server() -> None:
     client = fleet_of(FEW[0])
     client.said = ("store eu-2 is down",)
-    _, found, _ = await read(client)
+    _, found = await read(client)
     assert [each.incomplete for each in found.values()] == ["store eu-2 is down"]
 
 
@@ -138,9 +135,9 @@ def _one(**told: object) -> list[Metric]:
 async def test_a_sidecar_that_tells_no_values_has_findings_without_sql(server: object, note: str) -> None:
     key = IDENTITY.server({"instance": "db:9747"})
     assert key
-    known = Known(key, Source.VERDICT, server, judged_at=AT - 7_200)  # type: ignore[arg-type]
+    known = InventoryEntry(key, Source.VERDICT, server, judged_at=AT - 7_200)  # type: ignore[arg-type]
     client = Exposed({"db:9747": _one()})
-    found, _ = await verdicts(client, IDENTITY, "", AT, {key: known}, rules=RULES, spots=BlindSpots())
+    found, _ = await verdicts(client, IDENTITY, "", AT, {key: known}, rules=RULES)
     [finding] = found[key].findings
     assert (finding.changes, finding.severity, finding.page_url) == ((), Severity.INFO, None)
     assert finding.notes[0] == "its sidecar judged last 2 h ago"
@@ -151,7 +148,7 @@ async def test_a_cloud_service_has_its_own_place_for_changes() -> None:
     name = "mysql-9.7/repeated-scan"
     client = fleet_of(name)
     known = await inventory(client, IDENTITY, "", AT, services=[('job="mysql"', "rds")])
-    found, _ = await verdicts(client, IDENTITY, "", AT, known.servers, rules=RULES, spots=BlindSpots())
+    found, _ = await verdicts(client, IDENTITY, "", AT, known.servers, rules=RULES)
     changes = [change for each in found.values() for one in each.findings for change in one.changes]
     assert changes
     assert {(change.apply, change.via) for change in changes} == {((), "DB parameter group (Amazon RDS)")}

@@ -8,8 +8,7 @@ import pytest
 
 from advisor.contract.fleet import Source
 from advisor.facts import facts
-from advisor.fleet.downsampling import ONLY_DOWNSAMPLED
-from advisor.fleet.windows import Unclear, windows
+from advisor.fleet.windows import ONLY_DOWNSAMPLED, Unclear, WindowReader
 from advisor.observe.window import Window
 from exporter.collectors.data_files import DATA_FILES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
@@ -31,45 +30,50 @@ def growing(a_second: float, begin: float = 0.0) -> Value:
 def own(**more: dict[tuple[str, ...], Value]) -> Tellings:
     counters = "made_young not_made_young pages_read pages_created pages_written gets read_ahead read_ahead_evicted"
     told: Tellings = {
-        "own-server": {("mysql", "9.7.4", "Source distribution", ""): 1.0},
-        "own-at": {(): lambda at: at - 3.0},
-        "own-numbers": {
+        "sidecar-server": {("mysql", "9.7.4", "Source distribution", ""): 1.0},
+        "sidecar-at": {(): lambda at: at - 3.0},
+        "sidecar-numbers": {
             ("innodb_server_uptime_seconds",): lambda at: at - 3.0 - BOOTED,
             ("innodb_server_memory_available_bytes",): 2.0**30,
             ("innodb_ibuf_merges_total",): growing(2),
             ("innodb_data_file_reads_total",): growing(100),
         },
-        "own-pool-counters": {(POOL.format(name),): growing(number) for number, name in enumerate(counters.split(), 1)},
-        "own-pool-pages": {("young",): 5_001.0, ("old",): 3_001.0, ("free",): 191.0},
-        "own-pool-size": {(): 8_193.0},
-        "own-pool-instances": {(): 2.0},
-        "own-means": {(): 40.0},
-        "own-checkpoint": {(): 1e6},
-        "own-operations": {("innodb_rows_total", "inserted"): growing(7)},
-        "own-settings": {
+        "sidecar-pools": {
+            ("innodb_buffer_pool_size_pages",): 8_193.0,
+            **{(POOL.format(name),): growing(number) for number, name in enumerate(counters.split(), 1)},
+        },
+        "sidecar-pool-pages": {
+            ("innodb_buffer_pool_pages", sublist): pages
+            for sublist, pages in (("young", 5_001.0), ("old", 3_001.0), ("free", 191.0))
+        },
+        "sidecar-pool-instances": {(): 2.0},
+        "sidecar-dirty-pages": {(): 40.0},
+        "sidecar-checkpoint": {(): 1e6},
+        "sidecar-operations": {("innodb_rows_total", "inserted"): growing(7)},
+        "sidecar-settings": {
             ("innodb_old_blocks_pct",): 37.0,
             ("innodb_page_size",): 16_384.0,
             ("innodb_random_read_ahead",): 0.0,
         },
-        "own-settings-text": {("innodb_flush_method", "O_DIRECT"): 1.0},
-        "own-machine": {("innodb_server_cores", "cgroup cpu.max"): 2.0},
-        "own-health": {("index_sizes",): 0.0, ("table_scans",): 1.0},
+        "sidecar-settings-text": {("innodb_flush_method", "O_DIRECT"): 1.0},
+        "sidecar-machine": {("innodb_server_cores", "cgroup cpu.max"): 2.0},
+        "sidecar-health": {("index_sizes",): 0.0, ("table_scans",): 1.0},
     }
     return told | more
 
 
 def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
     told: Tellings = {
-        "peer-server": {("9.7.4", "MySQL Community Server - GPL"): 1.0},
-        "peer-at": {(): lambda at: at - 3.0},
-        "peer-status": {
+        "mysqld-exporter-server": {("9.7.4", "MySQL Community Server - GPL"): 1.0},
+        "mysqld-exporter-at": {(): lambda at: at - 3.0},
+        "mysqld-exporter-status": {
             (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - BOOTED,
             (STATUS_NAME.format("innodb_pages_read"),): growing(120),
             (STATUS_NAME.format("innodb_buffer_pool_read_requests"),): growing(9_000),
         },
-        "peer-pages": {("data",): 8_000.0, ("free",): 100.0, ("misc",): 92.0},
-        "peer-dirty": {(): 40.0},
-        "peer-settings": {
+        "mysqld-exporter-pages": {("data",): 8_000.0, ("free",): 100.0, ("misc",): 92.0},
+        "mysqld-exporter-dirty-pages": {(): 40.0},
+        "mysqld-exporter-settings": {
             ("mysql_global_variables_innodb_old_blocks_pct",): 37.0,
             ("mysql_global_variables_innodb_random_read_ahead",): 1.0,
             ("mysql_global_variables_innodb_max_dirty_pages_pct",): 90.5,
@@ -81,8 +85,7 @@ def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
 
 
 async def windowed(told: Tellings, source: Source, **more: Any) -> Window | Unclear:
-    client = Told(told, **more)
-    return (await windows(client, GRID, [key()], source, identity=IDENTITY))[key()]
+    return (await WindowReader(Told(told, **more), GRID, source, IDENTITY).windows([key()]))[key()]
 
 
 def known(found: Window | Unclear) -> Window:
@@ -141,21 +144,25 @@ def restarted(at: float) -> float:
 @pytest.mark.parametrize(
     ("changed", "points"),
     [
-        pytest.param({"peer-status": {(STATUS_NAME.format("uptime"),): restarted}}, 3, id="a restart"),
+        pytest.param({"mysqld-exporter-status": {(STATUS_NAME.format("uptime"),): restarted}}, 3, id="a restart"),
         pytest.param(
             {
-                "peer-settings": {
+                "mysqld-exporter-settings": {
                     ("mysql_global_variables_innodb_io_capacity",): lambda at: 200.0 + (at > GRID.points[3])
                 }
             },
             5,
             id="a changed setting",
         ),
-        pytest.param({"peer-at": {(): lambda at: None if at == GRID.points[4] else at - 3.0}}, 4, id="a gap"),
+        pytest.param(
+            {"mysqld-exporter-at": {(): lambda at: None if at == GRID.points[4] else at - 3.0}}, 4, id="a gap"
+        ),
         pytest.param(
             {
-                "peer-at": {(): lambda at: min(at, GRID.points[7]) - 3.0},
-                "peer-status": {(STATUS_NAME.format("uptime"),): lambda at: min(at, GRID.points[7]) - 3.0 - BOOTED},
+                "mysqld-exporter-at": {(): lambda at: min(at, GRID.points[7]) - 3.0},
+                "mysqld-exporter-status": {
+                    (STATUS_NAME.format("uptime"),): lambda at: min(at, GRID.points[7]) - 3.0 - BOOTED
+                },
             },
             8,
             id="a sample that is the last one of two points",
@@ -171,20 +178,20 @@ async def test_a_window_is_cut_at(changed: Tellings, points: int) -> None:
 
 async def test_fewer_than_three_points_are_unclear_and_say_since_when() -> None:
     told = peer()
-    told["peer-status"] |= {
+    told["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - (BOOTED if at < GRID.points[7] else GRID.points[6] + 9.0)
     }
     assert await windowed(told, Source.PEER) == Unclear("not long enough since the restart")
     gone = frozenset({GRID.points[-1]})
     assert await windowed(peer(), Source.PEER, missing=gone) == Unclear("no sample at the window's end")
     assert await windowed(peer(), Source.PEER, missing=gone, coarse=True) == Unclear(ONLY_DOWNSAMPLED)
-    told = peer() | {"peer-server": {}}
+    told = peer() | {"mysqld-exporter-server": {}}
     assert await windowed(told, Source.PEER) == Unclear("no series tells its version")
 
 
 async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
     told = peer()
-    told["peer-status"] |= {
+    told["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("innodb_pages_read"),): lambda at: 5e6 - (at - BOOTED if at > GRID.points[4] else 0.0)
     }
     found = facts(known(await windowed(told, Source.PEER)))
@@ -194,7 +201,7 @@ async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
 
 async def test_a_number_below_zero_shown_as_unsigned_makes_the_size_unknown() -> None:
     told = peer()
-    told["peer-pages"] |= {("misc",): 2.0**64}
+    told["mysqld-exporter-pages"] |= {("misc",): 2.0**64}
     assert known(await windowed(told, Source.PEER)).latest[POOLS] is None
 
 
@@ -202,9 +209,9 @@ async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysq
     async def age(told: Tellings) -> float | None:
         return facts(known(await windowed(peer() | told, Source.PEER))).io.checkpoint_age_bytes
 
-    assert await age({"peer-current-lsn": {(): 9e6}, "peer-checkpoint-lsn": {(): 7e6}}) == 2e6
-    assert await age({"peer-current-lsn": {(): 9e6}}) is None
-    assert await age({"peer-checkpoint-age": {(): 3e6}}) == 3e6
+    assert await age({"mysqld-exporter-current-lsn": {(): 9e6}, "mysqld-exporter-checkpoint-lsn": {(): 7e6}}) == 2e6
+    assert await age({"mysqld-exporter-current-lsn": {(): 9e6}}) is None
+    assert await age({"mysqld-exporter-checkpoint-age": {(): 3e6}}) == 3e6
 
 
 async def test_a_part_of_an_answer_says_nothing_of_what_lacks() -> None:
@@ -213,7 +220,7 @@ async def test_a_part_of_an_answer_says_nothing_of_what_lacks() -> None:
 
 async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:
     told = own()
-    told["own-settings-text"] |= {
+    told["sidecar-settings-text"] |= {
         ("innodb_flush_method", "fsync"): lambda at: 1.0 if at == GRID.points[4] else None,
     }
     assert len(known(await windowed(told, Source.OWN)).snapshots) == 4

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from advisor.fleet import queries
+from advisor.fleet import inventory, mysqld_exporter, sidecar, verdicts
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.queries import Query
 from advisor.fleet.series import Answer, Grid, Series
 
 IDENTITY = Identity()
 GRID = Grid(1_700_000_000.0, 450.0)
-BY_NAME = {query.name: query for query in vars(queries).values() if isinstance(query, Query)}
+BY_NAME = {query.name: query for module in (inventory, verdicts, sidecar, mysqld_exporter) for query in module.QUERIES}
 Value = float | Callable[[float], float | None]
 """A number, or a number by its time."""
 

@@ -1,0 +1,183 @@
+"""The report of a reading: what was found server by server, in sums by rule, and the best change."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from advisor.contract.fleet import FleetBlindSpot, FleetFinding, NotAsked, RuleSum, ServerSum, Source
+from advisor.contract.recommendation import Severity
+from advisor.rules.check import Rule
+
+TOP = 20
+"""Servers among the top."""
+EXAMPLES = 3
+"""Servers that a blind spot names."""
+
+_Spot = tuple[str, str, Source, str | None]
+"""Rule, lack, source and cure."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a reading has found so far; memory does not grow with servers of which nothing is said.
+
+    Attributes:
+        findings: By server.
+        undecided: By server, the rules that could not be judged.
+        notes: By server, what to know of all that is said of it.
+        suppressed: By server, how many findings are not wanted.
+        not_modelled: Servers that the models' budget left out.
+    """
+
+    findings: dict[str, tuple[FleetFinding, ...]] = field(default_factory=dict)
+    undecided: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    suppressed: dict[str, int] = field(default_factory=dict)
+    not_modelled: tuple[str, ...] = ()
+    _left: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _spots: defaultdict[_Spot, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _servers_of_spots: Counter[_Spot] = field(default_factory=Counter)
+
+    def leave(self, reason: str, servers: Iterable[str]) -> None:
+        """Servers of which nothing is said, and why."""
+        self._left[reason] += servers
+
+    @property
+    def not_asked(self) -> tuple[NotAsked, ...]:
+        """The servers of which nothing is said, by reason."""
+        return tuple(
+            NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items() if names
+        )
+
+    def blind(self, server: str, rule: str, lacks: str, source: Source, cure: str | None = None) -> None:
+        """A rule that could not be judged on a server."""
+        spot = rule, lacks, source, cure
+        self._servers_of_spots[spot] += 1
+        if len(examples := self._spots[spot]) < EXAMPLES:
+            examples.append(server)
+
+    @property
+    def blind_spots(self) -> tuple[FleetBlindSpot, ...]:
+        """One for each lack, the most servers first."""
+        spots = sorted(self._servers_of_spots.items(), key=lambda item: (-item[1], *item[0][:3]))
+        return tuple(
+            FleetBlindSpot(
+                rule=rule,
+                lacks=lacks,
+                source=source,
+                servers=servers,
+                examples=tuple(self._spots[rule, lacks, source, cure]),
+                cure=cure,
+            )
+            for (rule, lacks, source, cure), servers in spots
+        )
+
+
+def ranked(findings: Iterable[FleetFinding]) -> tuple[FleetFinding, ...]:
+    """The worst first, then by bytes saved."""
+    return tuple(
+        sorted(
+            findings,
+            key=lambda finding: (
+                -finding.severity.rank,
+                -_saved(finding),
+                finding.server,
+                finding.rule,
+                finding.fingerprint,
+            ),
+        )
+    )
+
+
+def by_rule(findings: Sequence[FleetFinding], rules: Mapping[str, Rule]) -> tuple[RuleSum, ...]:
+    """A sum for each rule, the most bytes first."""
+    saved = _sums((finding.rule, _saved(finding)) for finding in _counted(findings))
+    sums = (
+        RuleSum(
+            rule=rule,
+            title=rules[rule].file.title if rule in rules else "",
+            severity=_worst(group),
+            findings=len(group),
+            servers=len({finding.server for finding in group}),
+            read_bytes_saved_per_second=saved.get(rule),
+        )
+        for rule, group in _grouped((finding.rule, finding) for finding in findings).items()
+    )
+    return tuple(
+        sorted(
+            sums,
+            key=lambda each: (
+                -(each.read_bytes_saved_per_second or 0.0),
+                -each.severity.rank,
+                -each.servers,
+                each.rule,
+            ),
+        )
+    )
+
+
+def top_servers(findings: Sequence[FleetFinding], count: int = TOP) -> tuple[ServerSum, ...]:
+    """The servers that would save the most bytes; those without any by their worst findings."""
+    saved = _sums((finding.server, _saved(finding)) for finding in _counted(findings))
+    sums = (
+        ServerSum(
+            server=server, findings=len(group), worst=_worst(group), read_bytes_saved_per_second=saved.get(server)
+        )
+        for server, group in _grouped((finding.server, finding) for finding in findings).items()
+    )
+    return tuple(
+        sorted(
+            sums,
+            key=lambda each: (
+                -(each.read_bytes_saved_per_second or 0.0),
+                -each.worst.rank,
+                -each.findings,
+                each.server,
+            ),
+        )[:count]
+    )
+
+
+def best(findings: Iterable[FleetFinding]) -> FleetFinding | None:
+    """The finding that saves the most bytes; None where none is known to save any."""
+    saving = [finding for finding in findings if _saved(finding) > 0]
+    return min(saving, key=lambda finding: (-_saved(finding), finding.server, finding.rule), default=None)
+
+
+def _counted(findings: Sequence[FleetFinding]) -> Iterable[FleetFinding]:
+    """The findings whose bytes count: of two on one subject of a server, which may save the same reads, the larger.
+
+    The recording rules count in the same way (charts/innodb-advisor/alerts/recording.rules.yaml).
+    """
+    largest: dict[tuple[str, str], FleetFinding] = {}
+    for finding in findings:
+        about = finding.server, ".".join(finding.subject.values())
+        if finding.read_bytes_saved_per_second is not None and (
+            about not in largest or _saved(finding) > _saved(largest[about])
+        ):
+            largest[about] = finding
+    return largest.values()
+
+
+def _saved(finding: FleetFinding | RuleSum | ServerSum) -> float:
+    return finding.read_bytes_saved_per_second or 0.0
+
+
+def _worst(findings: Iterable[FleetFinding]) -> Severity:
+    return max((finding.severity for finding in findings), key=lambda severity: severity.rank)
+
+
+def _grouped(pairs: Iterable[tuple[str, FleetFinding]]) -> Mapping[str, list[FleetFinding]]:
+    groups: dict[str, list[FleetFinding]] = {}
+    for name, finding in pairs:
+        groups.setdefault(name, []).append(finding)
+    return groups
+
+
+def _sums(pairs: Iterable[tuple[str, float]]) -> Mapping[str, float]:
+    sums: dict[str, float] = {}
+    for name, value in pairs:
+        sums[name] = sums.get(name, 0.0) + value
+    return sums
