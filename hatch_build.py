@@ -23,7 +23,7 @@ class Description(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name != "wheel" or version == "editable":
             return
         made = subprocess.run(
-            [sys.executable, "-m", "advisor.http.description"],
+            [sys.executable, "-m", "advisor.http.app"],
             cwd=self.root,  # its own code, not one that is installed
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             check=False,

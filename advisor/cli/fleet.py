@@ -322,7 +322,7 @@ def _serve(
     from advisor.alerting.fleet_notifier import CAPACITY, FleetNotifier
     from advisor.cli.listening import listening, reload_on_hangup
     from advisor.fleet.watch import Watch
-    from advisor.http import fleet_app
+    from advisor.http import fleet as service
     from advisor.http.web_settings import WebSettings
 
     alerting.refuse_lonely_config()
@@ -337,7 +337,7 @@ def _serve(
         notifier = deliveries and FleetNotifier(deliveries, watch, rules, links, alerting.resend_seconds)
         reload_on_hangup(rules)
         background = [rules.run, *([notifier.run] if notifier else [])]
-        app = fleet_app.create(watch, rules, background, [notifier.families] if notifier else [], links)
+        app = service.create(watch, rules, background, [notifier.families] if notifier else [], links)
         listener.run(app, addresses)
 
 

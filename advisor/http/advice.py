@@ -15,10 +15,9 @@ from advisor.advice.service import Unseen
 from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, written
+from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, negotiated, written
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
-from advisor.http.negotiation import NEGOTIATED, negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
 from advisor.render import history_markdown, history_text, markdown, resolution, text

@@ -1,32 +1,24 @@
-"""The HTTP application: advice, rules, what-if, the miss curve, /metrics and the probes, the page, /docs."""
+"""The HTTP application: advice, rules, what-if, the miss curve, /metrics and the probes, the page, /docs.
+
+`python -m advisor.http.app` prints its OpenAPI document, for the build.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 
 from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import (
-    advice,
-    curve,
-    health,
-    history,
-    metrics,
-    overview,
-    pages,
-    reload,
-    rule,
-    rules,
-    runbooks,
-    state,
-    statements,
-    whatif,
-)
-from advisor.http.exposition import Exposed
+from advisor.http import advice, documents, history, metrics, model, pages, rules, state
 from advisor.http.foundation import Background, application
+from advisor.http.metrics import Exposed
 from advisor.render import html
+from advisor.rules.rulebook import Rulebook, builtin_directory
+from exporter.connection.target import Target
+from exporter.sampling.sampler import Sampler
 
 
 def create(service: Service, exposition: Exposition | None = None, background: Sequence[Background] = ()) -> FastAPI:
@@ -47,20 +39,16 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))
     app.state.book, app.state.links = service.book, html.LINKS
     # Routes are tried in order. Those that have to answer within milliseconds whatever else is asked come first.
-    app.include_router(health.liveness)
-    app.include_router(health.readiness)
+    app.include_router(metrics.liveness)
     app.include_router(metrics.router)
     app.include_router(advice.router)
     app.include_router(history.router)
     app.include_router(rules.router)
-    app.include_router(rule.router, responses=rule.examples_of(service.book.rules[0]))
-    app.include_router(runbooks.router)
-    app.include_router(reload.router)
+    app.include_router(documents.rules, responses=documents.examples_of(service.book.rules[0]))
+    app.include_router(documents.runbooks)
     app.include_router(state.router)
-    app.include_router(whatif.router)
-    app.include_router(curve.router)
-    app.include_router(overview.router)
-    app.include_router(statements.router)
+    app.include_router(model.router)
+    app.include_router(state.pictures)
     app.include_router(pages.index)
     app.include_router(pages.files)
     return app
@@ -70,3 +58,12 @@ def _state(service: Service) -> Hashable:
     """What /metrics is of: a scrape after a collection, or after rules were loaded, tells of it."""
     latest, problems = service.source.latest, (service.source.problem, service.book.problem)
     return latest and latest.at, service.book.loaded_at, *map(str, problems)
+
+
+def undescribed() -> FastAPI:
+    """The application with the built-in rules, for a server that nobody asks."""
+    return create(Service(Sampler(Target()), Rulebook(builtin_directory())))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(pages.described(undescribed()))

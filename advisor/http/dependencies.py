@@ -8,7 +8,6 @@ from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.advice.service import LONGEST_WINDOW, Service
-from advisor.http.exposition import Exposed
 from advisor.rules.rulebook import Rulebook
 
 
@@ -36,12 +35,6 @@ async def _book(request: Request) -> Rulebook:
     return found
 
 
-async def _exposition(request: Request) -> Exposed:
-    found: Exposed = request.app.state.exposed
-    return found
-
-
 TheBook = Annotated[Rulebook, Depends(_book)]
 TheService = Annotated[Service, Depends(_service)]
-TheExposition = Annotated[Exposed, Depends(_exposition)]
 TheLookBack = Annotated[LookBack, Query()]

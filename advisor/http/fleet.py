@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
+from prometheus_client import Metric
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetReport, NotAsked, ServedReport
 from advisor.contract.json_text import json_of
+from advisor.contract.links import Links
 from advisor.contract.recommendation import Severity
 from advisor.contract.templates import duration
 from advisor.contract.visible import visible
+from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet.watch import Watch
-from advisor.http import health
-from advisor.http.answers import HTML, JSON, written
+from advisor.http import documents, metrics, pages
+from advisor.http.answers import HTML, JSON, NEGOTIATED, negotiated, written
 from advisor.http.dependencies import TheBook
-from advisor.http.exposition import Exposed
+from advisor.http.foundation import Background, application
 from advisor.http.limits import costly
-from advisor.http.negotiation import NEGOTIATED, negotiated
+from advisor.http.metrics import Exposed
 from advisor.http.problems import documented
 from advisor.render import fleet_html
 from advisor.render.fleet_html import Served
@@ -31,6 +34,7 @@ from advisor.rules.rulebook import Rulebook
 _FORMS = (JSON, HTML)
 _STARTING = "the first reading of the fleet is not done yet"
 _AWAY = "Prometheus is away since 2026-11-23 08:00:00 UTC: cannot connect to 127.0.0.1:9090: Connection refused"
+_LINKS = {"/fleet": "fleet", "/docs": "API"}
 _NAMED = 3
 """Servers that an error names at most."""
 
@@ -129,13 +133,14 @@ async def advise(request: Request, wanted: Annotated[Wanted, Query()], watch: Th
 
 @router.get(
     "/metrics",
+    name="metrics",
     response_class=PlainTextResponse,
     summary="Prometheus metrics",
     description="How the readings go, and the fleet's sums by rule. No series is of one server or of one finding.",
     response_description="The exposition.",
     responses=documented(),
 )
-async def metrics(request: Request) -> Response:
+async def scrape(request: Request) -> Response:
     """All families."""
     found: Exposed = request.app.state.exposed
     return await found.answer(request)
@@ -148,7 +153,7 @@ async def metrics(request: Request) -> Response:
     description="For a readiness probe: ready after the first reading. While Prometheus is away it stays ready, for "
     "the last report is still shown; the answer says since when.",
     response_description="There is one.",
-    responses={**health.OK, **documented({503: _STARTING})},
+    responses={**metrics.OK, **documented({503: _STARTING})},
 )
 async def readyz(watch: TheWatch) -> str:
     """There was a reading."""
@@ -244,3 +249,37 @@ async def _page(report: FleetReport, watch: Watch) -> Response:
     policy = f"{fleet_html.policy()}; frame-ancestors 'none'"
     headers = {"Content-Security-Policy": policy, **NEGOTIATED}
     return await asyncio.to_thread(lambda: written(fleet_html.html(report, served), HTML, headers))
+
+
+def create(
+    watch: Watch,
+    book: Rulebook,
+    background: Sequence[Background] = (),
+    own: Sequence[Callable[[], Iterable[Metric]]] = (),
+    links: Links | None = None,
+) -> FastAPI:
+    """The ASGI application, which runs the watch while it runs.
+
+    Args:
+        watch: Has the last report.
+        book: The rules that it is judged by; their pages are where findings lead.
+        background: What else runs meanwhile.
+        own: More families for /metrics.
+        links: Where people reach the service; None where that is not known.
+    """
+
+    async def families() -> list[Metric]:
+        return [*fleet_metrics.families(watch, links), *(family for some in own for family in some())]
+
+    app = application(
+        "What to change on a fleet of MySQL and MariaDB servers",
+        "Errors are application/problem+json (RFC 9457). Nothing here changes a server, or is connected to one.",
+        (watch.run, *background),
+    )
+    app.state.watch, app.state.book, app.state.links, app.state.exposed = watch, book, _LINKS, Exposed(families)
+    app.include_router(router)
+    app.include_router(documents.rules, responses=documents.examples_of(book.rules[0]))
+    app.include_router(documents.runbooks)
+    app.include_router(metrics.liveness)
+    app.include_router(pages.files)
+    return app

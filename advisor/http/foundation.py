@@ -10,12 +10,11 @@ from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
 from advisor.http import problems
-from advisor.http.answers import Json
-from advisor.http.compression import Compression
+from advisor.http.answers import Json, Validation
 from advisor.http.limits import Limits
-from advisor.http.validation import Validation
 from exporter import __version__
 
 log = logging.getLogger(__name__)
@@ -76,6 +75,6 @@ def application(
     )
     app.state.running, app.state.limits = [], Limits()
     app.add_middleware(Validation)
-    app.add_middleware(Compression, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
+    app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
     problems.install(app)
     return app

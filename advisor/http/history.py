@@ -13,10 +13,9 @@ from advisor.advice.service import Service
 from advisor.contract.json_text import json_of
 from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
-from advisor.http.answers import written
+from advisor.http.answers import negotiated, written
 from advisor.http.dependencies import TheService
 from advisor.http.limits import costly
-from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
 from advisor.ledger.entry import Result
 from advisor.ledger.history import SHOWN, History, Wanted

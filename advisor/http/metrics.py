@@ -1,19 +1,110 @@
-"""/metrics, and /snapshot, which has the same in full."""
+"""/metrics, /healthz and /readyz: what a Prometheus and probes ask for."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import PlainTextResponse
+from prometheus_client import Metric
 
-from advisor.http import examples, pages
-from advisor.http.answers import Json
-from advisor.http.dependencies import TheExposition, TheService
-from advisor.http.negotiation import NEGOTIATED, wants_page
+from advisor.http import examples
+from advisor.http.answers import best
+from advisor.http.dependencies import TheService
 from advisor.http.problems import UNSEEN, documented
-from advisor.render import snapshot_html
-from exporter.json_values import jsonable
+from exporter.exposition import classic, openmetrics
 
-router = APIRouter(tags=["server"])
+_CLASSIC = "text/plain; version=0.0.4"
+_ENCODERS: Mapping[str, Callable[[Sequence[Metric]], bytes]] = {
+    _CLASSIC: classic,
+    "application/openmetrics-text; version=1.0.0": openmetrics,
+    "text/plain; version=1.0.0": classic,  # the same: all names are plain
+}
+"""The encoder of each form, by its content type."""
+_LEVEL = 1
+"""Of gzip: higher levels save little more."""
+KEPT_SECONDS = 0.1
+"""A crowd of scrapers gets the same text: to make one takes some milliseconds of a core."""
+_DIED = "what runs in the background has failed: the log says why"
+OK: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"example": "ok\n"}}}}
+
+liveness = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
+router = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
+
+
+def render(families: Sequence[Metric], accepted: str) -> tuple[bytes, str]:
+    """The exposition text and its content type: the form that the header Accept prefers, else the classic one."""
+    form = best(accepted, tuple(_ENCODERS)) or _CLASSIC
+    return _ENCODERS[form](families), f"{form}; charset=utf-8"
+
+
+class Exposed:
+    """What /metrics shows, made once for all who ask while it is made, or within KEPT_SECONDS."""
+
+    def __init__(
+        self, families: Callable[[], Awaitable[Sequence[Metric]]], state: Callable[[], Hashable] = lambda: None
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            families: The families now.
+            state: Differs where the families are others, so that nobody gets those of before.
+        """
+        self._families, self._state = families, state
+        self._made: dict[Hashable, asyncio.Task[tuple[bytes, str]]] = {}  # by form, whether compressed, and state
+
+    async def answer(self, request: Request) -> Response:
+        """The exposition in the form that the request accepts best."""
+        form = best(request.headers.get("accept", ""), tuple(_ENCODERS)) or _CLASSIC
+        compressed = "gzip" in request.headers.get("accept-encoding", "")
+        key = form, compressed, self._state()
+        if key not in self._made:
+            self._made[key] = asyncio.create_task(self._make(form, compressed=compressed))
+            self._made[key].add_done_callback(lambda made: self._keep(key, made))
+        content, content_type = await asyncio.shield(self._made[key])
+        headers = {"Content-Type": content_type, "Vary": "Accept, Accept-Encoding"}
+        return Response(content, headers=headers | ({"Content-Encoding": "gzip"} if compressed else {}))
+
+    def _keep(self, key: Hashable, made: asyncio.Task[tuple[bytes, str]]) -> None:
+        failed = made.cancelled() or made.exception() is not None
+        asyncio.get_running_loop().call_later(0.0 if failed else KEPT_SECONDS, self._made.pop, key)
+
+    async def _make(self, form: str, *, compressed: bool) -> tuple[bytes, str]:
+        content, content_type = render(await self._families(), form)
+        return gzip.compress(content, _LEVEL) if compressed else content, content_type
+
+
+@liveness.get(
+    "/healthz",
+    summary="Whether the sidecar lives",
+    description="For a liveness probe: it does not depend on the server.",
+    response_description="It does.",
+    responses={**OK, **documented({503: _DIED})},
+)
+async def healthz(request: Request) -> str:
+    """The process answers, and what runs in its background has not failed."""
+    running: list[asyncio.Task[None]] = request.app.state.running
+    if any(task.done() and not task.cancelled() and task.exception() is not None for task in running):
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, _DIED)
+    return "ok\n"
+
+
+@router.get(
+    "/readyz",
+    summary="Whether it sees the server",
+    description="For a readiness probe: ready once a collection reached the server, until one does not.",
+    response_description="It does.",
+    responses={**OK, **documented({503: UNSEEN})},
+)
+async def readyz(service: TheService) -> str:
+    """The server can be reached."""
+    if service.source.latest is None:
+        raise service.unseen
+    return "ok\n"
 
 
 @router.get(
@@ -30,24 +121,7 @@ router = APIRouter(tags=["server"])
         }
     ),
 )
-async def metrics(request: Request, exposed: TheExposition) -> Response:
+async def metrics(request: Request) -> Response:
     """All families."""
+    exposed: Exposed = request.app.state.exposed
     return await exposed.answer(request)
-
-
-@router.get(
-    "/snapshot",
-    summary="Everything known, and why the rest is not",
-    description="The newest collection: every section that could be read, and for each of the others the reason "
-    "and the cure. A browser gets a page.",
-    response_description="The newest snapshot.",
-    responses=documented({503: UNSEEN}, answer=examples.SNAPSHOT, content={"text/html": examples.PAGE}),
-)
-def snapshot(request: Request, service: TheService) -> Response:  # in a thread: of many tables it takes a while
-    """The newest snapshot, or a page of it."""
-    latest = service.source.latest
-    if latest is None:
-        raise service.unseen
-    if wants_page(request):
-        return pages.read("Snapshot", snapshot_html.content(latest))
-    return Json(jsonable(latest), headers=NEGOTIATED)

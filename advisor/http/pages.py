@@ -12,8 +12,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse
 
-from advisor.http.answers import HTML, written
-from advisor.http.negotiation import NEGOTIATED
+from advisor.http.answers import HTML, NEGOTIATED, written
 from advisor.render import html
 
 _OWN = Path(__file__).parent / "page"

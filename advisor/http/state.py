@@ -1,4 +1,4 @@
-"""/state, /events and /series: what the sidecar watches, and what happened lately. All of it comes from memory."""
+"""/snapshot, /state, /events, /series, /overview and /statements: what the server does, without a verdict."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ import asyncio
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.advice import state as states
 from advisor.advice.service import LONGEST_WINDOW, Service
 from advisor.advice.state import State
 from advisor.contract.recommendation import Frozen
-from advisor.http import examples
-from advisor.http.answers import as_json
+from advisor.http import examples, pages
+from advisor.http.answers import NEGOTIATED, Json, as_json, wants_page
 from advisor.http.dependencies import TheService
 from advisor.http.limits import costly
-from advisor.http.problems import documented, near
+from advisor.http.problems import UNSEEN, documented, near
+from advisor.observe.limits import RECENT_SECONDS
+from advisor.overview.overview import Overview
+from advisor.overview.statements import TableStatements
+from advisor.render import snapshot_html
 from advisor.timeline import series as numbers
 from advisor.timeline.events import Event
 from advisor.timeline.series import MOST_POINTS, QUANTITIES, SeriesAnswer
+from exporter.json_values import jsonable
+from exporter.snapshot import Table
 
 router = APIRouter(tags=["server"])
+pictures = APIRouter(tags=["advice"])
 
 
 class Lately(BaseModel):
@@ -33,8 +40,8 @@ class Lately(BaseModel):
     window: float = Field(LONGEST_WINDOW, gt=0, le=LONGEST_WINDOW, description="Seconds to look back.", examples=[600])
 
 
-class WantedSeries(Lately):
-    """Which series are wanted."""
+class SeriesQuery(Lately):
+    """Which series, and of when."""
 
     names: str | None = Field(
         None, description="Names of series with commas between them; by default all.", examples=["pages_read,old_pages"]
@@ -48,6 +55,43 @@ class Events(Frozen):
     """What happened lately."""
 
     events: tuple[Event, ...]
+
+
+class Span(BaseModel):
+    """What rates are taken over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    window: float = Field(
+        RECENT_SECONDS, gt=0, le=LONGEST_WINDOW, description="Seconds that rates look back at most.", examples=[3600]
+    )
+
+
+class StatementsQuery(BaseModel):
+    """The table that they read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_: str = Field(alias="schema", min_length=1, max_length=64, description="Its schema.", examples=["shop"])
+    table: str = Field(min_length=1, max_length=64, description="Its name.", examples=["orders"])
+
+
+@router.get(
+    "/snapshot",
+    summary="Everything known, and why the rest is not",
+    description="The newest collection: every section that could be read, and for each of the others the reason "
+    "and the cure. A browser gets a page.",
+    response_description="The newest snapshot.",
+    responses=documented({503: UNSEEN}, answer=examples.SNAPSHOT, content={"text/html": examples.PAGE}),
+)
+def snapshot(request: Request, service: TheService) -> Response:  # in a thread: of many tables it takes a while
+    """The newest snapshot, or a page of it."""
+    latest = service.source.latest
+    if latest is None:
+        raise service.unseen
+    if wants_page(request):
+        return pages.read("Snapshot", snapshot_html.content(latest))
+    return Json(jsonable(latest), headers=NEGOTIATED)
 
 
 @router.get(
@@ -88,14 +132,47 @@ async def events(wanted: Annotated[Lately, Query()], service: TheService) -> Res
     response_description="Series over the same times.",
     responses=documented({422: "no series made_yung; did you mean made_young?"}, answer=examples.SERIES),
 )
-async def series(wanted: Annotated[WantedSeries, Query()], service: TheService) -> Response:
+async def series(wanted: Annotated[SeriesQuery, Query()], service: TheService) -> Response:
     """The series that are wanted."""
-    names = tuple(QUANTITIES) if wanted.names is None else tuple(each.strip() for each in wanted.names.split(","))
+    names = tuple(QUANTITIES) if wanted.names is None else tuple(name.strip() for name in wanted.names.split(","))
     for name in names:
         if name not in QUANTITIES:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no series {name}; {near(name, QUANTITIES)}")
     history, since = tuple(service.source.history), _now(service) - wanted.window
     return as_json(await asyncio.to_thread(numbers.series, history, names, since, wanted.points))
+
+
+@pictures.get(
+    "/overview",
+    dependencies=[costly(2, only_with="window")],
+    summary="What the server does now",
+    description="What the newest snapshots say of the buffer pool instances, the indexes in them, the tables that are"
+    " read and scanned, the change buffer, the parallel readers and index builds. The answer comes from memory: it"
+    " costs the server nothing, and while the server is away it is the last one.",
+    response_model=Overview,
+    response_description="Null where a source is not known; lacks says why.",
+    responses=documented(
+        {422: "window must be greater than 0", 503: "nothing has been collected yet"}, answer=examples.OVERVIEW
+    ),
+)
+async def overview(wanted: Annotated[Span, Query()], service: TheService) -> Response:
+    """The overview."""
+    return as_json(await service.overview(wanted.window))
+
+
+@pictures.get(
+    "/statements",
+    dependencies=[costly(2)],
+    summary="The statements behind a table",
+    description="The normalised statements that name the table, by performance_schema's digests: those without an index"
+    " first, then the ones that take the most time. The server is asked, at most once in ten seconds for a table.",
+    response_model=TableStatements,
+    response_description="Empty where no statement is known; lacks says why.",
+    responses=documented({422: "table is missing"}, content=examples.statements()),
+)
+async def statements(wanted: Annotated[StatementsQuery, Query()], service: TheService) -> Response:
+    """The statements."""
+    return as_json(await service.statements(Table(wanted.schema_, wanted.table)))
 
 
 def _now(service: Service) -> float:

@@ -1,18 +1,31 @@
-"""The web configuration in force: loaded again when it, or a file that it names, changes."""
+"""The web configuration in force: loaded again when it, or a file that it names, changes. And its SSL context."""
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
+import os
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from advisor.files.reloading import Reloader, Watch
-from advisor.files.yaml_file import FileError
-from advisor.http import tls, web_configuration
-from advisor.http.web_configuration import WebConfig
+from advisor.files.tls_files import Encrypted, load_chain
+from advisor.files.yaml_file import Document, FileError
+from advisor.http import web_configuration
+from advisor.http.web_configuration import CIPHERS, CURVES, ServerTls, WebConfig
+from exporter.files import check
 
+_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_SUITES = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2, by default: forward secrecy and authenticated encryption (RFC 9325, section 4.2)."""
+_VERIFY = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
 CHECK_SECONDS = 1.0
 """The least time between two looks at the files."""
 
@@ -52,13 +65,13 @@ class WebSettings:
     def admits(self, certificate: Mapping[str, Any] | None) -> bool:
         """Whether a client with this certificate may connect; its signature is verified already."""
         served = self.config.tls_server_config
-        return served is None or tls.admits(served.client_allowed_sans, certificate)
+        allowed = served.client_allowed_sans if served else ()
+        return not allowed or not _names(certificate).isdisjoint(allowed)
 
-    def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
-        """This side of a new connection, with the certificates in force."""
-        context = self._now()[1]
-        assert context is not None  # noqa: S101 - only a listener with TLS calls this, and TLS is never turned off
-        return context.wrap_bio(*arguments, **options)
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        """The certificates in force; None for plain HTTP."""
+        return self._now()[1]
 
     def _now(self) -> tuple[WebConfig, ssl.SSLContext | None]:
         now = self._clock()
@@ -70,9 +83,9 @@ class WebSettings:
     def _load(self, watch: Watch) -> tuple[WebConfig, ssl.SSLContext | None]:
         watch.add(lambda: (self._path,))
         document = web_configuration.load(self._path)
-        named = tls.files(document)
+        named = _files(document)
         watch.add(lambda: named)
-        context = tls.context(document)
+        context = _context(document)
         if self._has_tls not in (None, context is not None):
             raise FileError("only a new start turns TLS on or off")
         self._has_tls = context is not None
@@ -92,4 +105,91 @@ class _Listening(ssl.SSLContext):
 
     def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
         """As ``ssl.SSLContext.wrap_bio``."""
-        return self._settings.wrap_bio(*arguments, **options)
+        context = self._settings.context
+        assert context is not None  # noqa: S101 - a listener with TLS has it, and TLS is never turned off
+        return context.wrap_bio(*arguments, **options)
+
+
+def _files(document: Document[WebConfig]) -> tuple[Path, ...]:
+    """The files that it names."""
+    tls = document.content.tls_server_config
+    named = (tls.cert_file, tls.key_file, tls.client_ca_file) if tls else ()
+    return tuple(document.path.parent / each for each in named if each)
+
+
+def _context(document: Document[WebConfig]) -> ssl.SSLContext | None:
+    """The context for connections; None for plain HTTP.
+
+    Raises:
+        FileError: A file it names cannot be used.
+    """
+    tls = document.content.tls_server_config
+    if tls is None:
+        return None
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version, made.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
+    made.set_alpn_protocols(["http/1.1"])
+    made.set_ciphers(":".join(filter(None, map(CIPHERS.__getitem__, tls.cipher_suites))) or _SUITES)
+    if not tls.prefer_server_cipher_suites:
+        made.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    for curve in tls.curve_preferences:
+        made.set_ecdh_curve(CURVES[curve])
+    _load_certificate(document, tls, made)
+    made.verify_mode = _VERIFY[tls.client_auth_type]
+    if made.verify_mode != ssl.CERT_NONE:
+        with _named(document, tls, "client_ca") as path:
+            try:
+                made.load_verify_locations(path)
+            except ssl.SSLError:
+                raise _error(document, tls, "client_ca", "holds no PEM certificate") from None
+    return made
+
+
+def _names(certificate: Mapping[str, Any] | None) -> set[str]:
+    """The subject alternative names of a certificate that ``getpeercert`` returned: DNS, IP, e-mail and URI."""
+    found = set()
+    for kind, name in (certificate or {}).get("subjectAltName", ()):
+        found.add(str(ipaddress.ip_address(name)) if kind == "IP Address" else name)
+    return found
+
+
+def _load_certificate(document: Document[WebConfig], tls: ServerTls, into: ssl.SSLContext) -> None:
+    with _named(document, tls, "cert") as certificate, _named(document, tls, "key") as key:
+        try:
+            load_chain(into, certificate, key)
+        except Encrypted as error:
+            raise _error(document, tls, "key", str(error)) from None
+        except ssl.SSLError as error:
+            if error.reason == "KEY_VALUES_MISMATCH":
+                raise _error(document, tls, "key", "is not the key of the certificate") from None
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(certificate)
+            except ssl.SSLError:
+                raise _error(document, tls, "cert", "holds no PEM certificate") from None
+            reason = f" that can be used: {error.reason}" if error.reason else ""
+            raise _error(document, tls, "key", f"holds no PEM key{reason}") from None
+
+
+@contextlib.contextmanager
+def _named(document: Document[WebConfig], tls: ServerTls, name: str) -> Iterator[str]:
+    """The path of a file; of a file in memory if the configuration itself contains the text."""
+    inline, file = getattr(tls, name), getattr(tls, f"{name}_file")
+    if inline is None:
+        path = document.path.parent / file
+        try:
+            check(path)
+        except OSError as error:
+            raise _error(document, tls, name, f"cannot read it: {error.strerror}") from None
+        yield str(path)
+        return
+    descriptor = os.memfd_create(name)
+    try:
+        os.write(descriptor, inline.encode())
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _error(document: Document[WebConfig], tls: ServerTls, name: str, message: str) -> FileError:
+    key = name if getattr(tls, name) is not None else f"{name}_file"
+    return document.error(("tls_server_config", key), message)

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from advisor.http import pages
-from advisor.http.description import undescribed
+from advisor.http.app import undescribed
 from exporter import __version__
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY, Unavailable

@@ -157,11 +157,6 @@ def test_a_browser_gets_the_page(replaying: InProcess, path: str) -> None:
     assert shown.url.fragment == unquote(path.partition("/advise/")[2])
 
 
-def test_several_accept_headers_are_one(replaying: InProcess) -> None:
-    response = replaying.get("/advise", headers=[("Accept", "image/png"), ("Accept", "text/markdown")])
-    assert response.headers["content-type"].startswith("text/markdown")
-
-
 def test_a_finding_is_had_by_its_fingerprint_whether_it_is_made_or_set_aside(unlike: InProcess) -> None:
     whole = advice(unlike)
     for made in whole.recommendations:

@@ -16,8 +16,8 @@ from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http import examples
-from advisor.http.exposition import render
 from advisor.http.guard import Guard
+from advisor.http.metrics import render
 from advisor.observe.source import Replay
 from advisor.pool import estimate, metrics
 from advisor.pool.answer import MissCurve, answer

@@ -13,7 +13,7 @@ import pytest
 
 from advisor.contract.recommendation import Advice
 from advisor.http import examples, pages
-from advisor.http.description import undescribed
+from advisor.http.app import undescribed
 from advisor.pool.what_if import WhatIf, what_if
 from advisor.render import text
 from tests.advisor.building import RECORDING, advised, captured

@@ -7,7 +7,7 @@ import re
 import pytest
 from ruamel.yaml import YAML
 
-from advisor.alerting.runbooks import runbooks
+from advisor.http.documents import read_runbooks
 from tests.advisor.building import REPOSITORY
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
@@ -24,8 +24,8 @@ BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 
 def test_each_alert_has_a_runbook_that_says_what_to_do() -> None:
-    assert set(runbooks()) == set(ALERTS)
-    for alert, text in runbooks().items():
+    assert set(read_runbooks()) == set(ALERTS)
+    for alert, text in read_runbooks().items():
         assert text.startswith(f"# {alert}\n")
         assert "**Do:**" in text
         assert not re.search(r"\]\((?!https?:)", text), "a link that leads nowhere outside the docs"
@@ -41,7 +41,7 @@ def test_a_runbook_is_a_page_for_a_browser_and_markdown_for_a_program(replaying:
     assert page.headers["content-security-policy"] == replaying.get("/").headers["content-security-policy"]
     text = replaying.get(f"/runbooks/{alert}")
     assert text.headers["content-type"] == "text/markdown; charset=utf-8"
-    assert text.text == runbooks()[alert]
+    assert text.text == read_runbooks()[alert]
     for answer in (page, text):
         assert "Accept" in answer.headers["vary"].split(", ")
 

@@ -13,7 +13,7 @@ from advisor.contract.links import Links
 from advisor.fleet.client import Unreachable
 from advisor.fleet.progress import Progress
 from advisor.fleet.watch import Watch
-from advisor.http import fleet_app
+from advisor.http import fleet as service
 from advisor.http.guard import Guard
 from advisor.http.limits import Limits
 from advisor.render import fleet_html
@@ -34,7 +34,7 @@ class Fleet:
         self.now = reports.AT + 90.0
         self.answer: FleetReport | Exception = report
         self.watch = Watch(self._read, 300, clock=lambda: self.now)
-        app = fleet_app.create(self.watch, Rulebook(RULES_FOLDER), links=Links("https://fleet.example"))
+        app = service.create(self.watch, Rulebook(RULES_FOLDER), links=Links("https://fleet.example"))
         app.state.limits = Limits(clock=still)
         transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
         self.http = httpx.AsyncClient(transport=transport, base_url="http://fleet")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from advisor.files.yaml_file import FileError
-from advisor.http import tls, web_configuration
+from advisor.http import web_configuration
 from advisor.http.web_settings import CHECK_SECONDS, WebSettings
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.certificates import Authority
@@ -49,7 +49,7 @@ def path(tmp_path: Path, authority: Authority) -> Path:
 
 def tls_of(path: Path, text: str) -> ssl.SSLContext:
     path.write_text("tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n" + text)
-    made = tls.context(web_configuration.load(path))
+    made = WebSettings(path).context
     assert made is not None
     return made
 
@@ -251,16 +251,6 @@ def test_durations_are_those_of_go(path: Path, written: str, seconds: float) -> 
     limit = web_configuration.load(path).content.rate_limit
     assert limit is not None
     assert limit.interval == pytest.approx(seconds)
-
-
-def test_a_client_is_known_by_any_of_the_names_in_its_certificate() -> None:
-    kinds = (("DNS", "prometheus"), ("IP Address", "0:0:0:0:0:0:0:1"), ("email", "a@b"), ("URI", "spiffe://a/b"))
-    certificate = {"subjectAltName": kinds}
-    for name in ("prometheus", "::1", "a@b", "spiffe://a/b"):
-        assert tls.admits(("other", name), certificate)
-    for nobody in ({}, None, {"subjectAltName": (("DNS", "prometheus.example"),)}):
-        assert not tls.admits(("prometheus",), nobody)
-        assert tls.admits((), nobody)
 
 
 def test_users_that_were_changed_are_those_of_the_next_look(path: Path) -> None:

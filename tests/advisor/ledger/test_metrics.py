@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.http.exposition import render
+from advisor.http.metrics import render
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.metrics import SPECS, OutcomeMetrics
 from tests.advisor.ledger.outcomes import RULE, outcome

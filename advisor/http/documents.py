@@ -1,9 +1,10 @@
-"""/rules/{rule_id}: one rule, as JSON, YAML, a page in markdown, or a page for people."""
+"""/rules/{rule_id} and /runbooks/{alert}: the texts that findings and alerts lead to, in the form that is asked for."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -16,11 +17,11 @@ from advisor.casetest import cases
 from advisor.casetest.cases import Case
 from advisor.contract.json_text import json_of
 from advisor.files import yaml_file
+from advisor.files.installed import installed
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
-from advisor.http.answers import written
+from advisor.http.answers import negotiated, written
 from advisor.http.dependencies import TheBook
-from advisor.http.negotiation import negotiated
 from advisor.http.problems import documented, near
 from advisor.render import html
 from advisor.rules import page
@@ -30,8 +31,13 @@ from advisor.rules.record import record
 from advisor.rules.rulebook import Origin
 
 _FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown", "text/html")
+_RUNBOOK_FORMS = ("text/markdown", "text/plain", "text/html")
+_ALERTS = "## The alerts"
+_SECTION = re.compile(r"^### (\w+)\n(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
+_WITHIN_THE_DOCS = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 
-router = APIRouter(tags=["rules"])
+rules = APIRouter(tags=["rules"])
+runbooks = APIRouter(tags=["advice"])
 
 
 def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
@@ -39,7 +45,7 @@ def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": examples.rule(rule, as_yaml(rule))}}
 
 
-@router.get(
+@rules.get(
     "/rules/{rule_id}",
     summary="One rule",
     description="The whole rule as it is in force: as JSON, as YAML that can be a rule file again (also as plain "
@@ -75,6 +81,43 @@ def rule(  # in a thread: it reads the file again
         case _:
             text = as_yaml(found)
     return written(text, form)
+
+
+@runbooks.get(
+    "/runbooks/{alert}",
+    response_class=Response,
+    summary="What to do about an alert",
+    description="What an alert of Prometheus' rules means, and what to do: where the alert's runbook_url leads. As "
+    "markdown, or as a page, as the Accept header asks.",
+    response_description="The runbook.",
+    responses=documented(
+        {404: "no alert InnoDBDowm; did you mean InnoDBDown?", 406: f"there are {', '.join(_RUNBOOK_FORMS)}"},
+        content=examples.runbook(),
+    ),
+)
+def runbook(  # in a thread: it reads a file
+    request: Request, alert: Annotated[str, Path(description="Its name.", examples=["InnoDBDown"])]
+) -> Response:
+    """The runbook in the form that is accepted best."""
+    form, known = negotiated(request, _RUNBOOK_FORMS), read_runbooks()
+    if alert not in known:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"no alert {alert}; {near(alert, known)}")
+    if form == "text/html":
+        return pages.read(alert, html.from_markdown(known[alert]), 1, request.app.state.links)
+    return written(known[alert], form)
+
+
+def read_runbooks() -> Mapping[str, str]:
+    """By alert, from docs/alerting.md: its runbook in markdown, with its name as heading.
+
+    Links to other pages of the docs are plain text.
+    """
+    page = installed("alerting/alerting.md", "docs/alerting.md").read_text(encoding="utf-8")
+    _, _, sections = page.partition(f"\n{_ALERTS}\n")
+    return {
+        alert: _WITHIN_THE_DOCS.sub(r"\1", f"# {alert}\n\n{text.strip()}\n")
+        for alert, text in _SECTION.findall(sections.partition("\n## ")[0])
+    }
 
 
 def as_markdown(rule: Rule, origin: Origin) -> str:

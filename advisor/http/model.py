@@ -1,28 +1,37 @@
-"""/whatif: what the model of the LRU list says of a change of settings, or of a setting over its range."""
+"""/whatif and /curve: what the model of the LRU list says of other settings, and of other sizes of the pool."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from advisor.contract.json_text import json_of
 from advisor.contract.settings import SettingValue
 from advisor.http import examples
+from advisor.http.answers import HTML, JSON, NEGOTIATED, negotiated, written
 from advisor.http.dependencies import TheLookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
 from advisor.pool import sweep as sweeps
+from advisor.pool.answer import MissCurve
 from advisor.pool.errors import Refused, Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
 from advisor.pool.sweep import LONGEST_SECONDS, SECONDS, Sweep
 from advisor.pool.what_if import WhatIf
+from advisor.render import curve_svg, curve_text
+
+SVG, PLAIN = "image/svg+xml", "text/plain"
+_FORMS = (JSON, SVG, PLAIN)
 
 router = APIRouter(tags=["advice"])
 
@@ -140,6 +149,55 @@ async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
     """Their ranges."""
     with _problems():
         return await service.look_at(ranges, wanted.window)
+
+
+@router.get(
+    "/curve",
+    dependencies=[costly(2, model=True)],
+    summary="Reads with other sizes of the buffer pool",
+    description="For a row of sizes the pages read a second to expect, with the fewest and the most that explain what"
+    " was watched, in all and by table. The last answer for some minutes, else worked out anew. JSON, an SVG picture or"
+    " plain text, as the Accept header asks; the picture to a browser.",
+    response_model=MissCurve,
+    response_description="The miss curve.",
+    responses=documented(
+        {
+            406: f"there are {', '.join(_FORMS)}",
+            422: "window must be greater than 0",
+            503: "there is no miss curve: the accesses to tables are not known: performance_schema is OFF",
+        },
+        content=examples.curve(),
+    ),
+)
+async def curve(request: Request, wanted: TheLookBack, service: TheService) -> Response:
+    """The curve."""
+    form = negotiated(request, (*_FORMS, HTML))
+    form = SVG if form == HTML else form
+    try:
+        found = await service.curve(wanted.window)
+    except Unanswerable as error:
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"there is no miss curve: {error}") from error
+    policy = {"Content-Security-Policy": _policy()} if form == SVG else {}
+    return written(_written(found, form), form, {**NEGOTIATED, **policy})
+
+
+def _policy() -> str:
+    """A picture has its style in itself, and needs nothing else."""
+    style = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "sandbox"
+    )
+
+
+def _written(found: MissCurve, form: str) -> str:
+    match form:
+        case "image/svg+xml":
+            return curve_svg.svg(found)
+        case "text/plain":
+            return curve_text.plain(found)
+        case _:
+            return json_of(found)
 
 
 @contextlib.contextmanager
