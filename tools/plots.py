@@ -115,7 +115,7 @@ def _scanned(instance: Instance, scenario: Scenario) -> Iterator[str]:
             step.scan,
             groups(step.pages, 0, skewed=False),
             start=now,
-            each=lasts / step.pages,
+            page_ms=lasts / step.pages,
             end=float(step.pages),
             fetch=step.fetch,
             unread=float(FRAGMENTS + instance.area),

@@ -65,10 +65,12 @@ class Facts:
     @cached_property
     def values(self) -> Mapping[str, float | str | bool | None]:
         """All but the lists, by their names in expressions: the same for every rule and item."""
-        found: dict[str, float | str | bool | None] = {f"setting.{name}": each for name, each in self.setting.items()}
+        values: dict[str, float | str | bool | None] = {
+            f"setting.{name}": value for name, value in self.setting.items()
+        }
         for group in GROUPS:
-            found |= values_by_name(group, getattr(self, group))
-        return found
+            values |= values_by_name(group, getattr(self, group))
+        return values
 
 
 GROUPS: dict[str, type] = {

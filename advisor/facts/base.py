@@ -63,7 +63,7 @@ def fact_fields(shape: type) -> tuple[Fact, ...]:
 
 def _fact(shape: type, name: str, hint: Any) -> Fact:
     kind, *extras = get_args(hint) or (None,)
-    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if len(kinds) != 1 or kinds[0] not in _KINDS or not extras or not isinstance(extras[0], Meaning):
         raise TypeError(f"{shape.__name__}.{name} must be Annotated[float, str or bool, Meaning(…)]")
     return Fact(name, kinds[0], extras[0])

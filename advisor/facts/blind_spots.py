@@ -58,10 +58,10 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
     for name, outcome in sorted(window.latest.outcomes.items()):
         if outcome.failure and outcome.cure:
             shut.setdefault(outcome.cure, []).append((name, outcome))
-    found = []
+    spots = []
     for cure, sources in shut.items():
         rules = sorted({rule for name, _ in sources for rule in needed_by.get(name, ())})
-        found.append(
+        spots.append(
             BlindSpotFacts(
                 sources=", ".join(name for name, _ in sources),
                 count=float(len(sources)),
@@ -73,7 +73,7 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
                 rule_count=float(len(rules)),
             )
         )
-    return found
+    return spots
 
 
 def _undo(cure: str) -> str:

@@ -190,42 +190,45 @@ def counted(window: Window) -> ChangeBufferFacts:
     )
 
 
-def _waiting(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
+def _waiting(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
     """Add the changes that wait in the buffer."""
     indexes, page_bytes = _indexes(window, None), number(window.latest.setting("innodb_page_size"))
-    if found.size_pages is None or indexes is None or indexes.entry_bytes is None or page_bytes is None:
-        return found
-    waiting = (found.size_pages - 1.0) * operations_per_page(page_bytes, indexes.entry_bytes)
-    each = found.operations_per_merge
-    reads = None if each is None else min(pages_with_changes(waiting, each), indexes.leaf_pages)
+    if counted.size_pages is None or indexes is None or indexes.entry_bytes is None or page_bytes is None:
+        return counted
+    waiting = (counted.size_pages - 1.0) * operations_per_page(page_bytes, indexes.entry_bytes)
+    per_merge = counted.operations_per_merge
+    reads = None if per_merge is None else min(pages_with_changes(waiting, per_merge), indexes.leaf_pages)
     storage = machine(window)
     seconds = storage.read_seconds_per_read
     if storage.storage == "hdd" and seconds is not None:
         seconds = max(seconds, _HDD_SECONDS)
     return replace(
-        found,
+        counted,
         buffered_operations=waiting,
         drain_reads=reads,
         drain_seconds=None if reads is None or seconds is None else reads * seconds,
     )
 
 
-def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
+def _written(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
     """Add the written indexes, and the reads that their changes explain."""
     reads = _reads(window)
     indexes = None if reads is None else _indexes(window, reads)
     if reads is None or indexes is None:
-        return found
-    found = replace(found, written_leaf_pages=indexes.leaf_pages, resident_share=indexes.resident)
+        return counted
+    counted = replace(counted, written_leaf_pages=indexes.leaf_pages, resident_share=indexes.resident)
     bounds = [write_reads(window, table) for table in reads]
-    known = [each for each in bounds if each is not None]
+    known = [bound for bound in bounds if bound is not None]
     if len(known) < len(bounds):
-        return found
-    least, most = total(each.least for each in known), total(each.most for each in known)
-    least_in_all, most_in_all = total(each.least_in_all for each in known), total(each.most_in_all for each in known)
+        return counted
+    least, most = total(bound.least for bound in known), total(bound.most for bound in known)
+    least_in_all, most_in_all = (
+        total(bound.least_in_all for bound in known),
+        total(bound.most_in_all for bound in known),
+    )
     return replace(
-        found,
-        index_changes_per_second=ratio(total(each.entries for each in known), window.seconds),
+        counted,
+        index_changes_per_second=ratio(total(bound.entries for bound in known), window.seconds),
         least_write_reads_per_second=ratio(least, window.seconds),
         most_write_reads_per_second=ratio(most, window.seconds),
         write_reads_per_second=ratio((least + most) / 2.0, window.seconds),
@@ -234,27 +237,27 @@ def _written(window: Window, found: ChangeBufferFacts) -> ChangeBufferFacts:
     )
 
 
-def _expected(window: Window, found: ChangeBufferFacts, buffer: Buffer | None) -> ChangeBufferFacts:
+def _expected(window: Window, counted: ChangeBufferFacts, buffer: Buffer | None) -> ChangeBufferFacts:
     """Add the prediction of the model."""
     indexes = _indexes(window, _reads(window) or {})
     buffering = window.latest.setting("innodb_change_buffering")
-    buffered = ratio(found.merged_operations, window.seconds)
-    per_second = None if buffering is None else found.write_reads_per_second if buffering == "none" else buffered
+    buffered = ratio(counted.merged_operations, window.seconds)
+    per_second = None if buffering is None else counted.write_reads_per_second if buffering == "none" else buffered
     if window.latest.server.mariadb or buffer is None or per_second is None:
-        return found
+        return counted
     if indexes is None or indexes.entry_bytes is None:
-        return found
+        return counted
     absent = max(0.0, indexes.leaf_pages - _SHARE_OF_POOL * buffer.pool_pages)
     changes = Changes(per_second, absent, indexes.entry_bytes)
     tried = {
-        size: _predicted(replace(buffer, max_size_pct=size), changes, indexes.leaf_pages, found.size_pages or 0.0)
+        size: _predicted(replace(buffer, max_size_pct=size), changes, indexes.leaf_pages, counted.size_pages or 0.0)
         for size in (buffer.max_size_pct, *(size for size in MAX_SIZES if size > buffer.max_size_pct))
     }
-    least = min(each.reads_per_second for each in tried.values())
-    size, best = next((size, each) for size, each in tried.items() if each.reads_per_second <= _NEARLY * least)
+    least = min(steady.reads_per_second for steady in tried.values())
+    size, best = next((size, steady) for size, steady in tried.items() if steady.reads_per_second <= _NEARLY * least)
     now = tried[buffer.max_size_pct]
     return replace(
-        found,
+        counted,
         expected_operations_per_merge=now.operations_per_merge,
         expected_reads_per_second=now.reads_per_second,
         best_max_size=size,
@@ -302,14 +305,14 @@ def _reads(window: Window) -> dict[Table, float] | None:
     indexes, files, rows = window.latest[INDEXES], window.latest[TABLE_FILES], window.latest[TABLE_IO]
     if indexes is None or files is None:
         return None
-    indexed = {Table(each.schema, each.table) for each, kind in indexes.items() if kind == NON_UNIQUE}
+    indexed = {Table(index.schema, index.table) for index, kind in indexes.items() if kind == NON_UNIQUE}
     written = (
         indexed
         if rows is None
         else indexed & {Table(index.schema, index.table) for index in rows if _wrote(window, index)}
     )
     tables = [table for table in files if table in written]
-    reads = {each: window.growth(lambda s: s[TABLE_FILES], each, lambda f: float(f.reads)) for each in tables}
+    reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: float(f.reads)) for table in tables}
     least = _HARDLY * sum(read or 0.0 for read in reads.values())
     return {table: read for table, read in reads.items() if read and read >= least}
 
@@ -336,7 +339,7 @@ def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | 
         return None
     resident = None
     if cached is not None:
-        resident = min(1.0, total(cached.pages.get(each, 0) for each in sizes) / max(leaf_pages, 1.0))
+        resident = min(1.0, total(cached.pages.get(index, 0) for index in sizes) / max(leaf_pages, 1.0))
     return _Indexes(
         leaf_pages=leaf_pages,
         resident=resident,
@@ -351,6 +354,6 @@ def _entry_bytes(window: Window, sizes: Mapping[Index, IndexSize]) -> float | No
         return None
     rows = {Table(index.schema, index.table): size.rows for index, size in all_sizes.sizes.items() if index.clustered}
     counted = [(size, rows.get(Table(index.schema, index.table))) for index, size in sizes.items()]
-    entries = total(each for _, each in counted if each)
-    pages = total(size.leaf_pages for size, each in counted if each)
+    entries = total(entries_of for _, entries_of in counted if entries_of)
+    pages = total(size.leaf_pages for size, entries_of in counted if entries_of)
     return ratio(_FULL * page_bytes * pages, entries) or None

@@ -69,18 +69,22 @@ def counts(window: Window) -> list[CountFacts]:
     """
     sizes, counted = window.latest[INDEX_SIZES], window.latest[COUNT_STATEMENTS] or {}
     if sizes is None:
-        found = [_counted(window, table, _executions(window, table)) for table in counted]
-        return sorted((each for each in found if each.counts != 0.0), key=lambda each: (each.schema, each.table))
-    found = []
+        counts_of_tables = [_counted(window, table, _executions(window, table)) for table in counted]
+        return sorted(
+            (count for count in counts_of_tables if count.counts != 0.0), key=lambda count: (count.schema, count.table)
+        )
+    counts_of_tables = []
     for index, size in sizes.sizes.items():
         table = Table(index.schema, index.table)
         if index.clustered and hidden(counted, table):
-            found.append(_sized(window, _counted(window, table, None), size))
+            counts_of_tables.append(_sized(window, _counted(window, table, None), size))
         elif index.clustered and table in counted:
             counts = _executions(window, table)
             if counts != 0.0:
-                found.append(_sized(window, _counted(window, table, counts), size))
-    return sorted(found, key=lambda each: (-(each.counts or 0.0) * (each.pages or 0.0), each.schema, each.table))
+                counts_of_tables.append(_sized(window, _counted(window, table, counts), size))
+    return sorted(
+        counts_of_tables, key=lambda count: (-(count.counts or 0.0) * (count.pages or 0.0), count.schema, count.table)
+    )
 
 
 def _executions(window: Window, table: Table) -> float | None:
@@ -107,7 +111,7 @@ def _sized(window: Window, counted: CountFacts, size: IndexSize) -> CountFacts:
     rows = None if size.rows is None else float(size.rows)
     columns = size.columns or ()
     secondary = _secondary(window, Table(counted.schema, counted.table))
-    smallest = min(secondary, key=lambda each: (secondary[each].pages, each), default=None)
+    smallest = min(secondary, key=lambda name: (secondary[name].pages, name), default=None)
     return replace(
         counted,
         rows=rows,

@@ -99,27 +99,27 @@ def ddl(window: Window) -> DdlFacts:
 
 
 def _seen(window: Window, builds: float | None) -> bool | None:
-    known = [found for snapshot in window.snapshots if (found := snapshot[DDL]) is not None]
-    if any(each.threads or each.stages for each in known) or builds:
+    known = [threads_and_stages for snapshot in window.snapshots if (threads_and_stages := snapshot[DDL]) is not None]
+    if any(ddl_now.threads or ddl_now.stages for ddl_now in known) or builds:
         return True
     return None if not known or builds is None else False
 
 
 def _work(window: Window) -> DdlFacts:
     """The work of building the largest index, as far as its inputs are known."""
-    found = _largest(window)
+    largest = _largest(window)
     latest = window.latest[INDEX_SIZES]
     if latest is not None and any(size.leaf_pages is None for size in latest.sizes.values()):
-        found, latest = None, None  # which index is the largest is not known
+        largest, latest = None, None  # which index is the largest is not known
     buffer, threads, page = (
         number(window.latest.setting(name))
         for name in ("innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_page_size")
     )
-    if found is None and latest is not None:
+    if largest is None and latest is not None:
         return DdlFacts(reader_threads=threads, index_bytes=0.0, merge_passes=0.0, written_bytes=0.0)
-    if found is None or buffer is None or threads is None or page is None:
+    if largest is None or buffer is None or threads is None or page is None:
         return DdlFacts(reader_threads=threads)
-    index, size, rows, built = found
+    index, size, rows, built = largest
     clustered = _clustered(window, index)
     build = model.IndexBuild(
         rows,
@@ -164,7 +164,9 @@ def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:
     ]
     if not secondary:
         return None
-    built, _, index, size = max(secondary, key=lambda each: (each[0], each[1], each[2].schema, each[2].table))
+    built, _, index, size = max(
+        secondary, key=lambda candidate: (candidate[0], candidate[1], candidate[2].schema, candidate[2].table)
+    )
     return index, size, float(rows[index.schema, index.table] or 0), built
 
 

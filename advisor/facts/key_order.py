@@ -58,14 +58,14 @@ def read_in_order(window: Window) -> frozenset[Index]:
     """The indexes that were read in the order of their keys."""
     ahead = window.delta(over_pools("read_ahead"))
     scanned = window.latest[TABLE_SCANS] or {}
-    found = set()
+    read = set()
     # Read-ahead is counted for the whole server: full scans have their part of it, then the longest reads.
-    left = (ahead or 0.0) - total(_pages_read(window, each) for each in scanned if _is_scanned(window, each))
-    for each in sorted(_candidates(window), key=lambda each: -each.rows):
-        if each.share >= _LARGE or (each.read and left >= _AHEAD * each.read):
-            found.add(each.index)
-            left -= each.read
-    return frozenset(found)
+    left = (ahead or 0.0) - total(_pages_read(window, index) for index in scanned if _is_scanned(window, index))
+    for candidate in sorted(_candidates(window), key=lambda candidate: -candidate.rows):
+        if candidate.share >= _LARGE or (candidate.read and left >= _AHEAD * candidate.read):
+            read.add(candidate.index)
+            left -= candidate.read
+    return frozenset(read)
 
 
 def may_be_in_order(window: Window, rows: Mapping[Table, int | None]) -> dict[Table, Index]:
@@ -77,15 +77,15 @@ def may_be_in_order(window: Window, rows: Mapping[Table, int | None]) -> dict[Ta
         window: What has been watched.
         rows: Of each table, as last estimated.
     """
-    sizes, found = window.latest[INDEX_SIZES], dict[Table, Index]()
-    for index, size in sorted((sizes.sizes if sizes else {}).items(), key=lambda each: each[1].pages):
+    sizes, largest = window.latest[INDEX_SIZES], dict[Table, Index]()
+    for index, size in sorted((sizes.sizes if sizes else {}).items(), key=lambda item: item[1].pages):
         table = Table(index.schema, index.table)
         read = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
         least = 0.0 if index.index == SECONDARY else _READ * size.pages
         fetched = _most_in_order(window, index)
         if (read is None or read > least) and (fetched is None or fetched >= max(rows.get(table) or 0, 1)):
-            found[table] = index
-    return found
+            largest[table] = index
+    return largest
 
 
 def _most_in_order(window: Window, index: Index) -> float | None:
@@ -93,28 +93,30 @@ def _most_in_order(window: Window, index: Index) -> float | None:
     latest, io = window.latest, window.latest[TABLE_IO]
     if io is None or latest[TABLE_STATEMENTS] is None:
         # A recording from before they were read does not say that they cannot be: its scans had no order then.
-        shut = any((of := latest.outcomes.get(each.name)) and of.failure for each in (TABLE_IO, TABLE_STATEMENTS))
+        shut = any((of := latest.outcomes.get(section.name)) and of.failure for section in (TABLE_IO, TABLE_STATEMENTS))
         return status(window, "innodb_rows_read") if shut else 0.0
     if index.index != SECONDARY:
         return 0.0
-    named = [each for each in io if (each.schema, each.table) == (index.schema, index.table)]
-    most = [rows_in_order(window, each) for each in named if not each.clustered and each.index != NO_INDEX]
-    return None if None in most else max((each for each in most if each is not None), default=0.0)
+    named = [other for other in io if (other.schema, other.table) == (index.schema, index.table)]
+    most = [rows_in_order(window, other) for other in named if not other.clustered and other.index != NO_INDEX]
+    return None if None in most else max((rows for rows in most if rows is not None), default=0.0)
 
 
 def _candidates(window: Window) -> list[_Candidate]:
     sizes = window.latest[INDEX_SIZES]
     known = {} if sizes is None else sizes.sizes
     rows = {Table(index.schema, index.table): size.rows for index, size in known.items() if index.clustered}
-    found = []
+    candidates = []
     for index in known:
         table = Table(index.schema, index.table)
         in_order, of_table = rows_in_order(window, index), rows.get(table)
         statements = window.growth(lambda s: s[TABLE_STATEMENTS], table, float)
         if in_order and of_table and statements:
-            each = in_order / statements
-            found.append(_Candidate(index, each, each / of_table, _pages_read(window, table)))
-    return found
+            rows_per_statement = in_order / statements
+            candidates.append(
+                _Candidate(index, rows_per_statement, rows_per_statement / of_table, _pages_read(window, table))
+            )
+    return candidates
 
 
 def _is_scanned(window: Window, table: Table) -> bool:

@@ -84,11 +84,11 @@ def parallel_reads(window: Window, scanned: Sequence[ScanFacts], machine: Machin
 
 def _read(window: Window, scan: ScanFacts, threads: float, machine: MachineFacts) -> ParallelReadFacts:
     waited = scan.read_seconds  # of a pass; all passes are counts
-    found = None
+    reading = None
     if scan.count_seconds and waited is not None and machine.cores is not None:
-        found = ParallelRead(scan.count_seconds, threads, waited, machine.cores)
+        reading = ParallelRead(scan.count_seconds, threads, waited, machine.cores)
     read_seconds = ratio(waited, scan.pages_read_per_pass)
-    more = None if found is None else found.more_threads(at_most=_THREADS_PER_CORE * found.cores)
+    more = None if reading is None else reading.more_threads(at_most=_THREADS_PER_CORE * reading.cores)
     return ParallelReadFacts(
         schema=scan.schema,
         table=scan.table,
@@ -102,7 +102,7 @@ def _read(window: Window, scan: ScanFacts, threads: float, machine: MachineFacts
         read_seconds=read_seconds,
         saturated=_saturated(window, machine, read_seconds, None if waited is None else waited * (scan.counts or 0.0)),
         more_threads=more,
-        more_seconds=None if found is None or more is None else found.seconds_with(more),
+        more_seconds=None if reading is None or more is None else reading.seconds_with(more),
     )
 
 

@@ -81,14 +81,16 @@ def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:
     if pools is None:
         return PoolFacts(page_bytes=page_bytes)
     pct = number(latest.setting("innodb_old_blocks_pct"))
-    free = total(each.free_pages for each in pools)
+    free = total(instance.free_pages for instance in pools)
     pages_read = window.delta(over_pools("pages_read"))
     return PoolFacts(
-        pages=total(each.size_pages for each in pools),
-        list_pages=total(each.database_pages for each in pools),
+        pages=total(instance.size_pages for instance in pools),
+        list_pages=total(instance.database_pages for instance in pools),
         old_pages=over_pools("old_pages")(latest),
-        old_target_pages=(None if pct is None else total(old_target(each.database_pages, int(pct)) for each in pools)),
-        old_most_pages=total(old_target(each.database_pages, LARGEST_PCT) for each in pools),
+        old_target_pages=(
+            None if pct is None else total(old_target(instance.database_pages, int(pct)) for instance in pools)
+        ),
+        old_most_pages=total(old_target(instance.database_pages, LARGEST_PCT) for instance in pools),
         free_pages=free,
         instances=float(len(pools)),
         page_bytes=page_bytes,

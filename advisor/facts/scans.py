@@ -157,29 +157,29 @@ class _Together:
 
     @property
     def pages(self) -> float:
-        return float(sum(each.size.pages for each in self.parts))
+        return float(sum(part.size.pages for part in self.parts))
 
     @property
     def what(self) -> str:
         """The table's name for its clustered index, and the names of the others."""
-        secondary = " and ".join(each.index.index for each in self.parts if not each.index.clustered)
+        secondary = " and ".join(part.index.index for part in self.parts if not part.index.clustered)
         of_table = f"{self.table.schema}.{self.table.table}"
         if not secondary:
             return of_table
-        clustered = any(each.index.clustered for each in self.parts)
+        clustered = any(part.index.clustered for part in self.parts)
         return f"{of_table} with its index {secondary}" if clustered else f"{secondary} of {of_table}"
 
     def passes(self, window: Window) -> _Passes:
         """Scans of all of them: those of each index count by its share of the pages."""
-        found = _Passes()
-        for each in self.parts:
-            passes, share = _passes(window, each) or _Passes(), each.size.pages / max(self.pages, 1.0)
-            found = _Passes(
-                found.full + share * passes.full,
-                found.ordered + share * passes.ordered,
-                found.counts + share * passes.counts,
+        passes_of_all = _Passes()
+        for part in self.parts:
+            passes, share = _passes(window, part) or _Passes(), part.size.pages / max(self.pages, 1.0)
+            passes_of_all = _Passes(
+                passes_of_all.full + share * passes.full,
+                passes_of_all.ordered + share * passes.ordered,
+                passes_of_all.counts + share * passes.counts,
             )
-        return found
+        return passes_of_all
 
 
 def scans(window: Window) -> list[ScanFacts]:
@@ -194,16 +194,16 @@ def scans(window: Window) -> list[ScanFacts]:
         if index.clustered or index in in_order:
             scanned = _Scanned(index, size, rows.get(_table(index)), index in in_order)
             indexes.setdefault(_table(index), []).append(scanned)
-    found = {table: scan for table, known in indexes.items() if (scan := _scan(window, known)) is not None}
+    scans_by_table = {table: scan for table, known in indexes.items() if (scan := _scan(window, known)) is not None}
     for table, index in may_be_in_order(window, rows).items():
-        if table not in found or not _is_explained(found[table]):
+        if table not in scans_by_table or not _is_explained(scans_by_table[table]):
             doubtful = _Scanned(index, sizes.sizes[index], rows.get(table), in_order=True)
-            found[table] = replace(_not_known(_Together((doubtful,))), in_doubt=True)
+            scans_by_table[table] = replace(_not_known(_Together((doubtful,))), in_doubt=True)
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
         for table in window.latest[TABLE_SCANS] or {}:
             if table not in rows and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
-                found[table] = ScanFacts(table.schema, table.table)
-    return sorted(found.values(), key=lambda scan: -_scanned_pages(scan.passes, scan.pages))
+                scans_by_table[table] = ScanFacts(table.schema, table.table)
+    return sorted(scans_by_table.values(), key=lambda scan: -_scanned_pages(scan.passes, scan.pages))
 
 
 def _table(index: Index) -> Table:
@@ -216,14 +216,14 @@ def _scanned_pages(passes: float | None, pages: float | None) -> float:
 
 def _scan(window: Window, indexes: Sequence[_Scanned]) -> ScanFacts | None:
     """The scans of a table's indexes, as far as known; None without scans."""
-    passes = [(each, _passes(window, each)) for each in indexes]
-    scanned = [(each, found.all) for each, found in passes if found is not None and found.all]
+    passes = [(index, _passes(window, index)) for index in indexes]
+    scanned = [(index, known.all) for index, known in passes if known is not None and known.all]
     if not scanned:
-        unknown = [_Together((each,)) for each, found in passes if found is None]
+        unknown = [_Together((index,)) for index, known in passes if known is None]
         return _not_known(unknown[0]) if unknown else None
-    _, often = max(scanned, key=lambda each: _scanned_pages(each[1], each[0].size.pages))
+    _, often = max(scanned, key=lambda candidate: _scanned_pages(candidate[1], candidate[0].size.pages))
     return _known(
-        window, _Together(tuple(each for each, of in scanned if _AS_OFTEN * often <= of <= often / _AS_OFTEN))
+        window, _Together(tuple(index for index, of in scanned if _AS_OFTEN * often <= of <= often / _AS_OFTEN))
     )
 
 
@@ -253,7 +253,7 @@ def _known(window: Window, scanned: _Together) -> ScanFacts:
         table=table.table,
         what=scanned.what,
         pages=scanned.pages,
-        leaf_pages=known_total(each.size.leaf_pages for each in scanned.parts),
+        leaf_pages=known_total(part.size.leaf_pages for part in scanned.parts),
         bytes=_bytes(window, scanned),
         passes=passes.all,
         serial_passes=passes.all - parallel,
@@ -371,5 +371,5 @@ def _bytes(window: Window, scanned: _Together) -> float | None:
     files = (window.latest[TABLE_FILES] or {}).get(scanned.table)
     page_bytes = None if files is None else ratio(files.bytes, files.reads)
     page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
-    found = [each.size.pages * (each.size.page_bytes or page_bytes or 0.0) for each in scanned.parts]
-    return sum(found) if all(found) else None
+    sizes = [part.size.pages * (part.size.page_bytes or page_bytes or 0.0) for part in scanned.parts]
+    return sum(sizes) if all(sizes) else None

@@ -54,7 +54,7 @@ def statistics(window: Window) -> list[StatisticsFacts]:
 
     Where nothing tells tables, the reads of all stand for one of them: that may settle a rule.
     """
-    return sorted(_larger(window), key=lambda each: (each.schema, each.table))
+    return sorted(_larger(window), key=lambda table: (table.schema, table.table))
 
 
 def _larger(window: Window) -> Iterator[StatisticsFacts]:
@@ -74,8 +74,8 @@ def _larger(window: Window) -> Iterator[StatisticsFacts]:
         # A table has one page at least, and no statement reads more of it than is read at all.
         yield StatisticsFacts("", "", 1.0, None if read is None else _SLACK * read, "")
         return
-    if pages and all(any(_is_shut(latest, each) for each in sections) for sections in _SEEN):
-        largest, known = max(pages.items(), key=lambda each: (each[1], each[0].schema, each[0].table))
+    if pages and all(any(_is_shut(latest, section) for section in sections) for sections in _SEEN):
+        largest, known = max(pages.items(), key=lambda item: (item[1], item[0].schema, item[0].table))
         yield StatisticsFacts(largest.schema, largest.table, float(known), None, "")
         return
     for table, known in pages.items():

@@ -111,9 +111,9 @@ def _pages_per_row(window: Window, index: Index) -> float:
     """Leaf pages of an index for a row of the table; 1 where they are not known."""
     sizes = window.latest[INDEX_SIZES]
     of_table = {
-        each.index: size
-        for each, size in (sizes.sizes.items() if sizes else ())
-        if (each.schema, each.table) == (index.schema, index.table)
+        other.index: size
+        for other, size in (sizes.sizes.items() if sizes else ())
+        if (other.schema, other.table) == (index.schema, index.table)
     }
     clustered = of_table.get("PRIMARY", of_table.get("GEN_CLUST_INDEX"))
     size = clustered if index.index == NO_INDEX else of_table.get(index.index)
@@ -127,14 +127,14 @@ def _grown(window: Window, table: Table) -> dict[Index, dict[str, float]] | None
     now = window.latest[TABLE_IO]
     if now is None:
         return None
-    found: dict[Index, dict[str, float]] = {}
+    growths: dict[Index, dict[str, float]] = {}
     for index in now:
         if (index.schema, index.table) == (table.schema, table.table):
-            grown = {each.name: _growth(window, index, each.name) for each in fields(IndexIo)}
-            found[index] = {name: value for name, value in grown.items() if value is not None}
-            if len(found[index]) < len(grown):
+            grown = {field.name: _growth(window, index, field.name) for field in fields(IndexIo)}
+            growths[index] = {name: value for name, value in grown.items() if value is not None}
+            if len(growths[index]) < len(grown):
                 return None
-    return found
+    return growths
 
 
 def _growth(window: Window, index: Index, name: str) -> float | None:

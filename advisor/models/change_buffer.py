@@ -115,28 +115,30 @@ def steady(buffer: Buffer, changes: Changes) -> Steady:
     leaf_pages = max(changes.leaf_pages, 1.0)
     room = max(1.0, buffer.page_bytes / 8.0 / changes.entry_bytes)
 
-    def each(waiting: float) -> float:
+    def operations_per_merge(waiting: float) -> float:
         """Changes that a merge applies while ``waiting`` changes wait."""
         return float(((1.0 + _SPREAD * waiting / leaf_pages) ** -3.0 + room**-3.0) ** (-1.0 / 3.0))
 
-    def tried(waiting: float) -> float:
+    def merges_per_second(waiting: float) -> float:
         """Pages that the master thread merges a second."""
         above = max(0.0, waiting / page_holds - buffer.max_pages / 2.0) / (buffer.max_pages + 1.0)
         return buffer.io_capacity * (0.05 + above)
 
     most = min(buffer.max_pages * page_holds, room * leaf_pages)
-    waiting = _balance(lambda waiting: each(waiting) * tried(waiting), most, changes.per_second)
+    waiting = _balance(
+        lambda waiting: operations_per_merge(waiting) * merges_per_second(waiting), most, changes.per_second
+    )
     merged = merges = held = 0.0
     for _ in range(_SECONDS):
         waiting += changes.per_second
         if waiting > most:
             merged += waiting - most
-            merges += (waiting - most) / each(most)
+            merges += (waiting - most) / operations_per_merge(most)
             waiting = most
         # The first merged pages have more changes than the mean. Once all pages are merged, all changes are applied.
         pages = leaf_pages * (1.0 - math.exp(-waiting / leaf_pages))
-        applied = waiting * (1.0 - math.exp(-tried(waiting) * each(waiting) / waiting))
-        merges += pages * (1.0 - math.exp(-tried(waiting) / pages))
+        applied = waiting * (1.0 - math.exp(-merges_per_second(waiting) * operations_per_merge(waiting) / waiting))
+        merges += pages * (1.0 - math.exp(-merges_per_second(waiting) / pages))
         merged += applied
         waiting -= applied
         held += waiting / page_holds

@@ -70,12 +70,12 @@ class MissCurve(Frozen):
 
     def by_table(self) -> dict[str, dict[Number, Number]]:
         """Expected reads by table and multiple of today's size, the table with the most at any size first."""
-        found: dict[str, dict[Number, Number]] = {}
+        reads: dict[str, dict[Number, Number]] = {}
         for size in self.sizes:
             for table in size.tables:
                 name = ".".join(filter(None, table.subject.values()))
-                found.setdefault(name, {})[size.times] = table.pages_read_per_second.expected
-        return dict(sorted(found.items(), key=lambda each: (-max(each[1].values()), each[0])))
+                reads.setdefault(name, {})[size.times] = table.pages_read_per_second.expected
+        return dict(sorted(reads.items(), key=lambda item: (-max(item[1].values()), item[0])))
 
 
 def answer(curve: Curve, server: str) -> MissCurve:
@@ -90,7 +90,7 @@ def answer(curve: Curve, server: str) -> MissCurve:
         first_pages_read_per_second=_reads(curve.first_reads),
         sizes=tuple(map(_size, curve.sizes)),
         filled=tuple(
-            FilledPool(bytes=round(each.bytes), pages_read_per_second=_rate(each.reads)) for each in curve.filled
+            FilledPool(bytes=round(point.bytes), pages_read_per_second=_rate(point.reads)) for point in curve.filled
         ),
         notes=curve.notes,
     )
@@ -103,7 +103,7 @@ def table_subject(name: str) -> dict[str, str]:
 
 
 def _size(size: Size) -> PoolSize:
-    tables = sorted(size.tables.items(), key=lambda each: (-each[1].expected, each[0]))
+    tables = sorted(size.tables.items(), key=lambda item: (-item[1].expected, item[0]))
     return PoolSize(
         times=tidy(size.times),
         bytes=round(size.bytes),

@@ -14,8 +14,12 @@ from collections.abc import Callable, Mapping
 
 from advisor.models.lru.popularity import Pages
 from advisor.pool.load import Table, residents_known
+from advisor.pool.search import root
 
-_DOUBLINGS, _HALVINGS = 200, 60
+_DOUBLINGS = 200
+"""Of the first guess: more than any number of seconds that a page waits."""
+_CLOSE = 1e-12
+"""Accuracy, relative."""
 
 
 def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
@@ -31,11 +35,11 @@ def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
     whole = math.fsum(table.pages for table in tables.values() if table.reads)
     wanted = max(whole - held, 1.0)
 
-    def pages(each: float) -> dict[str, float]:
-        return {name: min(table.pages, each * table.reads) for name, table in tables.items()}
+    def pages(seconds_between: float) -> dict[str, float]:
+        return {name: min(table.pages, seconds_between * table.reads) for name, table in tables.items()}
 
-    each = _first(lambda seconds: math.fsum(pages(seconds).values()) - min(wanted, whole))
-    return pages(each)
+    seconds_between = _first(lambda seconds: math.fsum(pages(seconds).values()) - min(wanted, whole))
+    return pages(seconds_between)
 
 
 def kept(
@@ -88,7 +92,7 @@ def most(reads: Mapping[str, float], pages: Mapping[str, float], more: float) ->
     def kept(seconds: float) -> float:
         return math.fsum(-pages[name] * math.expm1(-rate * seconds) for name, rate in rates.items())
 
-    seconds = _first(lambda each: kept(each) - more)
+    seconds = _first(lambda tried: kept(tried) - more)
     return {name: read * math.exp(-rates[name] * seconds) if name in rates else 0.0 for name, read in reads.items()}
 
 
@@ -101,17 +105,14 @@ def least(reads: Mapping[str, float], pages: Mapping[str, float], fewer: float) 
     read = math.fsum(reads.values())
     if not read:
         return 0.0
-    return read + fewer * math.fsum(each**2 / pages[name] for name, each in reads.items() if each) / read
+    return read + fewer * math.fsum(rate**2 / pages[name] for name, rate in reads.items() if rate) / read
 
 
 def _first(error: Callable[[float], float]) -> float:
-    """The least number at which an error that rises from below is none."""
-    low, high = 0.0, 1.0
+    """The number at which an error that rises from below is none."""
+    high = 1.0
     for _ in range(_DOUBLINGS):
         if error(high) >= 0.0:
             break
-        low, high = high, 2.0 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if error(middle) < 0.0 else (low, middle)
-    return high
+        high *= 2.0
+    return root(error, 0.0, high, _CLOSE * high)

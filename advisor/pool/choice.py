@@ -32,24 +32,31 @@ def choose_size(model: PoolModel, at_most: float | None) -> Choice:
     Raises:
         Unanswerable: The window does not tell enough, or time is over.
     """
-    found, value = model.explained, smallest_size(model, at_most)
-    most = found.evidence.reads if value == found.bytes else found.most(value / found.bytes / _grown(model.window))
-    return _choice(found, value, most, model.pages_read_per_second)
+    explained, value = model.explained, smallest_size(model, at_most)
+    most = (
+        explained.evidence.reads
+        if value == explained.bytes
+        else explained.most(value / explained.bytes / _grown(model.window))
+    )
+    return _choice(explained, value, most, model.pages_read_per_second)
 
 
 def smallest_size(model: PoolModel, at_most: float | None) -> float:
     """The size that ``choose_size`` chooses, bytes; today's where no larger one saves anything."""
-    found, window = model.explained, model.window
-    grown, today = _grown(window), found.evidence.reads
-    largest = min(at_most or math.inf, model.most_bytes or math.inf, LARGER[-1] * found.bytes)
-    reads = {size: found.planned(size / found.bytes, grown) for size in sorted(_sizes(window, found.bytes, largest))}
-    value = _enough(reads, today, found.bytes)
-    for _ in range(_ROUNDS if value != found.bytes else 0):
-        less = max((size for size in reads if size < value), default=found.bytes)
+    explained, window = model.explained, model.window
+    grown, today = _grown(window), explained.evidence.reads
+    largest = min(at_most or math.inf, model.most_bytes or math.inf, LARGER[-1] * explained.bytes)
+    reads = {
+        size: explained.planned(size / explained.bytes, grown)
+        for size in sorted(_sizes(window, explained.bytes, largest))
+    }
+    value = _enough(reads, today, explained.bytes)
+    for _ in range(_ROUNDS if value != explained.bytes else 0):
+        less = max((size for size in reads if size < value), default=explained.bytes)
         step = (value - less) / (_BETWEEN + 1)
         between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
-        reads |= {size: found.planned(size / found.bytes, grown) for size in between if less < size < value}
-        value = _enough(reads, today, found.bytes)
+        reads |= {size: explained.planned(size / explained.bytes, grown) for size in between if less < size < value}
+        value = _enough(reads, today, explained.bytes)
     return value
 
 
@@ -77,10 +84,10 @@ def _enough(reads: Mapping[float, float], today: float, now: float) -> float:
     return min(size for size, read in reads.items() if read <= least + ENOUGH * (today - least))
 
 
-def _choice(found: Explained, value: float, most: float, now: float) -> Choice:
-    before = found.evidence.reads
+def _choice(explained: Explained, value: float, most: float, now: float) -> Choice:
+    before = explained.evidence.reads
     scale = now / before if before else 1.0  # the reads of this window, which may be a little more than those explained
-    size = found.size(value / found.bytes)
+    size = explained.size(value / explained.bytes)
     then = size.reads.expected
     error = size.error
     return Choice(
@@ -93,8 +100,8 @@ def _choice(found: Explained, value: float, most: float, now: float) -> Choice:
         read_predicted=round(scale * then, 2),
         read_most=round(scale * max(most, then), 2),
         model_read_now=round(scale * before, 2),
-        cost_now=found.evidence.pages,
-        cost_predicted=found.evidence.pages * value / found.bytes,
+        cost_now=explained.evidence.pages,
+        cost_predicted=explained.evidence.pages * value / explained.bytes,
         saved=scale * (before - then),
         error=error,
         read_error=error,

@@ -104,4 +104,4 @@ class Curve:
 
     def at_times(self, times: float) -> Size | None:
         """The answer for a multiple of today's size, where it is among them."""
-        return next((each for each in self.sizes if each.times == times), None)
+        return next((size for size in self.sizes if size.times == times), None)

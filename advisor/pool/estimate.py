@@ -31,15 +31,28 @@ from exporter.snapshot import Snapshot
 
 TAKEN = 0.02
 """Share of the pool that something else may take: undo logs, the data dictionary, pages that the statistics lack."""
-_SMALLEST = 0.02
-"""Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps free."""
-_BETWEEN = 0.5
-"""Where the truth lay between smooth popularity and the bound, as far as the server tells what the pool holds of each
-table. Where it does not, smooth popularity was right (docs/miss-curve.md)."""
-_NOISE = 0.03
-"""Share of today's reads by which the same load differs from one minute to the next (docs/miss-curve.md)."""
-_SMALLER = 0.5
-"""Share by which a smaller pool may read more than by smooth popularity, beyond today's reads (docs/miss-curve.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Where the truth lies between smooth popularity and the bounds (measured: docs/miss-curve.md).
+
+    Attributes:
+        smallest: Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps
+            free.
+        between: Where the truth lay from smooth popularity to the bound, as far as the server tells what the pool holds
+            of each table. Where it does not, smooth popularity was right.
+        noise: Share of today's reads by which the same load differs from one minute to the next.
+        smaller: Share by which a smaller pool may read more than by smooth popularity, beyond today's reads.
+    """
+
+    smallest: float = 0.02
+    between: float = 0.5
+    noise: float = 0.03
+    smaller: float = 0.5
+
+
+_SPAN = _Span()
 
 
 def curve(
@@ -61,18 +74,18 @@ def curve(
         Unanswerable: A section is not known.
     """
     window = Window.of(history, longest)
-    found = explained(window, check_time=check_time, history=history)
-    sizes = found.sizes(times)
+    watched = explained(window, check_time=check_time, history=history)
+    sizes = watched.sizes(times)
     return Curve(
         at=window.latest.at,
-        seconds=found.evidence.seconds,
-        bytes=found.bytes,
-        page_bytes=found.evidence.page_bytes,
-        reads=found.evidence.reads,
+        seconds=watched.evidence.seconds,
+        bytes=watched.bytes,
+        page_bytes=watched.evidence.page_bytes,
+        reads=watched.evidence.reads,
         sizes=sizes,
-        first_reads=found.first_reads,
-        filled=tuple(_filled(found.evidence)),
-        notes=tuple(found.notes()),
+        first_reads=watched.first_reads,
+        filled=tuple(_filled(watched.evidence)),
+        notes=tuple(watched.notes()),
     )
 
 
@@ -104,7 +117,7 @@ def explained(
 
 @answerable()
 def explain(
-    found: Evidence,
+    evidence: Evidence,
     today: float | None,
     loads: Loads | None = None,
     check_time: Callable[[], None] = lambda: None,
@@ -112,7 +125,7 @@ def explain(
     """Explain the evidence.
 
     Args:
-        found: Of a window.
+        evidence: Of a window.
         today: innodb_buffer_pool_size.
         loads: Those of earlier windows.
         check_time: Called between two steps; an exception from it ends the work.
@@ -122,9 +135,9 @@ def explain(
     """
     if today is None:
         raise Unanswerable("variables", "the size of the pool is not known")
-    load = (loads or Loads()).of(found, check_time)
-    held = replace(found.of_lists, old_seconds=0.0) if load.hurried else found.of_lists
-    return Explained(found, float(today), held, load, check_time)
+    load = (loads or Loads()).of(evidence, check_time)
+    held = replace(evidence.of_lists, old_seconds=0.0) if load.hurried else evidence.of_lists
+    return Explained(evidence, float(today), held, load, check_time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +204,9 @@ class Explained:
     @cached_property
     def first_reads(self) -> Estimate:
         """Of today's reads, those of pages that were never read before."""
-        found = self.evidence
-        if not found.full:
-            return Estimate(found.reads, found.reads, found.reads)  # nothing was evicted
+        evidence = self.evidence
+        if not evidence.full:
+            return Estimate(evidence.reads, evidence.reads, evidence.reads)  # nothing was evicted
         first = math.fsum(self._first.values())
         return Estimate(first, 0.0, first)
 
@@ -204,15 +217,15 @@ class Explained:
         Where independent accesses do not explain the reads, these are as many as there are pages that were not read yet
         for certain.
         """
-        found, smooth = self.evidence, self.smooth
+        evidence, smooth = self.evidence, self.smooth
         if smooth is not None:
             return {
                 name: table.reads * smooth.first(name, table.since_start / table.reads)
-                for name, table in found.tables.items()
+                for name, table in evidence.tables.items()
             }
         return {
-            name: min(table.reads, max(0.0, table.pages - table.since_start) / found.seconds)
-            for name, table in found.tables.items()
+            name: min(table.reads, max(0.0, table.pages - table.since_start) / evidence.seconds)
+            for name, table in evidence.tables.items()
         }
 
     @cached_property
@@ -237,23 +250,23 @@ class Explained:
         return {}
 
     def _size(self, times: float) -> Size:
-        today, found = self.evidence.reads, self._bounds(times)
-        off = _NOISE * today
-        low, then, high = found.low.all - off, found.then.all, found.high.all + off
+        today, answer = self.evidence.reads, self._bounds(times)
+        off = _SPAN.noise * today
+        low, then, high = answer.low.all - off, answer.then.all, answer.high.all + off
         if times == 1.0:
             low = then = high = today
         elif times > 1.0:
-            low, then, high = (min(max(0.0, each), today) for each in (low, then, high))
+            low, then, high = (min(max(0.0, reads), today) for reads in (low, then, high))
         else:
-            low, then, high = (max(each, today) for each in (low, then, high))
+            low, then, high = (max(reads, today) for reads in (low, then, high))
         per_second = self.evidence.scanned.workload.scans_per_second
-        per_pass = {name: pages / per_second[name] for name, pages in found.then.scans.items()}
+        per_pass = {name: pages / per_second[name] for name, pages in answer.then.scans.items()}
         return Size(
             times,
             self.bytes * times,
             _ordered(then, low, high),
-            math.fsum(found.then.scans.values()),
-            self._by_table(found),
+            math.fsum(answer.then.scans.values()),
+            self._by_table(answer),
             per_pass,
         )
 
@@ -270,61 +283,67 @@ class Explained:
 
     def most(self, times: float) -> float:
         """The most pages read a second with a larger pool, where others take what they may; at most today's reads."""
-        found = self.evidence
-        if found.scanned.scans:
+        evidence = self.evidence
+        if evidence.scanned.scans:
             most = self._simulated(times, self.fitted.lookups[-1], strained=True).all
         else:
-            more = found.size * times * (1 - TAKEN) - found.most_free - found.pages
-            most = self._most(more).all if found.full and more > 0.0 else found.reads
-        return min(found.reads, most + _NOISE * found.reads)
+            more = evidence.size * times * (1 - TAKEN) - evidence.most_free - evidence.pages
+            most = self._most(more).all if evidence.full and more > 0.0 else evidence.reads
+        return min(evidence.reads, most + _SPAN.noise * evidence.reads)
 
     def _more(self, times: float) -> float:
         """Pages of data that a pool of so many times today's size has room for beyond today's."""
-        found = self.evidence
-        return max(found.size * times - found.kept_free, _SMALLEST * found.pages) - found.pages
+        evidence = self.evidence
+        return max(evidence.size * times - evidence.kept_free, _SPAN.smallest * evidence.pages) - evidence.pages
 
     @cached_property
     def _today(self) -> _Reads:
-        found = self.evidence
+        evidence = self.evidence
         return _Reads(
-            {name: table.reads for name, table in found.tables.items()}, found.scanned.by_table, found.unexplained
+            {name: table.reads for name, table in evidence.tables.items()},
+            evidence.scanned.by_table,
+            evidence.unexplained,
         )
 
     def _bounds(self, times: float) -> _Bounds:
         """With a size: a larger one reads no more than today's or any that is asked for between, and so on."""
-        found = _Bounds(self._today, self._today, self._today)
+        answer = _Bounds(self._today, self._today, self._today)
         if times == 1.0:
-            return found
+            return answer
         # Scans may stay in the pool with one size and not with the next: what holds between holds here, too.
         between = (
-            [each for each in TIMES if 1.0 < each < times or times < each < 1.0] if self.evidence.scanned.scans else []
+            [multiple for multiple in TIMES if 1.0 < multiple < times or times < multiple < 1.0]
+            if self.evidence.scanned.scans
+            else []
         )
-        for each in (*between, times):
+        for multiple in (*between, times):
             if not self.evidence.full:
-                found = found.within(self._filling(each), min if times > 1.0 else max)
-            elif self._more(each) > 0.0:
-                found = found.within(self._larger(each), min)
-            elif self._more(each) < 0.0:
-                found = found.within(self._smaller(each), max)
-        return found
+                answer = answer.within(self._filling(multiple), min if times > 1.0 else max)
+            elif self._more(multiple) > 0.0:
+                answer = answer.within(self._larger(multiple), min)
+            elif self._more(multiple) < 0.0:
+                answer = answer.within(self._smaller(multiple), max)
+        return answer
 
     def _simulated(self, times: float, lookups: tuple[Pages, ...], *, strained: bool = False) -> _Reads:
         """The reads beside scans: the lookups of all tables change alike."""
-        found, first = self.evidence, self._first
-        by_scans = found.scanned.by_table
-        whole = found.tables_pages + math.fsum(scan.pages for scan in found.scanned.workload.scans)
-        if found.of_tables + self._more(times) >= whole and not strained:
+        evidence, first = self.evidence, self._first
+        by_scans = evidence.scanned.by_table
+        whole = evidence.tables_pages + math.fsum(scan.pages for scan in evidence.scanned.workload.scans)
+        if evidence.of_tables + self._more(times) >= whole and not strained:
             return _Reads(first, dict.fromkeys(by_scans, 0.0), 0.0)
         try:
             reads = self.reads({POOL_SIZE: self.bytes * times}, lookups, strained=strained)
         except TooManySteps:  # what needs no model
             return self._today if times > 1.0 else self._lost(-self._more(times))
         by_scans = {name: pages * reads.per_second[name] for name, pages in reads.per_pass.items()}
-        if not found.by_lookups:
+        if not evidence.by_lookups:
             return _Reads({}, by_scans, reads.other)
-        factor = (reads.other - found.unexplained) / found.by_lookups
-        tables = {name: max(each * factor, min(each, first[name])) for name, each in self._today.tables.items()}
-        return _Reads(tables, by_scans, found.unexplained)
+        factor = (reads.other - evidence.unexplained) / evidence.by_lookups
+        tables = {
+            name: max(reads_now * factor, min(reads_now, first[name])) for name, reads_now in self._today.tables.items()
+        }
+        return _Reads(tables, by_scans, evidence.unexplained)
 
     def reads(self, changes: Mapping[str, float], lookups: tuple[Pages, ...], *, strained: bool = False) -> Reads:
         """The pages read after some changes by the simulation, relative to those measured today.
@@ -337,23 +356,24 @@ class Explained:
         Raises:
             TooManySteps: It takes too long.
         """
-        found = self.evidence
+        evidence = self.evidence
         now, then = (
-            self.fitted.predict(each, lookups, self.check_time, strained=strained).rates for each in ({}, changes)
+            self.fitted.predict(settings, lookups, self.check_time, strained=strained).rates
+            for settings in ({}, changes)
         )
         return Reads(
             per_pass={
                 name: scaled(measured, now.per_pass[name], then.per_pass[name])
-                for name, measured in found.scanned.per_pass.items()
+                for name, measured in evidence.scanned.per_pass.items()
             },
-            per_second=found.scanned.workload.scans_per_second,
-            other=found.unexplained + scaled(found.by_lookups, now.other, then.other),
+            per_second=evidence.scanned.workload.scans_per_second,
+            other=evidence.unexplained + scaled(evidence.by_lookups, now.other, then.other),
         )
 
     def _larger(self, times: float) -> _Bounds:
         """With a pool that has room for more pages."""
-        found, more = self.evidence, self._more(times)
-        if found.scanned.scans:
+        evidence, more = self.evidence, self._more(times)
+        if evidence.scanned.scans:
             *smooth, high = (self._simulated(times, lookups) for lookups in self.fitted.lookups)
             likely = smooth[0] if smooth else high
         else:
@@ -361,73 +381,77 @@ class Explained:
             if smooth and not self.hurried:
                 likely = smooth[0]
             else:  # what is in the pool beside the tables is history, which a larger one gets rid of
-                likely = min([self._most(more + found.pages - found.of_tables), *smooth], key=lambda each: each.all)
-        none = _Reads(dict.fromkeys(found.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
+                likely = min(
+                    [self._most(more + evidence.pages - evidence.of_tables), *smooth], key=lambda reads: reads.all
+                )
+        none = _Reads(dict.fromkeys(evidence.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
         least = likely if smooth and not self.hurried else none
-        share = _BETWEEN if found.residents_known or not smooth or self.hurried else 0.0
+        share = _SPAN.between if evidence.residents_known or not smooth or self.hurried else 0.0
         low, then = {}, {}
         for name, most in high.tables.items():
             low[name] = min(least.tables[name], most)
             then[name] = max(low[name], most - (1 - share) * max(0.0, most - likely.tables[name]))
             then[name] = min(max(then[name], self._first[name]), most)
         # Pages of no table as those of tables.
-        rest = found.unexplained * math.fsum(then.values()) / found.by_lookups if found.by_lookups else high.rest
+        rest = (
+            evidence.unexplained * math.fsum(then.values()) / evidence.by_lookups if evidence.by_lookups else high.rest
+        )
         return _Bounds(_Reads(low, least.scans, 0.0), _Reads(then, likely.scans, min(rest, high.rest)), high)
 
     def _most(self, more: float) -> _Reads:
         """The most reads with a pool that has room for more pages: first reads go on as today."""
-        found, first = self.evidence, self._first
-        if found.of_tables + more >= found.tables_pages:
+        evidence, first = self.evidence, self._first
+        if evidence.of_tables + more >= evidence.tables_pages:
             return _Reads(first, {}, 0.0)
         again = bounds.most(
-            {name: table.reads - first[name] for name, table in found.tables.items()}, self._absent, more
+            {name: table.reads - first[name] for name, table in evidence.tables.items()}, self._absent, more
         )
-        return _Reads({name: first[name] + reads for name, reads in again.items()}, {}, found.unexplained)
+        return _Reads({name: first[name] + reads for name, reads in again.items()}, {}, evidence.unexplained)
 
     def _smaller(self, times: float) -> _Bounds:
         """With a pool that has room for fewer pages."""
-        found, now, more = self.evidence, self._today, self._more(times)
+        evidence, now, more = self.evidence, self._today, self._more(times)
         read = math.fsum(now.tables.values())
         scans = [now.scans, now.scans]
-        if found.scanned.scans:
+        if evidence.scanned.scans:
             *smooth, most = (self._simulated(times, lookups) for lookups in self.fitted.lookups)
             low, scans = read, [(smooth or [most])[0].scans, most.scans]
         else:
             low, smooth, most = bounds.least(now.tables, self._absent, -more), self._smoothly(more), self._lost(-more)
         likely = smooth[0].tables if smooth else most.tables
         then = max(low, math.fsum(likely.values()))
-        high = then + _SMALLER * (then - read)
+        high = then + _SPAN.smaller * (then - read)
         if self.hurried:
-            high = max(high, read * found.pages / (found.pages + more))
-        if not smooth or found.scanned.scans:
+            high = max(high, read * evidence.pages / (evidence.pages + more))
+        if not smooth or evidence.scanned.scans:
             worst = max(then, math.fsum(most.tables.values()))
-            high = max(high, worst + _SMALLER * (worst - read))
+            high = max(high, worst + _SPAN.smaller * (worst - read))
         shares = _shares(likely, now.tables)
 
         def shared(whole: float, by_scans: Mapping[str, float]) -> _Reads:
-            tables = {name: each + (whole - read) * shares[name] for name, each in now.tables.items()}
-            return _Reads(tables, by_scans, found.unexplained * (whole / read if read else 1.0))
+            tables = {name: reads + (whole - read) * shares[name] for name, reads in now.tables.items()}
+            return _Reads(tables, by_scans, evidence.unexplained * (whole / read if read else 1.0))
 
         return _Bounds(shared(low, now.scans), shared(then, scans[0]), shared(high, scans[1]))
 
     def _lost(self, fewer: float) -> _Reads:
         """The reads where the pages that are never read are all alike and fewer stay; scans read all of theirs."""
-        found = self.evidence
+        evidence = self.evidence
         hits = math.fsum(pages * rate for pages, rate in self.fitted.kept)
         kept = math.fsum(pages for pages, _ in self.fitted.kept)
-        rise = hits * min(1.0, fewer / kept) / found.by_lookups if kept and found.by_lookups else 0.0
-        tables = {name: each * (1.0 + rise) for name, each in self._today.tables.items()}
-        workload = found.scanned.workload
-        scans = {each.name: each.pages * workload.scans_per_second[each.name] / each.sharers for each in workload.scans}
+        rise = hits * min(1.0, fewer / kept) / evidence.by_lookups if kept and evidence.by_lookups else 0.0
+        tables = {name: reads * (1.0 + rise) for name, reads in self._today.tables.items()}
+        workload = evidence.scanned.workload
+        scans = {scan.name: scan.pages * workload.scans_per_second[scan.name] / scan.sharers for scan in workload.scans}
         return _Reads(tables, scans, 0.0)
 
     def _smoothly(self, more: float) -> list[_Reads]:
         """The reads by smooth popularity with a list that is longer by ``more``."""
-        found, smooth = self.evidence, self.smooth
+        evidence, smooth = self.evidence, self.smooth
         if smooth is None:
             return []
         # Pages of others take their part of a smaller list, and no more of a larger one.
-        times = 1.0 + more / (found.pages if more < 0.0 else self.held.young + self.held.old)
+        times = 1.0 + more / (evidence.pages if more < 0.0 else self.held.young + self.held.old)
         held = replace(self.held, young=self.held.young * times, old=self.held.old * times)
         groups = smooth.groups
         state = settle(groups, held, smooth.state) or settle(groups, replace(held, old_seconds=0.0))
@@ -437,17 +461,17 @@ class Explained:
 
     def _filling(self, times: float) -> _Bounds:
         """A pool that was never full: what it holds is all that was asked for, and today's reads are first reads."""
-        found, now = self.evidence, self._today
-        again = found.accesses * max(0.0, -self._more(times) / found.pages) if found.by_lookups else 0.0
-        scans = self._simulated(times, self.fitted.lookups[-1]).scans if found.scanned.scans else {}
+        evidence, now = self.evidence, self._today
+        again = evidence.accesses * max(0.0, -self._more(times) / evidence.pages) if evidence.by_lookups else 0.0
+        scans = self._simulated(times, self.fitted.lookups[-1]).scans if evidence.scanned.scans else {}
 
         def of(part: float) -> _Reads:
-            rise = 1.0 + part * again / max(found.by_lookups, 1e-9)
-            return _Reads({name: each * rise for name, each in now.tables.items()}, scans, now.rest)
+            rise = 1.0 + part * again / max(evidence.by_lookups, 1e-9)
+            return _Reads({name: reads * rise for name, reads in now.tables.items()}, scans, now.rest)
 
         return _Bounds(of(0.0), of(0.5), of(1.0))
 
-    def _by_table(self, found: _Bounds) -> dict[str, Estimate]:
+    def _by_table(self, answer: _Bounds) -> dict[str, Estimate]:
         """By table, those that are read most; the others as one."""
         tables = self.evidence.tables
         names = sorted(tables, key=lambda name: (-tables[name].reads, name))
@@ -456,7 +480,7 @@ class Explained:
             parts[OTHERS] = names[MOST_TABLES:]
         known = {
             part: _ordered(
-                *(math.fsum(reads.tables[name] for name in names) for reads in (found.then, found.low, found.high))
+                *(math.fsum(reads.tables[name] for name in names) for reads in (answer.then, answer.low, answer.high))
             )
             for part, names in parts.items()
         }
@@ -465,24 +489,24 @@ class Explained:
 
     def notes(self) -> Iterator[str]:
         """What the answer rests on, and what it cannot see, in sentences."""
-        found = self.evidence
-        tables, scans = (_counted(len(each)) for each in (found.tables, found.scanned.scans))
-        by = [f"lookups in {tables}"] if found.tables or not found.scanned.scans else []
-        by += [f"scans of {scans}"] if found.scanned.scans else []
+        evidence = self.evidence
+        tables, scans = (_counted(len(some)) for some in (evidence.tables, evidence.scanned.scans))
+        by = [f"lookups in {tables}"] if evidence.tables or not evidence.scanned.scans else []
+        by += [f"scans of {scans}"] if evidence.scanned.scans else []
         yield (
-            f"{found.seconds:,.0f} s of {' and '.join(by)} were watched: {found.reads:,.1f} pages read and"
-            f" {found.made_young:,.1f} made young a second"
+            f"{evidence.seconds:,.0f} s of {' and '.join(by)} were watched: {evidence.reads:,.1f} pages read and"
+            f" {evidence.made_young:,.1f} made young a second"
         )
-        if found.filling:
-            yield f"the pool was seen while it filled: {len(found.filling)} points of the curve were measured"
+        if evidence.filling:
+            yield f"the pool was seen while it filled: {len(evidence.filling)} points of the curve were measured"
         if self.hurried:
             yield "pages leave the old sublist before innodb_old_blocks_time has passed: larger pools may read far less"
-        elif found.full and found.tables and self.smooth is None:
+        elif evidence.full and evidence.tables and self.smooth is None:
             yield "no smooth popularity of pages explains these reads: the bounds are wide"
-        if not found.residents_known:
+        if not evidence.residents_known:
             yield "what the pool holds of each table is not known: the bounds are wider"
-        if found.unexplained > _NOISE * found.reads:
-            rest = f"{found.unexplained:,.1f} of the pages read a second are of no table"
+        if evidence.unexplained > _SPAN.noise * evidence.reads:
+            rest = f"{evidence.unexplained:,.1f} of the pages read a second are of no table"
             yield f"{rest}: a larger pool may read these too"
 
 
@@ -498,9 +522,9 @@ def _shares(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, fl
     """The share of each table in what is read more than today; 0 where it is read less."""
     more = {name: max(0.0, then[name] - now[name]) for name in now}
     whole = math.fsum(more.values())
-    return {name: each / whole if whole else 1.0 / len(now) for name, each in more.items()}
+    return {name: increase / whole if whole else 1.0 / len(now) for name, increase in more.items()}
 
 
-def _filled(found: Evidence) -> Iterator[Filled]:
-    for pages, read in found.filling:
-        yield Filled(pages * found.page_bytes, read * found.accesses)
+def _filled(evidence: Evidence) -> Iterator[Filled]:
+    for pages, read in evidence.filling:
+        yield Filled(pages * evidence.page_bytes, read * evidence.accesses)

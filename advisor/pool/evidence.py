@@ -14,7 +14,7 @@ from advisor.pool.errors import Unanswerable
 from advisor.pool.load import OTHERS, Table, residents_known
 from advisor.pool.scanned import Scanned, scanned
 from advisor.pool.steady import List
-from advisor.pool.tables import read_by_scans
+from advisor.pool.tables import is_full, kept_free, read_by_scans
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
@@ -23,23 +23,33 @@ from exporter.midpoint import old_target
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
-_LEAF_FANOUT = 1000
-"""Children of a branch page: a tree of more leaf pages has another level (keys of some bytes)."""
-_LEVELS = 3.0
-"""Of an index where it is not known which ones are used: root, branch, leaf."""
-_FEW, _LONG, _MOST_GETS = 200, 5.0, 50.0
-"""Fewer reads tell nothing of the gets of a visit. Nor do they where pages do not stay for so many times
-innodb_old_blocks_time. More gets than the last are no gets of one visit."""
-_GETS_OF_SCAN = 2.0
-"""Gets per page of a scan (seen: 1.0 to 2.9)."""
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """Page gets of a visit to a leaf page.
+
+    Attributes:
+        leaf_fanout: Children of a branch page: a tree of more leaf pages has another level (keys of some bytes).
+        levels: Of an index where it is not known which ones are used: root, branch, leaf.
+        few_reads: Fewer tell nothing of the gets of a visit.
+        long_stay: Times innodb_old_blocks_time. Where pages stay no longer, gets of one visit are not told apart.
+        most_gets: More are no gets of one visit.
+        gets_of_scan: Per page of a scan (seen: 1.0 to 2.9).
+    """
+
+    leaf_fanout: int = 1000
+    levels: float = 3.0
+    few_reads: int = 200
+    long_stay: float = 5.0
+    most_gets: float = 50.0
+    gets_of_scan: float = 2.0
+
+
+_VISIT = _Visit()
 _ENOUGH = 400
 """Pages read from one point of the filling to the next: chance moves it by a twentieth."""
-_KEPT = 1.2
-"""Times innodb_lru_scan_depth in each instance, for collections between two rounds of the page cleaner."""
 _LONG_ENOUGH = 0.25
 """Share of a window: less of it is too little to leave out the rest."""
-_FREE = 0.02
-"""Share of the pool: with fewer free pages it is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +166,8 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
     if not lists:
         raise Unanswerable("pool.old_pages", "the length of the old sublist is not known")
-    size = float(sum(each.size_pages for each in window.latest[POOLS] or ()))
-    full = _is_full(window.latest)
+    size = float(sum(instance.size_pages for instance in window.latest[POOLS] or ()))
+    full = is_full(window.latest)
     if not full:  # it grows: what it holds at the end counts
         lists = lists[-1:]
     pages = sum(data for data, _ in lists) / len(lists)
@@ -175,7 +185,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
         size=size,
         full=full,
         kept_free=size - pages if full else 0.0,
-        most_free=size - pages if full else min(_kept_free(window.latest), size / 2),
+        most_free=size - pages if full else min(kept_free(window.latest), size / 2),
         held=List(pages - old, old, milliseconds / 1000),
         tables=tables,
         resting=resting,
@@ -193,30 +203,17 @@ def _sublists(snapshot: Snapshot) -> tuple[float, float] | None:
     data, old = over_pools("database_pages")(snapshot), over_pools("old_pages")(snapshot)
     pct = number(snapshot.setting("innodb_old_blocks_pct"))
     if old is None and pct is not None:
-        old = total(old_target(each.database_pages, int(pct)) for each in snapshot[POOLS] or ())
+        old = total(old_target(instance.database_pages, int(pct)) for instance in snapshot[POOLS] or ())
     return None if data is None or old is None else (data, old)
 
 
 def since_full(window: Window) -> Window:
     """The part of a window since its pool is full, where that is enough of it: filling is no steady state."""
-    filling = [number for number, snapshot in enumerate(window.snapshots) if not _is_full(snapshot)]
-    if not filling or not _is_full(window.latest):
+    filling = [number for number, snapshot in enumerate(window.snapshots) if not is_full(snapshot)]
+    if not filling or not is_full(window.latest):
         return window
     rest = Window(window.snapshots[filling[-1] + 1 :])
     return rest if rest.seconds >= _LONG_ENOUGH * window.seconds else window
-
-
-def _is_full(snapshot: Snapshot) -> bool:
-    pools = snapshot[POOLS] or ()
-    size = float(sum(each.size_pages for each in pools))
-    return sum(each.free_pages for each in pools) <= max(_FREE * size, _kept_free(snapshot))
-
-
-def _kept_free(snapshot: Snapshot) -> float:
-    """The most free pages that the page cleaner keeps."""
-    depth = float(number(snapshot.setting("innodb_lru_scan_depth")) or 0.0)
-    pools = snapshot[POOLS] or ()
-    return _KEPT * depth * len(pools)
 
 
 def _gets_of_visit(window: Window, by_scans: float, reads: float, old: float) -> float:
@@ -231,10 +228,15 @@ def _gets_of_visit(window: Window, by_scans: float, reads: float, old: float) ->
     seconds = float(number(window.latest.setting("innodb_old_blocks_time")) or 0.0) / 1000
     not_young = ratio(window.delta(over_pools("not_made_young")), window.seconds)
     lookups = reads - by_scans
-    if not_young is None or not seconds or lookups * window.seconds < _FEW or old < _LONG * seconds * reads:
+    if (
+        not_young is None
+        or not seconds
+        or lookups * window.seconds < _VISIT.few_reads
+        or old < _VISIT.long_stay * seconds * reads
+    ):
         return _levels(window)
-    again = (not_young - _GETS_OF_SCAN * by_scans) / lookups
-    return _levels(window) - 1.0 + min(max(again, 1.0), _MOST_GETS)
+    again = (not_young - _VISIT.gets_of_scan * by_scans) / lookups
+    return _levels(window) - 1.0 + min(max(again, 1.0), _VISIT.most_gets)
 
 
 def _accesses(window: Window, scanned: float, gets_of_visit: float) -> float:
@@ -246,7 +248,7 @@ def _accesses(window: Window, scanned: float, gets_of_visit: float) -> float:
     if gets is None:
         raise Unanswerable("pools", "the page gets were reset")
     reads = 0.0 if window.latest.server.mariadb else window.delta(over_pools("pages_read")) or 0.0
-    return max(0.0, (gets - reads - _GETS_OF_SCAN * scanned) / gets_of_visit)
+    return max(0.0, (gets - reads - _VISIT.gets_of_scan * scanned) / gets_of_visit)
 
 
 def _levels(window: Window) -> float:
@@ -258,8 +260,8 @@ def _levels(window: Window) -> float:
         if size is not None and fetched and index.index != NO_INDEX:
             leaves = max(size.leaf_pages or size.pages, 1)
             rows += fetched
-            levels += fetched * (1 + math.ceil(math.log(leaves, _LEAF_FANOUT)))
-    return levels / rows if rows else _LEVELS
+            levels += fetched * (1 + math.ceil(math.log(leaves, _VISIT.leaf_fanout)))
+    return levels / rows if rows else _VISIT.levels
 
 
 def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tuple[dict[str, Table], dict[str, Table]]:
@@ -280,15 +282,15 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tupl
     for name in sorted(pages.keys() & (files.keys() | asked)):
         by_lookups, since_start = 0.0, 0.0
         if name in files:
-            by_lookups = window.growth(lambda s: s[TABLE_FILES], files[name], lambda each: each.reads) or 0.0
+            by_lookups = window.growth(lambda s: s[TABLE_FILES], files[name], lambda file: file.reads) or 0.0
             since_start = float((window.latest[TABLE_FILES] or {})[files[name]].reads)
         if name in scans:
             by_lookups = max(0.0, by_lookups - read_by_scans(scans[name]))
         if not pages[name] or not (by_lookups or (name in asked and name not in scans)):
             continue
         kept = None if resident is None else resident.get(name, 0.0)
-        found = Table(pages[name], by_lookups / window.seconds, kept, since_start)
-        (read if by_lookups else resting)[name] = found
+        table = Table(pages[name], by_lookups / window.seconds, kept, since_start)
+        (read if by_lookups else resting)[name] = table
     if window.latest[TABLE_IO] is None and not read:  # any table may be asked for
         resting[OTHERS] = Table(held, 0.0)
     return read, resting
@@ -320,11 +322,12 @@ def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[
                 counts[-1][name] = counts[-1].get(name, 0.0) + count
     if not counts:
         return None
-    found = {
-        name: min(math.fsum(each.get(name, 0.0) for each in counts) / len(counts), most) for name, most in pages.items()
+    means = {
+        name: min(math.fsum(count.get(name, 0.0) for count in counts) / len(counts), most)
+        for name, most in pages.items()
     }
-    whole = math.fsum(found.values())
-    return {name: count * min(1.0, held / whole) if whole else 0.0 for name, count in found.items()}
+    whole = math.fsum(means.values())
+    return {name: count * min(1.0, held / whole) if whole else 0.0 for name, count in means.items()}
 
 
 def _filling(history: Sequence[Snapshot], tables: Collection[str], gets_of_visit: float) -> list[tuple[float, float]]:
@@ -333,32 +336,30 @@ def _filling(history: Sequence[Snapshot], tables: Collection[str], gets_of_visit
     While nothing is evicted, the pages of a table in the pool are those that were read of its file. The pool holds
     pages of the data dictionary too, some 900 on MySQL 9.7, which are no part of the curve.
     """
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     begin: tuple[float, float] | None = None  # pages of tables and accesses, where the next point begins
     for snapshot in history:
         pools = snapshot[POOLS]
-        if pools is None or snapshot[TABLE_FILES] is None or any(each.gets is None for each in pools):
+        if pools is None or snapshot[TABLE_FILES] is None or any(instance.gets is None for instance in pools):
             continue
         files = {f"{t.schema}.{t.table}": float(file.reads) for t, file in (snapshot[TABLE_FILES] or {}).items()}
         pages = math.fsum(reads for name, reads in files.items() if name in tables)
-        gets = sum(each.gets - (0 if snapshot.server.mariadb else each.pages_read) for each in pools)
-        asked = (gets - _GETS_OF_SCAN * (math.fsum(files.values()) - pages)) / gets_of_visit
+        gets = sum(instance.gets - (0 if snapshot.server.mariadb else instance.pages_read) for instance in pools)
+        asked = (gets - _VISIT.gets_of_scan * (math.fsum(files.values()) - pages)) / gets_of_visit
         if begin is not None and (pages < begin[0] or asked < begin[1]):
-            found, begin = [], None  # a restart: the pool is empty again
+            points, begin = [], None  # a restart: the pool is empty again
         if not _fills(snapshot, pages):
             begin = None
         elif begin is None:
             begin = pages, asked
         elif pages - begin[0] >= _ENOUGH and asked > begin[1]:
             read = min(1.0, (pages - begin[0]) / (asked - begin[1]))
-            found.append(((begin[0] + pages) / 2, read))
+            points.append(((begin[0] + pages) / 2, read))
             begin = pages, asked
-    return found[1:]  # the first one holds what the server did while it started
+    return points[1:]  # the first one holds what the server did while it started
 
 
 def _fills(snapshot: Snapshot, pages: float) -> bool:
     """Whether the pool has free pages, and every page of a table that was read is still there."""
-    pools = snapshot[POOLS] or ()
-    free = sum(each.free_pages for each in pools)
-    least = max(_FREE * sum(each.size_pages for each in pools), _kept_free(snapshot))
-    return free > least and pages <= sum(each.database_pages for each in pools)
+    held = sum(instance.database_pages for instance in snapshot[POOLS] or ())
+    return not is_full(snapshot) and pages <= held

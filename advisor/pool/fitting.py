@@ -18,23 +18,40 @@ from advisor.pool.evidence import Evidence
 from advisor.pool.load import Load, load
 from advisor.pool.scanned import Prediction, Scanned, begun, predict
 
-_HURRIED = 1.5
-"""Times innodb_old_blocks_time: if pages stay no longer in the old sublist, hardly any becomes young, and what the
-young sublist holds is history."""
-_EXPLAINED = 0.1
-"""Share of today's reads: a load that is further off explains them not."""
-_NEARER, _NEAR = 0.25, 0.5
-"""Share of the reads: lookups beside scans that are off by less tell by how much the reads change. The first is for the
-load of the bound, the second for pages that are all alike."""
-_STEPS = 4
-"""Simulations to find how often pages are asked for."""
+MOST_LOADS = 8
+"""That are kept: windows of several lengths are judged."""
 NEGLIGIBLE = 0.02
 """Share of the scanned pages: nothing can be learnt from fewer reads."""
-_MANY = 100.0
-"""Times the pages of the pool and those read from one scan to the next: of so many, none is asked for again in time."""
-_MOVED, MOST_LOADS, _MOST_PREDICTIONS = 0.05, 8, 1_000
-"""Share that reads, residents, pages made young and the list may move by: a load stands for such evidence. Then loads
-that are kept, as windows of several lengths are judged, and predictions of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """When a load explains what was watched, and how long it is kept (docs/miss-curve.md).
+
+    Attributes:
+        hurried: Times innodb_old_blocks_time. If pages stay no longer in the old sublist, hardly any becomes young, and
+            what the young sublist holds is history.
+        explained: Share of today's reads: a load that is further off does not explain them.
+        nearer, near: Share of the reads. Lookups beside scans that are off by less tell by how much the reads change:
+            the first for the load of the bound, the second for pages that are all alike.
+        steps: Simulations to find how often pages are asked for.
+        many: Times the pages of the pool and those read from one scan to the next: of so many, none is asked for again
+            in time.
+        moved: Share that reads, residents, pages made young and the list may move by: a load stands for such evidence.
+        most_predictions: That are kept with a load.
+    """
+
+    hurried: float = 1.5
+    explained: float = 0.1
+    nearer: float = 0.25
+    near: float = 0.5
+    steps: int = 4
+    many: float = 100.0
+    moved: float = 0.05
+    most_predictions: int = 1_000
+
+
+_FIT = _Fit()
 
 Question = tuple[tuple[tuple[str, float], ...], bool, tuple[Pages, ...]]
 """Changes, whether they are tried under strain, and the lookups beside the scans."""
@@ -71,13 +88,13 @@ class Fitted:
     ) -> Prediction:
         """What the simulation says of some changes, made when it is first asked for: as ``scanned.predict``."""
         question = tuple(sorted(changes.items())), strained, lookups
-        found = self.predictions.get(question)
-        if found is None:
-            found = predict(self.scanned, lookups, changes, check_time, strained=strained)
-            self.predictions[question] = found
-            for old in list(self.predictions)[:-_MOST_PREDICTIONS]:
+        prediction = self.predictions.get(question)
+        if prediction is None:
+            prediction = predict(self.scanned, lookups, changes, check_time, strained=strained)
+            self.predictions[question] = prediction
+            for old in list(self.predictions)[: -_FIT.most_predictions]:
                 self.predictions.pop(old, None)
-        return found
+        return prediction
 
 
 class Loads:
@@ -90,11 +107,11 @@ class Loads:
         """Nothing is kept yet."""
         self._kept: list[Fitted] = []
 
-    def of(self, found: Evidence, check_time: Callable[[], None]) -> Fitted:
+    def of(self, evidence: Evidence, check_time: Callable[[], None]) -> Fitted:
         """The load of some evidence, or of earlier evidence that was nearly the same: as ``fitted``."""
-        kept = next((each for each in self._kept if _stands(each.evidence, found)), None)
-        kept = kept or fitted(found, check_time)
-        self._kept = [kept, *(each for each in self._kept if each is not kept)][:MOST_LOADS]
+        kept = next((one for one in self._kept if _stands(one.evidence, evidence)), None)
+        kept = kept or fitted(evidence, check_time)
+        self._kept = [kept, *(one for one in self._kept if one is not kept)][:MOST_LOADS]
         return kept
 
 
@@ -102,7 +119,7 @@ def _stands(before: Evidence, now: Evidence) -> bool:
     """Whether the load of earlier evidence explains this, too."""
     if before.tables.keys() != now.tables.keys() or before.full is not now.full:
         return False
-    tables = [(each, now.tables[name]) for name, each in before.tables.items()]
+    tables = [(table, now.tables[name]) for name, table in before.tables.items()]
     moved = [
         (before.held.young, now.held.young, now.pages),
         (before.held.old, now.held.old, now.pages),
@@ -112,87 +129,91 @@ def _stands(before: Evidence, now: Evidence) -> bool:
         *((was.resident or 0.0, has.resident or 0.0, now.pages) for was, has in tables),
         (before.resting_pages, now.resting_pages, now.pages),
     ]
-    return before.scanned.same(now.scanned) and all(abs(a - b) <= _MOVED * whole for a, b, whole in moved)
+    return before.scanned.same(now.scanned) and all(abs(a - b) <= _FIT.moved * whole for a, b, whole in moved)
 
 
-def fitted(found: Evidence, check_time: Callable[[], None]) -> Fitted:
+def fitted(evidence: Evidence, check_time: Callable[[], None]) -> Fitted:
     """Fit a load to some evidence.
 
     Args:
-        found: Of a window.
+        evidence: Of a window.
         check_time: Called between two steps; an exception from it ends the work.
     """
-    hurried, smooth, swept = _hurried(found), None, _swept(found)
+    hurried, smooth, swept = _hurried(evidence), None, _swept(evidence)
     if not swept:
-        smooth, hurried = _smooth(found, check_time, hurried=hurried)
-    kept = bounds.kept(found.tables, found.resting, found.accesses, found.room, min(found.held.young, found.room))
-    heaviest = _heaviest(found, kept, check_time, swept=swept)
+        smooth, hurried = _smooth(evidence, check_time, hurried=hurried)
+    kept = bounds.kept(
+        evidence.tables, evidence.resting, evidence.accesses, evidence.room, min(evidence.held.young, evidence.room)
+    )
+    heaviest = _heaviest(evidence, kept, check_time, swept=swept)
     lookups = (smooth.merged(), heaviest) if smooth else (heaviest,)
-    beside = found.scanned
+    beside = evidence.scanned
     with contextlib.suppress(TooManySteps):
         beside = begun(beside, lookups[0], check_time)
-    return Fitted(found, smooth, hurried, kept, lookups, beside)
+    return Fitted(evidence, smooth, hurried, kept, lookups, beside)
 
 
-def _swept(found: Evidence) -> bool:
+def _swept(evidence: Evidence) -> bool:
     """Whether what lookups read comes and goes with the scans.
 
     Lookups alone evict no page that they read before the next scan does. So a page that is absent is read only once
     between two scans; if more is read than is absent, others are read, too.
     """
-    absent = math.fsum(bounds.absent(found.tables, found.room).values())
-    between = found.by_lookups * found.scanned.workload.round_seconds
-    return bool(found.scanned.scans) and absent < between <= found.held.old
+    absent = math.fsum(bounds.absent(evidence.tables, evidence.room).values())
+    between = evidence.by_lookups * evidence.scanned.workload.round_seconds
+    return bool(evidence.scanned.scans) and absent < between <= evidence.held.old
 
 
 def _heaviest(
-    found: Evidence, kept: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
+    evidence: Evidence, kept: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
 ) -> tuple[Pages, ...]:
     """The load that loses most of those that explain what is read beside scans."""
-    alike = (*kept, *bounds.read(found.tables, found.room))
-    workload = found.scanned.workload
+    alike = (*kept, *bounds.read(evidence.tables, evidence.room))
+    workload = evidence.scanned.workload
     if not workload.scans:
         return alike
-    if found.by_lookups <= NEGLIGIBLE * workload.scanned:
+    if evidence.by_lookups <= NEGLIGIBLE * workload.scanned:
         return kept
 
     def off(lookups: tuple[Pages, ...]) -> float:
         with contextlib.suppress(TooManySteps):
-            return predict(found.scanned, lookups, {}, check_time).rates.other / found.by_lookups - 1.0
+            return predict(evidence.scanned, lookups, {}, check_time).rates.other / evidence.by_lookups - 1.0
         return math.inf
 
-    if not swept and abs(off(alike)) <= _NEARER:
+    if not swept and abs(off(alike)) <= _FIT.nearer:
         return alike
-    accesses, tried = found.accesses, []
-    for _ in range(_STEPS):  # all pages alike, so often that it explains the reads
-        lookups = bounds.even(found.tables, found.resting, accesses)
+    accesses, tried = evidence.accesses, []
+    for _ in range(_FIT.steps):  # all pages alike, so often that it explains the reads
+        lookups = bounds.even(evidence.tables, evidence.resting, accesses)
         tried.append((off(lookups), lookups))
-        if tried[-1][0] <= max((each for each, _ in tried[:-1]), default=-1.0):
+        if tried[-1][0] <= max((error for error, _ in tried[:-1]), default=-1.0):
             break  # pages that are asked for more often stay
-        accesses = max(accesses / (1.0 + tried[-1][0]), found.by_lookups)
-    nearest, lookups = min(tried, key=lambda each: abs(each[0]))
-    if abs(nearest) <= _NEAR:
+        accesses = max(accesses / (1.0 + tried[-1][0]), evidence.by_lookups)
+    nearest, lookups = min(tried, key=lambda trial: abs(trial[0]))
+    if abs(nearest) <= _FIT.near:
         return lookups
     # In bursts, say: no page that is read is asked for again while it stays. These come and go with the scans.
-    staying = found.tables_pages + found.resting_pages - found.by_lookups * workload.round_seconds
-    hot = [Pages(min(each.pages, staying), each.rate * max(1.0, each.pages / staying)) for each in kept if staying > 0]
-    others = min(_MANY * (found.pages + found.by_lookups * workload.round_seconds), MOST_PAGES / 2)
-    return (*hot, Pages(others, found.by_lookups / others))
+    staying = evidence.tables_pages + evidence.resting_pages - evidence.by_lookups * workload.round_seconds
+    hot = [
+        Pages(min(group.pages, staying), group.rate * max(1.0, group.pages / staying)) for group in kept if staying > 0
+    ]
+    others = min(_FIT.many * (evidence.pages + evidence.by_lookups * workload.round_seconds), MOST_PAGES / 2)
+    return (*hot, Pages(others, evidence.by_lookups / others))
 
 
-def _hurried(found: Evidence) -> bool:
+def _hurried(evidence: Evidence) -> bool:
     """Whether pages leave the old sublist too soon for a steady state."""
-    old = found.held.old * found.room / found.pages if found.pages else 0.0
-    return old < _HURRIED * found.held.old_seconds * (found.reads - found.by_scans + found.made_young)
+    old = evidence.held.old * evidence.room / evidence.pages if evidence.pages else 0.0
+    return old < _FIT.hurried * evidence.held.old_seconds * (evidence.reads - evidence.by_scans + evidence.made_young)
 
 
-def _smooth(found: Evidence, check_time: Callable[[], None], *, hurried: bool) -> tuple[Load | None, bool]:
+def _smooth(evidence: Evidence, check_time: Callable[[], None], *, hurried: bool) -> tuple[Load | None, bool]:
     """Smooth popularity that explains the reads, and whether pages leave the old sublist too soon for it."""
-    if not found.full:
+    if not evidence.full:
         return None, hurried
-    held = found.of_lists
+    held = evidence.of_lists
     for old_seconds in (0.0,) if hurried else (held.old_seconds, 0.0):
-        smooth = load(found.tables, replace(held, old_seconds=old_seconds), found.made_young, check_time)
-        if smooth is not None and abs(smooth.state.read - found.by_lookups) <= _EXPLAINED * found.by_lookups:
+        smooth = load(evidence.tables, replace(held, old_seconds=old_seconds), evidence.made_young, check_time)
+        if smooth is not None and abs(smooth.state.read - evidence.by_lookups) <= _FIT.explained * evidence.by_lookups:
             return smooth, old_seconds != held.old_seconds
     return None, hurried

@@ -17,26 +17,43 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from advisor.models.lru.popularity import Pages
-from advisor.pool.search import Point, search
+from advisor.pool.search import Point, root, search
 from advisor.pool.steady import List, Regime, State
 
-_REACH, _NODES = 3.6, 25
-"""Standard deviations on each side of the middle, and the points between: rates of a distribution."""
-_STEP = 0.1
-"""Between two rates at which a regime is worked out, as a logarithm."""
-_RARELY, _OFTEN = 1e-4, 40.0
-"""Times a page's stay: a page that is asked for less often is read each time, one that is more often never leaves."""
-_WIDEST = 9.0
-"""Standard deviation of the logarithm of rates: pages differ by e ** 30 then."""
-_CLOSE = 1e-4
-"""Accuracy of a table's two numbers."""
-_HALVINGS = 60
-_ALL, _NONE = 0.9995, 0.5
-"""Share of a table's pages that counts as all of them, and pages that count as none."""
-_LARGEST, _LONGEST = 700.0, 30.0
-"""exp of more overflows; and logarithm of seconds."""
-_MERGED = 4
-"""Logarithm of how often a page is asked for while it stays: pages on one side of it have one fate."""
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """How finely distributions are worked out, and how far out.
+
+    Attributes:
+        reach, nodes: Standard deviations on each side of the middle, and the points between.
+        step: Between two rates at which a regime is worked out, as a logarithm.
+        rarely, often: Times a page's stay. A page that is asked for less often is read each time; one that is asked for
+            more often never leaves.
+        widest: Standard deviation of the logarithm of rates: pages differ by e ** 30 then.
+        close: Accuracy of a table's two numbers.
+        all: Share of a table's pages that counts as all of them.
+        none: Pages that count as none.
+        largest: exp of more overflows.
+        longest: Logarithm of seconds.
+        merged: Logarithm of how often a page is asked for while it stays: pages on one side of it have one fate.
+    """
+
+    reach: float = 3.6
+    nodes: int = 25
+    step: float = 0.1
+    rarely: float = 1e-4
+    often: float = 40.0
+    widest: float = 9.0
+    close: float = 1e-4
+    all: float = 0.9995
+    none: float = 0.5
+    largest: float = 700.0
+    longest: float = 30.0
+    merged: int = 4
+
+
+_GRID = _Grid()
 MOST_TABLES = 12
 """Tables with a distribution of their own, those with the most reads; the others have one."""
 OTHERS = "(other tables)"
@@ -46,7 +63,7 @@ _LEAST = 1e-9
 
 def _distribution() -> Sequence[tuple[float, float]]:
     """Points of the standard normal distribution, with their weights."""
-    nodes = [_REACH * (2.0 * number / (_NODES - 1) - 1.0) for number in range(_NODES)]
+    nodes = [_GRID.reach * (2.0 * number / (_GRID.nodes - 1) - 1.0) for number in range(_GRID.nodes)]
     weights = [math.exp(-(node**2) / 2.0) for node in nodes]
     return [(node, weight / math.fsum(weights)) for node, weight in zip(nodes, weights, strict=True)]
 
@@ -108,7 +125,9 @@ class Load:
     def first(self, name: str, seconds: float) -> float:
         """Share of a table's reads that are of pages that were not asked for in so many seconds before."""
         own = self._own(name)
-        first = math.fsum(pages * rate * math.exp(-min(rate * seconds, _LARGEST)) for pages, rate in self.groups[own])
+        first = math.fsum(
+            pages * rate * math.exp(-min(rate * seconds, _GRID.largest)) for pages, rate in self.groups[own]
+        )
         return min(1.0, first / max(math.fsum(self.state.reads[own]), _LEAST))
 
     def merged(self) -> tuple[Pages, ...]:
@@ -116,14 +135,14 @@ class Load:
         lives = self.state.old_seconds + self.state.young_seconds
         merged: dict[int, tuple[float, float]] = {}
         for pages, rate in self.groups:
-            number = min(max(round(math.log(rate * lives)), -_MERGED), _MERGED)
+            number = min(max(round(math.log(rate * lives)), -_GRID.merged), _GRID.merged)
             had, asked = merged.get(number, (0.0, 0.0))
             merged[number] = had + pages, asked + pages * rate
         return tuple(Pages(pages, asked / pages) for _, (pages, asked) in sorted(merged.items(), reverse=True))
 
     def _own(self, name: str) -> slice:
         at = self.names.index(name) if name in self.names else len(self.names) - 1
-        return slice(at * _NODES, (at + 1) * _NODES)
+        return slice(at * _GRID.nodes, (at + 1) * _GRID.nodes)
 
 
 def load(
@@ -156,24 +175,24 @@ def load(
 
     def evaluate(at: Point) -> tuple[Point, tuple[list[Popularity], Regime, State]]:
         check_time()
-        old_seconds, young_seconds = (math.exp(min(max(each, -_LONGEST), _LONGEST)) for each in at)
+        old_seconds, young_seconds = (math.exp(min(max(logarithm, -_GRID.longest), _GRID.longest)) for logarithm in at)
         regime = Regime(held, old_seconds, young_seconds, read)
         stays = _Stays(regime, old_seconds, young_seconds)
         young = promoted = 0.0
         fitted = [stays.fit(table) for table in some.values()]
-        for each in fitted:
-            stay = stays.mean(each.median, each.spread)
-            young += each.pages * stay.young
-            promoted += each.pages * stay.made_young
+        for popularity in fitted:
+            stay = stays.mean(popularity.median, popularity.spread)
+            young += popularity.pages * stay.young
+            promoted += popularity.pages * stay.made_young
         error = math.log(held.young / max(young, _LEAST)), math.log(made_young / max(promoted, _LEAST))
         return error, (fitted, regime, State(read, promoted, old_seconds, young_seconds, ()))
 
     seconds = math.log(held.old / (read + made_young))
-    found = search(evaluate, (seconds, seconds))
-    if found is None:
+    solution = search(evaluate, (seconds, seconds))
+    if solution is None:
         return None
-    fitted, regime, state = found
-    groups = [group for each in fitted for group in each.groups()]
+    fitted, regime, state = solution
+    groups = [group for popularity in fitted for group in popularity.groups()]
     reads = tuple(group.pages * regime.of(group.rate).read for group in groups)
     return Load(list(some), groups, replace(state, read=math.fsum(reads), reads=reads))
 
@@ -204,23 +223,23 @@ class _Stays:
     """What pages do in a regime, by the logarithm of their rate, worked out once for many tables."""
 
     def __init__(self, regime: Regime, old_seconds: float, young_seconds: float) -> None:
-        self._slowest = math.log(_RARELY / (old_seconds + young_seconds))
-        fastest = math.log(_OFTEN / min(old_seconds, young_seconds))
+        self._slowest = math.log(_GRID.rarely / (old_seconds + young_seconds))
+        fastest = math.log(_GRID.often / min(old_seconds, young_seconds))
         stays = [
-            regime.of(math.exp(self._slowest + _STEP * number))
-            for number in range(2 + math.ceil((fastest - self._slowest) / _STEP))
+            regime.of(math.exp(self._slowest + _GRID.step * number))
+            for number in range(2 + math.ceil((fastest - self._slowest) / _GRID.step))
         ]
-        self._known = [(each.old + each.young, each.young, each.read, each.made_young) for each in stays]
+        self._known = [(stay.old + stay.young, stay.young, stay.read, stay.made_young) for stay in stays]
 
     def mean(self, median: float, spread: float) -> _Mean:
         """Over a lognormal distribution of rates."""
         known, last = self._known, len(self._known) - 2
         resident = young = read = made_young = 0.0
         for node, weight in _DISTRIBUTION:
-            at = (median + spread * node - self._slowest) / _STEP
+            at = (median + spread * node - self._slowest) / _GRID.step
             number = int(at)
             if at <= 0.0:  # read whenever it is asked for
-                part = weight * math.exp(max(at * _STEP, -_LARGEST))
+                part = weight * math.exp(max(at * _GRID.step, -_GRID.largest))
                 resident += part * known[0][0]
                 read += part * known[0][2]
             elif number > last:
@@ -237,31 +256,15 @@ class _Stays:
 
     def fit(self, table: Table) -> Popularity:
         """The distribution by what is read of a table, and by what the pool holds of it."""
-        share = min(max((table.resident or 0.0) / table.pages, _NONE / table.pages), _ALL)
-        lowest, highest = self._slowest - 3.0 * _WIDEST, self._slowest + _STEP * len(self._known) + 3.0 * _WIDEST
+        share = min(max((table.resident or 0.0) / table.pages, _GRID.none / table.pages), _GRID.all)
+        lowest, highest = (
+            self._slowest - 3.0 * _GRID.widest,
+            self._slowest + _GRID.step * len(self._known) + 3.0 * _GRID.widest,
+        )
 
         def median(spread: float) -> float:
-            return _root(lambda each: self.mean(each, spread).resident - share, lowest, highest)
+            return root(lambda tried: self.mean(tried, spread).resident - share, lowest, highest, _GRID.close)
 
         wanted = table.reads / table.pages
-        spread = _root(lambda each: wanted - self.mean(median(each), each).read, 0.0, _WIDEST)
+        spread = root(lambda tried: wanted - self.mean(median(tried), tried).read, 0.0, _GRID.widest, _GRID.close)
         return Popularity(table.pages, median(spread), spread)
-
-
-def _root(error: Callable[[float], float], low: float, high: float) -> float:
-    """Where an error that rises from low to high is none; the nearer end where it is not (the Illinois method)."""
-    below, above = error(low), error(high)
-    if below >= 0.0:
-        return low
-    if above <= 0.0:
-        return high
-    for _ in range(_HALVINGS):
-        middle = high - above * (high - low) / (above - below)
-        found = error(middle)
-        if found > 0.0:
-            high, above, below = middle, found, below / 2.0
-        else:
-            low, below, above = middle, found, above / 2.0
-        if high - low < _CLOSE or not found:
-            break
-    return (low + high) / 2.0

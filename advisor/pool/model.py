@@ -129,15 +129,15 @@ class PoolModel:
     @property
     def error(self) -> float:
         """How far the simulation is off today's reads of tables, relative to them."""
-        found, by_model, per_second = (
+        evidence, by_model, per_second = (
             self.explained.evidence,
             self.predict({}).rates,
             self.today.workload.scans_per_second,
         )
-        off = abs(by_model.other - found.by_lookups)
+        off = abs(by_model.other - evidence.by_lookups)
         for name, pages in self.today.per_pass.items():
             off += abs(by_model.per_pass[name] - pages) * per_second[name]
-        return off / max(found.reads, NEGLIGIBLE * self.today.workload.scanned, 1.0)
+        return off / max(evidence.reads, NEGLIGIBLE * self.today.workload.scanned, 1.0)
 
     @property
     def confidence(self) -> float:

@@ -109,7 +109,7 @@ def _values(window: Window, setting: str, now: float, points: int, most_bytes: f
             yield from (1.0, max(now, 4.0))
         case _:
             pools = window.latest[POOLS] or ()
-            largest = max(now, *(each.size_pages / 2 for each in pools), least)
+            largest = max(now, *(instance.size_pages / 2 for instance in pools), least)
             yield from map(_rounded, _geometric(least, largest, points))
 
 

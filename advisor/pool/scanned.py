@@ -18,7 +18,7 @@ from advisor.models.lru.workload import LOOKED_UP, OTHER, Rates, TableScan, Work
 from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
 from advisor.pool.settings import POOL_SIZE, SETTINGS_OF_MODEL
-from advisor.pool.tables import GROWTH, kept_share, last_pass, table_scans, tables_in_model
+from advisor.pool.tables import GROWTH, is_full, kept_share, last_pass, table_scans, tables_in_model
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_io import TABLE_IO
 from exporter.rows import number
@@ -26,8 +26,6 @@ from exporter.server import Server
 
 CACHED = 0.01
 """Share of a table: a pass that reads no more finds the table cached."""
-_FULL = 0.02
-"""Share of the pool: with fewer free pages it is full."""
 _SEARCHED = 100
 """Pages from the tail of each instance that a search for a page to evict looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD,
 buf0lru.cc). Only when all of them are dirty does the page cleaner write some, so that many may stay at the tail."""
@@ -90,7 +88,7 @@ class Scanned:
 
     def same(self, other: Scanned) -> bool:
         """Whether the settings are those of another one, and the scans about the same."""
-        mine, others = (sorted(each.workload.scans, key=_identity) for each in (self, other))
+        mine, others = (sorted(one.workload.scans, key=_identity) for one in (self, other))
         most = _MOVED * self.pool.pages
         return (
             (self.server, self.settings, self.pool) == (other.server, other.settings, other.pool)
@@ -120,7 +118,7 @@ def scanned(window: Window, known: Facts) -> Scanned:
     scans, left_out = tables_in_model(known.lists["scans"])
     kept = {name: kept_share(scan) for name, scan in scans.items()}
     parts = tuple(_scans(scans, kept, settings.get("innodb_parallel_read_threads")))
-    workload = Workload(parts, _before(known, pool, sum(scan.pages or 0.0 for scan in scans.values())))
+    workload = Workload(parts, _before(window, pool, sum(scan.pages or 0.0 for scan in scans.values())))
     per_pass = {name: last_pass(scan) for name, scan in scans.items()}
     return Scanned(server, settings, pool, _reserved(window, pool), scans, left_out, workload, per_pass)
 
@@ -212,19 +210,19 @@ def predict(
         pool, then_pool = _shrunk(pool, today.reserved), _shrunk(then_pool, today.reserved)
     check_time()
     if then_pool.pages != pool.pages:  # a pool of another size starts empty
-        found = run(then, then_pool)
+        simulation = run(then, then_pool)
     elif changes:
-        found = run(workload, pool, (_settings(then_pool), then))
+        simulation = run(workload, pool, (_settings(then_pool), then))
     else:
-        found = run(workload, pool)
-    after = found.passes[-passes_of(then) :] if changes else found.passes
-    others = [found.resident[name] for name in (LOOKED_UP, OTHER) if name in found.resident]
+        simulation = run(workload, pool)
+    after = simulation.passes[-passes_of(then) :] if changes else simulation.passes
+    others = [simulation.resident[name] for name in (LOOKED_UP, OTHER) if name in simulation.resident]
     return Prediction(
-        rates=rates(then, found.passes),
-        others=sum(each.young + each.old for each in others),
-        young=sum(each.young for each in others),
+        rates=rates(then, simulation.passes),
+        others=sum(sublists.young + sublists.old for sublists in others),
+        young=sum(sublists.young for sublists in others),
         until_cached={
-            scan.name: _until_cached(scan.pages, [each for each in after if each.object == scan.name])
+            scan.name: _until_cached(scan.pages, [one for one in after if one.object == scan.name])
             for scan in then.scans
         },
     )
@@ -277,7 +275,7 @@ def _settings(pool: Pool) -> Settings:
 
 
 def _until_cached(pages: int, passes: Sequence[Pass]) -> int | None:
-    reading = [number for number, each in enumerate(passes, 1) if each.pages_read > CACHED * pages]
+    reading = [number for number, one in enumerate(passes, 1) if one.pages_read > CACHED * pages]
     last = reading[-1] if reading else 0
     return None if last == len(passes) else last
 
@@ -310,19 +308,19 @@ def _reserved(window: Window, pool: Pool) -> int:
     200 to 500 of 1,530 pages dirty: an old sublist of 774 pages did not hold a table of 737; one of 781 did). What the
     page cleaner keeps free is seen, up to innodb_lru_scan_depth in each instance; MariaDB's is in the model already.
     """
-    dirty = sum(min(each.modified_pages, _SEARCHED) for each in window.latest[POOLS] or ())
+    dirty = sum(min(instance.modified_pages, _SEARCHED) for instance in window.latest[POOLS] or ())
     taken = dirty + _undo_pages(window)
     depth = number(window.latest.setting("innodb_lru_scan_depth"))
     if pool.free_high or depth is None:
         return taken
-    free = max(sum(each.free_pages for each in snapshot[POOLS] or ()) for snapshot in window.snapshots)
+    free = max(sum(instance.free_pages for instance in snapshot[POOLS] or ()) for snapshot in window.snapshots)
     return taken + min(free, int(depth) * pool.instances)
 
 
 def _undo_pages(window: Window) -> int:
     """Pages of rollback segments that the rows written while the pool is read anew may use, a transaction each."""
     read = window.delta(over_pools("pages_read")) or 0.0
-    pages = sum(each.size_pages for each in window.latest[POOLS] or ())
+    pages = sum(instance.size_pages for instance in window.latest[POOLS] or ())
     written = min(1.0, pages / max(read, 1.0)) * sum(
         window.growth(lambda s: s[TABLE_IO], index, lambda io: io.written) or 0.0
         for index in window.latest[TABLE_IO] or ()
@@ -333,12 +331,8 @@ def _undo_pages(window: Window) -> int:
     return _PAGES_OF_WRITE * int(min(written, segments))
 
 
-def _before(known: Facts, pool: Pool, scanned_pages: float) -> int:
+def _before(window: Window, pool: Pool, scanned_pages: float) -> int:
     """Pages that nothing asks for any more: all of a full pool, else the used pages that hold no scanned table."""
-    free, length = known.pool.free_pages or 0.0, known.pool.list_pages or 0.0
-    if free <= pool.free_high * pool.instances + _FULL * pool.pages:
+    if is_full(window.latest):
         return pool.pages
-    depth = known.setting["innodb_lru_scan_depth"]
-    if isinstance(depth, float) and free <= depth * pool.instances + _FULL * pool.pages:
-        return pool.pages  # MySQL's page cleaner refills the free list now and then, too
-    return max(0, round(length - scanned_pages))
+    return max(0, round((over_pools("database_pages")(window.latest) or 0.0) - scanned_pages))

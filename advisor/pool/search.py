@@ -1,19 +1,43 @@
-"""Newton's method for a few unknowns, with what helps where slopes change suddenly."""
+"""Where errors are none: Newton's method for a few unknowns, and the Illinois method for one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-_ITERATIONS, _ACCURACY, _TINY, _SLOWLY = 40, 1e-5, 1e-4, 0.3
-_NEARLY, _RELAXATIONS, _DAMPED = 0.01, 100, 0.3
-"""Accuracy that will do where lengths change suddenly with the times, and the steps to come there."""
-_SMALLEST_STEP = 0.03
-"""Part of a step: shorter ones lead nowhere."""
-_LONGEST_STEP = 2.0
-"""Most that a step changes a coordinate by: these are logarithms of times and rates."""
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Limits of a search: they decide how long it takes, and not where it ends.
+
+    Attributes:
+        iterations: Steps of Newton's method.
+        accuracy: Error of a solution. Errors are logarithms of what is too long or too often.
+        tiny: A step that slopes are measured by.
+        slowly: Part of the error that is left by a step: slopes of an earlier point lead no further then.
+        smallest_step: Part of a step: shorter ones lead nowhere.
+        longest_step: Most that a step changes a coordinate by: these are logarithms of times and rates.
+        relaxations: Steps of one coordinate at a time, where lengths change suddenly with the times.
+        nearly: Error of a solution there.
+        damped: Part of a step there.
+        cuts: Of an interval by the Illinois method: even halving would be exact to the last digit.
+    """
+
+    iterations: int = 40
+    accuracy: float = 1e-5
+    tiny: float = 1e-4
+    slowly: float = 0.3
+    smallest_step: float = 0.03
+    longest_step: float = 2.0
+    relaxations: int = 100
+    nearly: float = 0.01
+    damped: float = 0.3
+    cuts: int = 60
+
+
+_SEARCH = _Search()
 Point = tuple[float, ...]
 T = TypeVar("T")
 _Slopes = Sequence[Sequence[float]]
@@ -29,32 +53,32 @@ def search(evaluate: Callable[[Point], tuple[Point, T]], at: Point) -> T | None:
     Returns:
         None where no such point is found.
     """
-    found = evaluate(at)
+    best = evaluate(at)
     slopes: _Slopes | None = None
-    for _ in range(_ITERATIONS):
-        error = max(map(abs, found[0]))
-        if error < _ACCURACY:
-            return found[1]
+    for _ in range(_SEARCH.iterations):
+        error = max(map(abs, best[0]))
+        if error < _SEARCH.accuracy:
+            return best[1]
         fresh = slopes is None
-        slopes = slopes or _slopes(evaluate, at, found[0])
-        step = _newton(slopes, found[0])
-        length = min(1.0, _LONGEST_STEP / max(map(abs, step)))
+        slopes = slopes or _slopes(evaluate, at, best[0])
+        step = _newton(slopes, best[0])
+        length = min(1.0, _SEARCH.longest_step / max(map(abs, step)))
         tried = _moved(at, step, length)
         better = evaluate(tried)
-        if not fresh and max(map(abs, better[0])) > _SLOWLY * error:
+        if not fresh and max(map(abs, better[0])) > _SEARCH.slowly * error:
             slopes = None  # those of an earlier point lead no further
-            if _squares(better[0]) < _squares(found[0]):
-                at, found = tried, better
+            if _squares(better[0]) < _squares(best[0]):
+                at, best = tried, better
             continue
-        while length > _SMALLEST_STEP and _squares(better[0]) >= _squares(found[0]):
+        while length > _SEARCH.smallest_step and _squares(better[0]) >= _squares(best[0]):
             length /= 2
             tried = _moved(at, step, length)
             better = evaluate(tried)
-        if length <= _SMALLEST_STEP:  # one coordinate at a time, as its own error asks for
+        if length <= _SEARCH.smallest_step:  # one coordinate at a time, as its own error asks for
             slopes = None
-            tried = _moved(at, found[0], -0.5)
+            tried = _moved(at, best[0], -0.5)
             better = evaluate(tried)
-        at, found = tried, better
+        at, best = tried, better
     return _relaxed(evaluate, at)
 
 
@@ -63,11 +87,11 @@ def _relaxed(evaluate: Callable[[Point], tuple[Point, T]], at: Point) -> T | Non
 
     So they do where a page would just be moved in the young sublist, or not.
     """
-    for _ in range(_RELAXATIONS):
-        error, found = evaluate(at)
-        if max(map(abs, error)) < _NEARLY:
-            return found
-        at = _moved(at, error, -_DAMPED)
+    for _ in range(_SEARCH.relaxations):
+        error, best = evaluate(at)
+        if max(map(abs, error)) < _SEARCH.nearly:
+            return best
+        at = _moved(at, error, -_SEARCH.damped)
     return None
 
 
@@ -75,14 +99,14 @@ def _slopes(evaluate: Callable[[Point], tuple[Point, T]], at: Point, error: Poin
     """How the errors change with each coordinate: a row for each error."""
     columns = []
     for axis in range(len(at)):
-        there = evaluate(tuple(each + _TINY * (number == axis) for number, each in enumerate(at)))[0]
-        columns.append([(after - before) / _TINY for after, before in zip(there, error, strict=True)])
+        there = evaluate(tuple(coordinate + _SEARCH.tiny * (number == axis) for number, coordinate in enumerate(at)))[0]
+        columns.append([(after - before) / _SEARCH.tiny for after, before in zip(there, error, strict=True)])
     return list(zip(*columns, strict=True))
 
 
 def _newton(slopes: _Slopes, error: Point) -> Point:
     """The step at whose end the errors are none, if they change as here: Gaussian elimination with pivots."""
-    rows = [[*some, -each] for some, each in zip(slopes, error, strict=True)]
+    rows = [[*some, -part] for some, part in zip(slopes, error, strict=True)]
     for axis in range(len(rows)):
         pivot = max(range(axis, len(rows)), key=lambda number: abs(rows[number][axis]))
         if abs(rows[pivot][axis]) < 1e-12:
@@ -91,13 +115,40 @@ def _newton(slopes: _Slopes, error: Point) -> Point:
         for number, row in enumerate(rows):
             if number != axis:
                 factor = row[axis] / rows[axis][axis]
-                rows[number] = [each - factor * other for each, other in zip(row, rows[axis], strict=True)]
+                rows[number] = [value - factor * other for value, other in zip(row, rows[axis], strict=True)]
     return tuple(row[-1] / row[axis] for axis, row in enumerate(rows))
 
 
 def _moved(at: Point, step: Point, length: float) -> Point:
-    return tuple(each + length * by for each, by in zip(at, step, strict=True))
+    return tuple(coordinate + length * by for coordinate, by in zip(at, step, strict=True))
 
 
 def _squares(error: Point) -> float:
-    return math.fsum(each**2 for each in error)
+    return math.fsum(part**2 for part in error)
+
+
+def root(error: Callable[[float], float], low: float, high: float, close: float) -> float:
+    """Where an error that rises from low to high is none, by the Illinois method; the nearer end where it is not.
+
+    Args:
+        error: Of a number.
+        low: The least number to try.
+        high: The largest.
+        close: Accuracy, absolute.
+    """
+    below, above = error(low), error(high)
+    if below >= 0.0:
+        return low
+    if above <= 0.0:
+        return high
+    middle = high
+    for _ in range(_SEARCH.cuts):
+        middle = high - above * (high - low) / (above - below)
+        error_there = error(middle)
+        if not error_there or high - low < close:
+            return middle
+        if error_there > 0.0:
+            high, above, below = middle, error_there, below / 2.0
+        else:
+            low, below, above = middle, error_there, above / 2.0
+    return middle

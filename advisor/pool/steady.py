@@ -73,8 +73,8 @@ def settle(pages: Sequence[Pages], held: List, near: State | None = None) -> Sta
         held: The list.
         near: The state of a similar list, where the search begins.
     """
-    whole = math.fsum(each.pages for each in pages)
-    asked = math.fsum(each.pages * each.rate for each in pages)
+    whole = math.fsum(group.pages for group in pages)
+    asked = math.fsum(group.pages * group.rate for group in pages)
     size = held.young + held.old
     if whole <= size:
         return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
@@ -100,7 +100,7 @@ def _evaluate(pages: Sequence[Pages], held: List, at: Point) -> tuple[Point, Sta
 
     ``at`` are the logarithms of the two times, and of the pages read a second.
     """
-    old_seconds, young_seconds, guess = (math.exp(min(each, _LARGEST)) for each in at)
+    old_seconds, young_seconds, guess = (math.exp(min(logarithm, _LARGEST)) for logarithm in at)
     regime = Regime(held, old_seconds, young_seconds, guess)
     old = young = made_young = 0.0
     reads = []

@@ -110,8 +110,8 @@ def sweep(
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     others = {name: value for name, value in others.items() if value != model.today.settings[name]}
     order = [*wanted, today, *spread(window, setting, points, model.most_bytes)]
-    found = dict(_points(model, setting, list(dict.fromkeys(order)), others, seconds))
-    return _answer(model, setting, found, others, len({*order}) - len(found))
+    by_value = dict(_points(model, setting, list(dict.fromkeys(order)), others, seconds))
+    return _answer(model, setting, by_value, others, len({*order}) - len(by_value))
 
 
 def _points(
@@ -132,14 +132,14 @@ def _points(
 
 
 def _answer(
-    model: PoolModel, setting: str, found: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
+    model: PoolModel, setting: str, by_value: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
 ) -> Sweep:
     today, now = model.today, _Point(model.reads({}), model.predict({}).others)
     by_model = model.predict({}).rates
-    values = sorted(found)
+    values = sorted(by_value)
     sizes = [size for value in values if (size := model.size({**beside, setting: value})) is not None]
-    error = max((each.error for each in sizes), default=deviation(model, now.reads.all, by_model.read))
-    points = [found[value] for value in values]
+    error = max((size.error for size in sizes), default=deviation(model, now.reads.all, by_model.read))
+    points = [by_value[value] for value in values]
     per_second = "pages per second"
     return Sweep(
         server=str(model.window.latest.server),
@@ -156,7 +156,7 @@ def _answer(
                 quantity="pages read per pass",
                 unit="pages",
                 now=_number(now.reads.per_pass[name]),
-                predicted=tuple(_number(each.reads.per_pass[name]) for each in points),
+                predicted=tuple(_number(point.reads.per_pass[name]) for point in points),
                 error=tidy(deviation(model, now.reads.per_pass[name], by_model.per_pass[name])),
             )
             for name, scan in today.scans.items()
@@ -165,22 +165,22 @@ def _answer(
             quantity=LEFT,
             unit="pages",
             now=round(now.left),
-            predicted=tuple(round(each.left) for each in points),
+            predicted=tuple(round(point.left) for point in points),
         ),
         other_reads=SweptQuantity(
             quantity=OTHERS,
             unit=per_second,
             now=_number(now.reads.other),
-            predicted=tuple(_number(each.reads.other) for each in points),
+            predicted=tuple(_number(point.reads.other) for point in points),
         ),
         reads=SweptQuantity(
             quantity="pages read per second",
             unit=per_second,
             now=_number(now.reads.all),
-            predicted=tuple(_number(each.reads.all) for each in points),
+            predicted=tuple(_number(point.reads.all) for point in points),
             error=tidy(error),
         ),
-        confidence=round(min((each.confidence for each in sizes), default=model.confidence), 3),
+        confidence=round(min((size.confidence for size in sizes), default=model.confidence), 3),
         notes=tuple(model.notes({**beside, setting: today.settings[setting]})),
     )
 

@@ -9,9 +9,10 @@ from advisor.models.lru.workload import TableScan
 from advisor.observe.window import Window
 from exporter.collectors.file_sizes import FILE_SIZES
 from exporter.collectors.index_sizes import INDEX_SIZES
+from exporter.collectors.pools import POOLS
 from exporter.collectors.table_io import TABLE_IO
 from exporter.rows import number
-from exporter.snapshot import Table
+from exporter.snapshot import Snapshot, Table
 
 GROWTH = 1.05
 """Factor that tables are larger by under strain: statistics lag behind by up to a tenth of the rows."""
@@ -27,6 +28,24 @@ _PASSES = 1.0
 _WHOLE = 0.98
 """Share of a table that the last pass found in the pool. From here on the pool holds the whole table, if it can."""
 
+_KEPT = 1.2
+"""Times innodb_lru_scan_depth in each instance, for collections between two rounds of the page cleaner."""
+_FREE = 0.02
+"""Share of the pool: with fewer free pages it is full."""
+
+
+def is_full(snapshot: Snapshot) -> bool:
+    """Whether the pool has no more free pages than the page cleaner keeps."""
+    pools = snapshot[POOLS] or ()
+    size = float(sum(instance.size_pages for instance in pools))
+    return sum(instance.free_pages for instance in pools) <= max(_FREE * size, kept_free(snapshot))
+
+
+def kept_free(snapshot: Snapshot) -> float:
+    """The most free pages that the page cleaner keeps."""
+    pools, depth = snapshot[POOLS] or (), number(snapshot.setting("innodb_lru_scan_depth"))
+    return _KEPT * (depth or 0.0) * len(pools)
+
 
 def table_name(scan: ScanFacts) -> str:
     """The name of a scanned table in the workload."""
@@ -39,11 +58,11 @@ def is_measured(scan: ScanFacts) -> bool:
     return bool(whole and scan.pages and scan.passes_per_hour) and scan.pages_read is not None
 
 
-def tables_in_model(found: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], list[ScanFacts]]:
+def tables_in_model(scans: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], list[ScanFacts]]:
     """The tables that the model takes, by name, and the rest."""
     tables: dict[str, ScanFacts] = {}
     left_out: list[ScanFacts] = []
-    for scan in found:
+    for scan in scans:
         if is_measured(scan) and len(tables) < MOST_TABLES:
             tables[table_name(scan)] = scan
         else:

@@ -62,9 +62,9 @@ class Trial:
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
-        found = list(_futures(model, setting, value))
-        worst, least = max(found, key=_all), min(found, key=_all)
-        return cls(model, setting, value, model.reads({}), found[0], worst, least)
+        futures = list(_futures(model, setting, value))
+        worst, least = max(futures, key=_all), min(futures, key=_all)
+        return cls(model, setting, value, model.reads({}), futures[0], worst, least)
 
     @property
     def left(self) -> tuple[float, float]:
@@ -111,25 +111,25 @@ def choose(model: PoolModel, setting: str, scan: ScanFacts | None, at_most: floa
         Unanswerable: The model cannot be calibrated, or does not have this table.
     """
     table = None if scan is None else model.table(scan)
-    found = Trial.of(model, setting, best(model, setting, at_most))
+    trial = Trial.of(model, setting, best(model, setting, at_most))
     by_model = model.predict({}).rates
-    error = found.error if table is None else found.table_error(table)
-    left_now, left_then = found.left
+    error = trial.error if table is None else trial.table_error(table)
+    left_now, left_then = trial.left
     return Choice(
-        value=found.value,
-        now=None if table is None else float(round(found.now.per_pass[table])),
-        predicted=None if table is None else float(round(found.then.per_pass[table])),
+        value=trial.value,
+        now=None if table is None else float(round(trial.now.per_pass[table])),
+        predicted=None if table is None else float(round(trial.then.per_pass[table])),
         model_now=None if table is None else float(round(by_model.per_pass[table])),
         predicted_by_pct=_by_pct(model, table) if table is not None and setting == POOL_SIZE else None,
-        read_now=round(found.now.all, 2),
-        read_predicted=round(found.then.all, 2),
-        read_most=round(found.worst.all, 2),
+        read_now=round(trial.now.all, 2),
+        read_predicted=round(trial.then.all, 2),
+        read_most=round(trial.worst.all, 2),
         model_read_now=round(by_model.read, 2),
         cost_now=left_now,
         cost_predicted=left_then,
-        saved=found.now.all - found.then.all,
+        saved=trial.now.all - trial.then.all,
         error=error,
-        read_error=found.error,
+        read_error=trial.error,
         confidence=min(1.0, ACCEPTED_ERROR / error) if error else 1.0,
     )
 
@@ -154,24 +154,24 @@ def best(model: PoolModel, setting: str, at_most: float | None = None) -> float:
     for value in _CANDIDATES[setting]:
         if value != today and (at_most is None or value <= at_most):
             reads[value] = _reads(model, setting, value, _enough(reads, today))
-    found = _least(reads, today)
-    if setting == _PCT and found != today:  # try the values between two candidates
-        step = 1.0 if found < today else -1.0
-        nearer = found + step
+    value = _least(reads, today)
+    if setting == _PCT and value != today:  # try the values between two candidates
+        step = 1.0 if value < today else -1.0
+        nearer = value + step
         while nearer != today and nearer not in reads:
             reads[nearer] = _reads(model, setting, nearer, _enough(reads, today))
             nearer += step
-        found = _least(reads, today)
-    return found
+        value = _least(reads, today)
+    return value
 
 
 def others(model: PoolModel, setting: str, value: float) -> Effect:
     """What a value does to the pages that everything but the scans reads."""
-    found = Trial.of(model, setting, value)
+    trial = Trial.of(model, setting, value)
     return Effect(
         quantity=OTHERS,
-        now=tidy(round(found.now.other, 2)),
-        predicted=tidy(round(found.worst.other, 2)),
+        now=tidy(round(trial.now.other, 2)),
+        predicted=tidy(round(trial.worst.other, 2)),
         unit="pages per second",
         model="lru",
     )
@@ -186,44 +186,44 @@ def alternatives(model: PoolModel, setting: str, scan: ScanFacts) -> tuple[Alter
     if setting == POOL_SIZE:
         return ()
     return tuple(
-        found
+        alternative
         for other in (*_CANDIDATES, POOL_SIZE)
         if other != setting and other in model.today.settings
-        for found in _alternative(model, other, model.table(scan))
+        for alternative in _alternative(model, other, model.table(scan))
     )
 
 
 def _alternative(model: PoolModel, setting: str, table: str) -> Iterator[Alternative]:
-    found = Trial.of(model, setting, best(model, setting))
-    before, after = found.now.per_pass[table], found.worst.per_pass[table]
-    if after > WORTHWHILE * before or found.worst.all >= found.now.all:
+    trial = Trial.of(model, setting, best(model, setting))
+    before, after = trial.now.per_pass[table], trial.worst.per_pass[table]
+    if after > WORTHWHILE * before or trial.worst.all >= trial.now.all:
         return
-    left_now, left_then = found.left
+    left_now, left_then = trial.left
     yield Alternative(
-        change=model.change(setting, found.value),
+        change=model.change(setting, trial.value),
         effect=Effect(
             quantity="pages read per pass",
             now=round(before),
-            predicted=round(found.then.per_pass[table]),
+            predicted=round(trial.then.per_pass[table]),
             unit="pages",
             model="lru",
-            error=tidy(found.table_error(table)),
+            error=tidy(trial.table_error(table)),
         ),
         cost=Effect(
             quantity=LEFT, now=tidy(round(left_now)), predicted=tidy(round(left_then)), unit="pages", model="lru"
         ),
-        others=others(model, setting, found.value),
+        others=others(model, setting, trial.value),
     )
 
 
 def _reads(model: PoolModel, setting: str, value: float, most: float = math.inf) -> float:
     """All pages read per second with a value, at worst; or any number above ``most``, where it is above."""
-    changes, found = _change(model, setting, value), 0.0
+    changes, most_read = _change(model, setting, value), 0.0
     for lookups in model.loads:
-        found = max(found, model.reads(changes, strained=True, lookups=lookups).all)
-        if found > most:
+        most_read = max(most_read, model.reads(changes, strained=True, lookups=lookups).all)
+        if most_read > most:
             break  # the value is out, whatever the other accesses would read
-    return found
+    return most_read
 
 
 def _futures(model: PoolModel, setting: str, value: float) -> Iterator[Reads]:

@@ -77,8 +77,8 @@ class LruList:
 
     def runs(self, object_: str) -> list[Run]:
         """The runs of an object that have pages."""
-        self._of[object_] = found = [run for run in self._of.get(object_, ()) if run.pages > NOTHING]
-        return found
+        self._of[object_] = runs = [run for run in self._of.get(object_, ()) if run.pages > NOTHING]
+        return runs
 
     def put_at_head(self, runs: list[Run]) -> None:
         """Put pages at the head of the list."""

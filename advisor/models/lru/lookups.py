@@ -56,20 +56,20 @@ class Lookups:
         self.start, self.lasts = start, lasts
         self.sizes = [group.pages for group in groups]
         # Accesses per page; some instances have no pages of a small object.
-        self.each = [rate / pages if pages else 0.0 for rate, pages in zip(rates, self.sizes, strict=True)]
+        self.rate_per_page = [rate / pages if pages else 0.0 for rate, pages in zip(rates, self.sizes, strict=True)]
         held = [group for group, rate in zip(groups, rates, strict=True) if rate]
         self.span = (min(group.lo for group in held), max(group.hi for group in held)) if held else (0.0, 0.0)
 
     def run(self) -> None:
         """Do the accesses."""
-        found = [0.0] * len(self.sizes)
+        present = [0.0] * len(self.sizes)
         for run in self.at.list.runs(self.object):
-            found = list(map(add, found, map(mul, run.shares, repeat(run.pages))))
+            present = list(map(add, present, map(mul, run.shares, repeat(run.pages))))
         done, since, slices = 0.0, 0.0, 0
         counts, clock = replace(self.at.counts), self.at.clock
         while done < 1 - NOTHING:
-            part = min(self._part(found), 1 - done)
-            found = self._slice(found, self.start + self.lasts * (done + part / 2), self.lasts * part, part)
+            part = min(self._part(present), 1 - done)
+            present = self._slice(present, self.start + self.lasts * (done + part / 2), self.lasts * part, part)
             done += part
             slices += 1
             if slices % 8 == 0:
@@ -93,11 +93,11 @@ class Lookups:
             run.access += part * self.lasts
             run.stamp += evicted
 
-    def _part(self, found: list[float]) -> float:
-        """The share of the step, up to 1, that one slice can do; ``found`` are the present pages of each group."""
+    def _part(self, present: list[float]) -> float:
+        """The share of the step, up to 1, that one slice can do; ``present``: pages of each group in the pool."""
         at = self.at
-        missed = math.fsum(map(mul, map(sub, self.sizes, found), self.each))
-        asked = math.fsum(map(mul, found, map(min, self.each, repeat(1.0))))
+        missed = math.fsum(map(mul, map(sub, self.sizes, present), self.rate_per_page))
+        asked = math.fsum(map(mul, present, map(min, self.rate_per_page, repeat(1.0))))
         held = at.list.old_pages or at.list.pages
         small = min(held, math.fsum(self.sizes))
         fine = max(FEW, PART * small, min(SMALL * at.usual, small / 2))
@@ -107,24 +107,24 @@ class Lookups:
         # A page must not be read twice in one slice, however many slices that takes.
         return 1 / max(min(wanted, MOST_SLICES), 4 * missed / max(small, FEW))
 
-    def _slice(self, found: list[float], now: float, lasts: float, part: float) -> list[float]:
+    def _slice(self, present: list[float], now: float, lasts: float, part: float) -> list[float]:
         """Do a part of the step around ``now``; return the present pages of each group."""
         at, lru = self.at, self.at.list
-        rates = [each * part for each in self.each]
+        rates = [rate * part for rate in self.rate_per_page]
         asked = [-math.expm1(-rate) for rate in rates]
         kept = [1 - chance for chance in asked]
         clocked = at.clock > 0
         # Half of the slice's evictions have happened when the average page is accessed.
-        early = sum(self._missed(found, asked)) / 2
+        early = sum(self._missed(present, asked)) / 2
         self._make_room(early, now)
-        found = moved = [0.0] * len(self.sizes)
+        present = moved = [0.0] * len(self.sizes)
         access = 0.0  # a sum over the pages moved
         runs = lru.runs(self.object)
         at.spend(len(runs))
         for run in runs:
             pages = run.pages
             had = list(map(mul, run.shares, repeat(pages)))
-            found = list(map(add, found, had))
+            present = list(map(add, present, had))
             whole = self._promoted(run, now)
             old = clocked and run.layer is not None and run.layer.old
             if not whole and not old:
@@ -148,13 +148,13 @@ class Lookups:
             elif left > NOTHING:
                 run.shares = tuple(map(mul, map(mul, had, kept), repeat(1 / left)))
             moved = list(map(add, moved, gone))
-        missed = self._missed(found, asked)
-        now_found = list(map(add, found, missed))
+        missed = self._missed(present, asked)
+        still_present = list(map(add, present, missed))
         at.counts.read += sum(missed)
         self._make_room(sum(missed) - early, now)
         self._put(missed, self._again(rates, lasts), moved, access, now)
         at.balance()
-        return now_found
+        return still_present
 
     def _put(
         self, missed: list[float], again: list[float] | None, moved: list[float], access: float, now: float
@@ -179,9 +179,9 @@ class Lookups:
         (lru.put_at_midpoint if at.sublists else lru.put_at_head)(self._run(missed, now))
         lru.put_at_head(self._run(moved, access / math.fsum(moved) if access else now))
 
-    def _missed(self, found: list[float], asked: list[float]) -> list[float]:
+    def _missed(self, present: list[float], asked: list[float]) -> list[float]:
         """Pages of each group that are accessed and not present."""
-        absent = map(max, map(sub, self.sizes, found), repeat(0.0))
+        absent = map(max, map(sub, self.sizes, present), repeat(0.0))
         return list(map(mul, absent, asked))
 
     def _run(self, pages: Sequence[float], access: float) -> list[Run]:

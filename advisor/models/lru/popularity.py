@@ -41,25 +41,25 @@ def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[PageGroup, ...]
         looked_up: Number of its first pages that point accesses choose; 0 where it is only scanned.
         skewed: Whether accesses prefer some of these pages.
     """
-    found = []
+    page_groups = []
     if looked_up:
         bounds = _bounds(looked_up) if skewed else (0, looked_up)
-        found = [PageGroup(0.0, float(looked_up), float(b - a)) for a, b in pairwise(bounds) if b > a]
+        page_groups = [PageGroup(0.0, float(looked_up), float(b - a)) for a, b in pairwise(bounds) if b > a]
     if pages > looked_up:
-        found.append(PageGroup(float(looked_up), float(pages), float(pages - looked_up)))
-    return tuple(found)
+        page_groups.append(PageGroup(float(looked_up), float(pages), float(pages - looked_up)))
+    return tuple(page_groups)
 
 
-def chances(found: tuple[PageGroup, ...], looked_up: int, skew: float) -> list[float]:
+def chances(page_groups: tuple[PageGroup, ...], looked_up: int, skew: float) -> list[float]:
     """The share of point accesses on the first ``looked_up`` pages for each group; rank r weighs ``r ** -skew``."""
     total = _weight(looked_up, skew)
-    chosen = [group for group in found if group.lo < looked_up]
+    chosen = [group for group in page_groups if group.lo < looked_up]
     if sum(group.pages for group in chosen) != looked_up or not skew:
         # A step of points over other pages: its popular pages may be any of these.
-        within = [max(0.0, min(group.hi, looked_up) - group.lo) * group.density for group in found]
-        return [each / sum(within) for each in within]
+        within = [max(0.0, min(group.hi, looked_up) - group.lo) * group.density for group in page_groups]
+        return [weight / sum(within) for weight in within]
     weights, begin = [], 0
-    for group in found:
+    for group in page_groups:
         end = min(looked_up, begin + round(group.pages))
         weights.append((_weight(end, skew) - _weight(begin, skew)) / total)
         begin = end

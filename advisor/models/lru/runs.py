@@ -128,9 +128,9 @@ def coarse(runs: list[Run], most: int) -> list[Run]:
     made = []
     for group in alike.values():
         group.sort(key=lambda run: (run.access, run.lo))
-        each = math.ceil(len(group) * len(runs) / max(most * len(group), len(runs)))
-        for first in range(0, len(group), each):
-            whole, *others = group[first : first + each]
+        joined = math.ceil(len(group) * len(runs) / max(most * len(group), len(runs)))
+        for first in range(0, len(group), joined):
+            whole, *others = group[first : first + joined]
             for run in others:
                 whole.join(run)
             made.append(whole)

@@ -54,7 +54,7 @@ class ScanPass:
         object_: Name of the object.
         groups: Its pages.
         start: Start of the pass, ms.
-        each: Time of a page, ms.
+        page_ms: Time of a page, ms.
         end: Page number to stop before.
         fetch: How pages are fetched.
         unread: Pages at the beginning that read-ahead never brings.
@@ -67,7 +67,7 @@ class ScanPass:
         groups: Sequence[PageGroup],
         *,
         start: float,
-        each: float,
+        page_ms: float,
         end: float,
         fetch: Fetch,
         unread: float,
@@ -75,12 +75,12 @@ class ScanPass:
         self.at = instance
         self.object = object_
         self.groups = groups
-        self.access = (start, each)
+        self.access = (start, page_ms)
         self.end = end
         self.normal = fetch == "normal"
         self.unread = unread
         self.leads, self.disorder = True, 0.0  # whether read-ahead follows the last pages, and their disorder
-        self.lingers = each * (TOUCHES - 1) / TOUCHES if self.normal else 0.0
+        self.lingers = page_ms * (TOUCHES - 1) / TOUCHES if self.normal else 0.0
         self.cursor = 0.0
         # At the cursor: pages of the object, the pages of these that are not in the pool, and the runs of the others
         # with their pages. Then the runs that the scan reaches later.
@@ -91,8 +91,8 @@ class ScanPass:
     def run(self) -> None:
         """Scan the object."""
         while self.cursor < self.end - NOTHING:
-            start, each = self.access
-            if self.at.refill(start + each * self.cursor):
+            start, page_ms = self.access
+            if self.at.refill(start + page_ms * self.cursor):
                 self._access_passed()
             if self.at.list.crowded:
                 self.at.list.tidy()
@@ -160,9 +160,9 @@ class ScanPass:
 
     def _until_refill(self) -> float:
         """Pages of the scan until the page cleaner refills the free list."""
-        at, (start, each) = self.at, self.access
+        at, (start, page_ms) = self.at, self.access
         if at.period:
-            return max((at.due - start) / each - self.cursor, 0.0) if each else math.inf
+            return max((at.due - start) / page_ms - self.cursor, 0.0) if page_ms else math.inf
         return at.room / self.missed if at.free_low and self.missed and not at.fluid else math.inf
 
     def _midpoint(self, old: float, grown: float, promoted: dict[Run, float]) -> tuple[float, float]:
@@ -223,10 +223,10 @@ class ScanPass:
         if not self.normal or at.clock <= 0 or run.layer is None:
             return False, math.inf
         page = self.cursor
-        start, each = self.access
+        start, page_ms = self.access
         if at.time_ms and run.layer.old:
-            over = start + each * page + self.lingers - (run.access + run.access_slope * page) - at.time_ms
-            slope = each - run.access_slope
+            over = start + page_ms * page + self.lingers - (run.access + run.access_slope * page) - at.time_ms
+            slope = page_ms - run.access_slope
         else:
             over = at.clock - (run.stamp + run.stamp_slope * page) - at.distance
             slope = clock_rate - run.stamp_slope
@@ -278,7 +278,7 @@ class ScanPass:
             access = (run.access, run.access_slope)
             pages[access] = pages.get(access, 0.0) + density
         total = sum(pages.values())
-        return (1 - sum((each / total) ** 2 for each in pages.values())) / 2
+        return (1 - sum((count / total) ** 2 for count in pages.values())) / 2
 
     def _through(self, promoted: dict[Run, float]) -> bool:
         """Whether the old sublist holds no page that this pass reaches: then it does not matter which are evicted."""

@@ -152,13 +152,13 @@ class Scenario(_Shape):
 
 def _passes(steps: tuple[Step, ...]) -> int:
     """The number of passes of scans and of steps of points, with repeats written out."""
-    found = 0
+    passes = 0
     for step in steps:
         if isinstance(step, Repeat):
-            found += step.repeat * _passes(step.steps)
+            passes += step.repeat * _passes(step.steps)
         else:
-            found += step.passes if isinstance(step, Scan) else 1
-    return found
+            passes += step.passes if isinstance(step, Scan) else 1
+    return passes
 
 
 def _flat(steps: tuple[Step, ...], *, once: bool) -> Iterator[Scan | Points | Set]:

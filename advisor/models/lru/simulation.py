@@ -61,7 +61,7 @@ def simulate(
     """
     simulator = _Simulator(scenario, most_steps, popularity or {})
     try:
-        passes = tuple(each for step in scenario.steps for each in simulator.do(step))
+        passes = tuple(done for step in scenario.steps for done in simulator.do(step))
     except TooManySteps:
         done = max(simulator.measured / len(simulator.instances), 1.0)
         wanted = most_steps * max(_parts(scenario.steps) / done, 1.0)
@@ -75,15 +75,15 @@ def simulate(
 
 def _parts(steps: Sequence[Step]) -> int:
     """The scans and lookups of some steps, repetitions included."""
-    found = 0
+    parts = 0
     for step in steps:
         if isinstance(step, Repeat):
-            found += step.repeat * _parts(step.steps)
+            parts += step.repeat * _parts(step.steps)
         elif isinstance(step, Scan):
-            found += step.passes
+            parts += step.passes
         elif isinstance(step, Points):
-            found += 1
-    return found
+            parts += 1
+    return parts
 
 
 class _Simulator:
@@ -108,13 +108,13 @@ class _Simulator:
             for name, size in self.sizes.items()
         }
         shares = _shares(self.pool, self.sizes)
-        each = most_steps / len(shares)
-        self.instances = [_Instances(self.pool, count, parts, self.groups, each) for count, parts in shares]
+        steps_each = most_steps / len(shares)
+        self.instances = [_Instances(self.pool, count, parts, self.groups, steps_each) for count, parts in shares]
 
     def do(self, step: Step) -> Iterator[Pass]:
         """One step of the scenario."""
         if isinstance(step, Repeat):
-            yield from self._rounds(step.repeat, lambda _: [each for inner in step.steps for each in self.do(inner)])
+            yield from self._rounds(step.repeat, lambda _: [done for inner in step.steps for done in self.do(inner)])
             return
         self.step += 1
         if isinstance(step, Scan):
@@ -137,15 +137,15 @@ class _Simulator:
             if number == times:
                 return
             # A round that reads the whole pool anew forgets how old pages were before it.
-            ages = sum(each.pages_read for each in passes) < self.pool.pages
+            ages = sum(done.pages_read for done in passes) < self.pool.pages
             known, state = state, self._state(ages=ages)
             if number > 1 and self._close(known, state) and self._close(_reads(before), _reads(passes)):
                 taken = self.step - first
                 for later in range(1, times - number + 1):
                     self.step += taken
-                    for each in passes:
-                        at = each.number if taken else each.number + later
-                        yield each._replace(step=each.step + later * taken, number=at)
+                    for done in passes:
+                        at = done.number if taken else done.number + later
+                        yield done._replace(step=done.step + later * taken, number=at)
                 return
             before = passes
 
@@ -168,7 +168,7 @@ class _Simulator:
                 step.scan,
                 group.groups[step.scan],
                 start=self.now,
-                each=lasts / end if end else 0.0,
+                page_ms=lasts / end if end else 0.0,
                 end=end,
                 fetch=step.fetch,
                 unread=(FRAGMENTS + group.instance.area) / self.pool.instances,
@@ -221,8 +221,8 @@ class _Simulator:
 
     def resident(self, object_: str) -> Sublists:
         """Pages of an object in all instances."""
-        found = [(group.count, group.instance.list.resident(object_)) for group in self.instances]
-        return Sublists(sum(n * each.young for n, each in found), sum(n * each.old for n, each in found))
+        held = [(group.count, group.instance.list.resident(object_)) for group in self.instances]
+        return Sublists(sum(n * sublists.young for n, sublists in held), sum(n * sublists.old for n, sublists in held))
 
 
 class _Instances:
@@ -240,8 +240,8 @@ class _Instances:
         self.shares = shares
         self.instance = Instance(pool, pool.pages // pool.instances, most_steps)
         self.groups = {
-            name: [PageGroup(g.lo * shares[name], g.hi * shares[name], g.pages * shares[name]) for g in found]
-            for name, found in groups.items()
+            name: [PageGroup(g.lo * shares[name], g.hi * shares[name], g.pages * shares[name]) for g in page_groups]
+            for name, page_groups in groups.items()
         }
 
 
@@ -264,7 +264,8 @@ def _shares(pool: Pool, sizes: Mapping[str, int]) -> list[tuple[int, dict[str, f
             )
         alike.setdefault(tuple(round(pages / (ALIKE * pool.pages / count)) for pages in held), []).append(held)
     means = (
-        (len(found), (sum(column) / len(found) for column in zip(*found, strict=True))) for found in alike.values()
+        (len(instances), (sum(column) / len(instances) for column in zip(*instances, strict=True)))
+        for instances in alike.values()
     )
     return [
         (number, {name: pages / sizes[name] for name, pages in zip(sizes, held, strict=True)}) for number, held in means
@@ -272,4 +273,4 @@ def _shares(pool: Pool, sizes: Mapping[str, int]) -> list[tuple[int, dict[str, f
 
 
 def _reads(passes: Sequence[Pass]) -> list[float]:
-    return [value for each in passes for value in (each.pages_read, each.made_young)]
+    return [value for done in passes for value in (done.pages_read, done.made_young)]

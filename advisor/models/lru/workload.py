@@ -93,10 +93,10 @@ class Workload:
     @property
     def scans_per_second(self) -> Mapping[str, float]:
         """By table, over both kinds of fetch."""
-        found: dict[str, float] = {}
+        per_second: dict[str, float] = {}
         for scan in self.scans:
-            found[scan.name] = found.get(scan.name, 0.0) + scan.sharers / scan.period
-        return found
+            per_second[scan.name] = per_second.get(scan.name, 0.0) + scan.sharers / scan.period
+        return per_second
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +155,18 @@ def rates(workload: Workload, passes: Sequence[Pass]) -> Rates:
     sharers = {scan.name: scan.sharers for scan in workload.scans}
     per_pass, scans, made_young = {}, 0.0, 0.0
     for name, rate in workload.scans_per_second.items():
-        of_table = [each for each in last if each.object == name]
+        of_table = [one for one in last if one.object == name]
         shared = len(of_table) * sharers[name]
-        per_pass[name] = sum(each.pages_read for each in of_table) / shared
+        per_pass[name] = sum(one.pages_read for one in of_table) / shared
         scans += per_pass[name] * rate
-        made_young += sum(each.made_young for each in of_table) / shared * rate
+        made_young += sum(one.made_young for one in of_table) / shared * rate
     seconds = LAST_ROUNDS * workload.round_seconds
-    looked_up = [each for each in last if each.object == LOOKED_UP]
+    looked_up = [one for one in last if one.object == LOOKED_UP]
     return Rates(
         per_pass=per_pass,
         scans=scans,
-        other=sum(each.pages_read for each in looked_up) / seconds,
-        made_young=made_young + sum(each.made_young for each in looked_up) / seconds,
+        other=sum(one.pages_read for one in looked_up) / seconds,
+        made_young=made_young + sum(one.made_young for one in looked_up) / seconds,
     )
 
 
@@ -175,11 +175,11 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
     tables = {scan.name: scan for scan in workload.scans}.values()
     young = 1 - _SMALLEST_PCT / 100
     parts = [
-        Scan(scan=each.name, pages=min(each.pages, math.ceil(each.kept * each.pages / young)))
-        for each in tables
-        if 0 < each.kept < 1
+        Scan(scan=scan.name, pages=min(scan.pages, math.ceil(scan.kept * scan.pages / young)))
+        for scan in tables
+        if 0 < scan.kept < 1
     ]
-    whole = [each for each in tables if each.kept == 1]
+    whole = [scan for scan in tables if scan.kept == 1]
     steps: list[Step] = []
     warm = bool(workload.asked)
     if parts or warm:  # first pages stay young in a pool with a minimal old sublist
@@ -235,7 +235,7 @@ def _round(workload: Workload) -> list[Step]:
         seconds = min(scan.seconds, end - begin)
         lookups = list(_accesses(workload, begin, end, end - begin - seconds))
         steps += lookups
-        busy = sum(each.seconds for each in lookups)
+        busy = sum(step.seconds for step in lookups)
         pause = max(0.0, end - begin - seconds - busy)
         steps.append(Scan(scan=scan.name, pages=scan.pages, seconds=seconds, gap_seconds=pause, fetch=scan.fetch))
     return steps
