@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from lab.programs.webhook import Webhook
 from lab.servers import Server
 from tests.advisor.sidecar import write_rule
 from tests.unavailable import give_up
+from tests.waiting import wait_for
 
 RULE = "old-blocks-time-is-not-ours"
 SETTING = "innodb_old_blocks_time"
@@ -65,6 +67,9 @@ class Manager:
 
     def stop(self) -> None:
         """As `systemctl stop`: what it has notified of is on disk then, but no alert is."""
+        # Each second it looks into its notes once for each alert, and not before the last one of the alert is written.
+        looks, alerts = self._looks(), len(self._alerts())
+        wait_for(lambda: self._looks() > looks + alerts or not self._alerts())
         os.kill(self.pid, signal.SIGTERM)
         self._running.close()
 
@@ -78,8 +83,16 @@ class Manager:
 
     def active(self) -> list[dict[str, Any]]:
         """What it holds of it."""
-        alerts = httpx.get(f"{self.url}/api/v2/alerts", params={"filter": f'rule="{RULE}"'}, timeout=30, **PLAIN).json()
-        return [dict(each) for each in alerts]
+        return self._alerts(filter=f'rule="{RULE}"')
+
+    def _alerts(self, **parameters: str) -> list[dict[str, Any]]:
+        alerts = httpx.get(f"{self.url}/api/v2/alerts", params=parameters, timeout=30, **PLAIN).json()
+        return [dict(alert) for alert in alerts]
+
+    def _looks(self) -> float:
+        text = httpx.get(f"{self.url}/metrics", timeout=30, **PLAIN).text
+        (value,) = re.findall(r"^alertmanager_nflog_queries_total (\S+)$", text, re.MULTILINE)
+        return float(value)
 
     def __enter__(self) -> Self:
         self.webhook.__enter__()

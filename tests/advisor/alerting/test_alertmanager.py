@@ -90,7 +90,7 @@ class Scene:
         self.wait("resolved", [count + 1 for count in before])
 
     def wait(self, status: str, counts: list[int]) -> None:
-        wait_for(lambda: self.told(status) >= counts)
+        wait_for(lambda: all(told >= count for told, count in zip(self.told(status), counts, strict=True)))
         assert self.told(status) == counts
 
     def metric(self, name: str, url: str | None = None) -> float:
