@@ -137,17 +137,17 @@ def _record(complete: dict[str, list[PartResult]], measured: curves.Outcome, rep
 
 
 def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:
-    """The experiments' checks that do not hold."""
-    found: dict[str, str] = {}
-    for each in EXPERIMENTS.values():
-        if (done := complete.get(f"experiments/{each.id}")) is not None:
-            outcome = each.conclude({one.part.name: one.data for one in done})
-            found |= {
-                f"{each.id}: {check.what}": f"{check.value:g}, not {check.wanted}"
-                for check in outcome.checks
-                if not check.holds
+    """The experiments' criteria that do not hold, and the warm-ups' bounds."""
+    broken: dict[str, str] = {}
+    for experiment in EXPERIMENTS.values():
+        if (results := complete.get(f"experiments/{experiment.id}")) is not None:
+            conclusion = experiment.conclude({result.part.name: result.data for result in results})
+            broken |= {
+                f"{experiment.id}: {criterion.what}": f"{criterion.value:g}, not {criterion.bounds}"
+                for criterion in conclusion.criteria
+                if not criterion.holds
             }
-    return found | warm_ups.broken(complete.get(warm_ups.GROUP, []))
+    return broken | warm_ups.broken(complete.get(warm_ups.GROUP, []))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -13,8 +14,7 @@ from lab.harness.records import Data, Part
 Cell = str | float | int | None
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of an experiment's table.
 
     Attributes:
@@ -27,7 +27,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Expectation:
+class Criterion:
     """A bound on a ratio or a number of pages; never on absolute seconds.
 
     Attributes:
@@ -47,7 +47,7 @@ class Expectation:
         return (self.least is None or self.value >= self.least) and (self.most is None or self.value <= self.most)
 
     @property
-    def wanted(self) -> str:
+    def bounds(self) -> str:
         """The bounds in words."""
         if self.least is not None and self.most is not None:
             return f"{self.least:g} to {self.most:g}"
@@ -60,15 +60,15 @@ class Conclusion:
 
     Attributes:
         columns, rows: The table: settings or passes, then published numbers, ours, and the model's.
-        checks: The expectations that must hold.
+        criteria: They must hold.
         differences: Differences from the published numbers or the model, and their reasons from measured counters.
         plot: The picture's numbers; any JSON object.
     """
 
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    checks: tuple[Expectation, ...]
-    differences: tuple[str, ...]
+    columns: Sequence[Column]
+    rows: Sequence[tuple[Cell, ...]]
+    criteria: Sequence[Criterion]
+    differences: Sequence[str]
     plot: Data
 
 
@@ -79,7 +79,6 @@ class Experiment:
     Attributes:
         id: E1 to E5.
         title: One line.
-        folder: Its folder, with README.md on the published experiment and its scaling.
         parts: The work on servers. Each part returns numbers: times, with counters for each.
         conclude: Draws the conclusion from the parts' data by name. It is pure and uses the models; it needs no server.
         draw: Draws ``Conclusion.plot``.
@@ -88,8 +87,13 @@ class Experiment:
 
     id: str
     title: str
-    folder: Path
     parts: Sequence[Part]
     conclude: Callable[[Mapping[str, Data]], Conclusion]
     draw: Callable[[Figure, Data], None]
-    size: tuple[float, float] = (7.5, 4.2)
+    size: tuple[float, float] = (9.5, 4.6)
+
+    @property
+    def about(self) -> str:
+        """The published experiment and its scaling."""
+        text = Path(__file__).with_name(f"{self.id.lower()}.md").read_text(encoding="utf-8")
+        return text.partition("\n")[2].strip()

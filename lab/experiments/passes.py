@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from advisor.models.lru import simulation
@@ -40,23 +40,15 @@ class PassSeries:
     Attributes:
         pages: The table's pages.
         seconds: Duration of each pass.
-        measured, model: The server's counters for each pass, and the model's.
+        measured: The server's counters for each pass.
+        read, modelled: Pages read by each pass, measured and by the model.
     """
 
     pages: int
     seconds: tuple[float, ...]
     measured: tuple[Pass, ...]
-    model: tuple[Pass, ...]
-
-    @property
-    def read(self) -> list[int]:
-        """Pages read by each pass."""
-        return [round(each.pages_read) for each in self.measured]
-
-    @property
-    def modelled(self) -> list[int]:
-        """Pages read by each pass, by the model."""
-        return [round(each.pages_read) for each in self.model]
+    read: tuple[int, ...]
+    modelled: tuple[int, ...]
 
     @property
     def cached_at(self) -> int:
@@ -64,9 +56,9 @@ class PassSeries:
         return self._cached_at(self.read)
 
     @property
-    def says_cached_at(self) -> int:
-        """The same by the model."""
-        return self._cached_at(self.modelled)
+    def late(self) -> int:
+        """Passes until the table is cached, more than the model's."""
+        return self.cached_at - self._cached_at(self.modelled)
 
     @property
     def least_later(self) -> float:
@@ -81,49 +73,55 @@ class PassSeries:
     @property
     def most_free(self) -> float:
         """The longest free list after a pass other than the first, pages."""
-        return max(each.free_pages for each in self.measured[1:])
+        return max(measured.free_pages for measured in self.measured[1:])
+
+    @property
+    def lines(self) -> dict[str, list[int]]:
+        """Its lines in the picture."""
+        return {"measured": list(self.read), "model": list(self.modelled)}
 
     def _cached_at(self, read: Sequence[int]) -> int:
-        found = (number for number, pages in enumerate(read, 1) if pages < CACHED * self.pages)
-        return next(found, len(read) + 1)
+        cached = (number for number, pages in enumerate(read, 1) if pages < CACHED * self.pages)
+        return next(cached, len(read) + 1)
 
 
 def series(data: Data) -> dict[str, PassSeries]:
     """The passes of a played scenario by table, in the order of their first passes."""
     played: PlayedScenario = restored(data)
     steps = [step for step in played.scenario.flat() if not isinstance(step, Set)][1:]
-    passes = zip(steps, played.passes, simulation.simulate(played.scenario).passes[1:], strict=True)
-    found: dict[str, list[tuple[Scan, Pass, Pass]]] = {}
-    for step, measured, model in passes:
+    modelled = simulation.simulate(played.scenario).passes[1:]
+    by_table: dict[str, list[tuple[Scan, Pass, Pass]]] = {}
+    for step, measured, model in zip(steps, played.passes, modelled, strict=True):
         assert isinstance(step, Scan)  # noqa: S101 - E2 and E3 scan
-        found.setdefault(step.scan, []).append((step, measured, model))
+        by_table.setdefault(step.scan, []).append((step, measured, model))
     return {
         name: PassSeries(
-            pages=each[0][0].pages,
-            seconds=tuple(step.seconds for step, _, _ in each),
-            measured=tuple(measured for _, measured, _ in each),
-            model=tuple(model for _, _, model in each),
+            pages=passes[0][0].pages,
+            seconds=tuple(step.seconds for step, _, _ in passes),
+            measured=tuple(measured for _, measured, _ in passes),
+            read=tuple(round(measured.pages_read) for _, measured, _ in passes),
+            modelled=tuple(round(model.pages_read) for _, _, model in passes),
         )
-        for name, each in found.items()
+        for name, passes in by_table.items()
     }
 
 
-def off(found: Mapping[str, PassSeries]) -> float:
+def off(tables: Mapping[str, PassSeries]) -> float:
     """The model's absolute error in pages, summed over the passes, as a share of all pages read."""
-    wrong = sum(abs(a - b) for each in found.values() for a, b in zip(each.read, each.modelled, strict=True))
-    return wrong / sum(sum(each.read) for each in found.values())
+    wrong = sum(abs(a - b) for table in tables.values() for a, b in zip(table.read, table.modelled, strict=True))
+    return wrong / sum(sum(table.read) for table in tables.values())
 
 
-def rows(found: PassSeries, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
+def rows(table: PassSeries, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
     """Cells for `COLUMNS`: one row per pass. Consecutive similar passes share a row, with their medians."""
     groups: list[list[tuple[int, float | None, float, int, int]]] = []
-    passes = zip_longest(published[: len(found.read)], found.seconds, found.read, found.modelled)
+    passes = zip_longest(published[: len(table.read)], table.seconds, table.read, table.modelled)
     for number, (theirs, ours, read, model) in enumerate(passes, 1):
-        one = (number, theirs, ours, read, model)
-        if number > 2 and _alike(groups[-1][0], one, alike * found.pages):
-            groups[-1].append(one)
+        row = (number, theirs, ours, read, model)
+        if number > 2 and _alike(groups[-1][0], row, alike * table.pages):
+            groups[-1].append(row)
         else:
-            groups.append([one])
+            groups.append([row])
     for group in groups:
         numbers, *columns = zip(*group, strict=True)
         name = f"{numbers[0]}" if len(group) == 1 else f"{numbers[0]} to {numbers[-1]}"
@@ -137,24 +135,32 @@ def _alike(one: tuple[Any, ...], other: tuple[Any, ...], pages: float) -> bool:
     return near and all(abs(a - b) <= pages for a, b in zip(one[3:], other[3:], strict=True))
 
 
-def draw_pages(axes: Axes, name: str, colour: str, measured: Sequence[float], model: Sequence[float]) -> None:
-    """Draw the pages read by each pass, measured and modelled."""
-    passes = range(1, len(measured) + 1)
-    axes.plot(passes, measured, color=colour, label=name, **pictures.MEASURED)
-    axes.plot(passes, model, color=colour, **pictures.MODEL)
+def in_turn(read: Sequence[int], least: float = 0.0) -> str:
+    """Pages of the passes, in words, but for those with fewer."""
+    return ", ".join(f"{pages:,}" for pages in read if pages >= least)
 
 
-def draw_seconds(axes: Axes, name: str, colour: str, seconds: Sequence[float]) -> None:
-    """Draw the published seconds of each pass."""
-    axes.plot(range(1, len(seconds) + 1), seconds, color=colour, label=name, **pictures.PUBLISHED)
+def draw(figure: Figure, data: Data, colours: Sequence[str], published_colours: Sequence[str], ratio: float) -> None:
+    """Two panels: pages read by each pass, measured and modelled, and the published seconds.
 
-
-def finish(pages: Axes, seconds: Axes) -> None:
-    """Label the axes, and add the legend of measured and modelled lines."""
-    pages.plot([], [], color=pictures.INK, label="measured", **pictures.MEASURED)
-    pages.plot([], [], color=pictures.INK, label="model", **pictures.MODEL)
-    pictures.label(pages, "pass", "pages read from disk")
-    pictures.label(seconds, "pass", "published, s")
-    for axes in (pages, seconds):
+    Args:
+        figure: To draw on.
+        data: ``pages`` and ``published``, by name.
+        colours: Of the lines on the left.
+        published_colours: Of those on the right.
+        ratio: Width of the left panel by that of the right one.
+    """
+    left, right = figure.subplots(1, 2, width_ratios=(ratio, 1.0))
+    for (name, pages), colour in zip(data["pages"].items(), colours, strict=True):
+        numbers = range(1, len(pages["measured"]) + 1)
+        left.plot(numbers, pages["measured"], color=colour, label=name, **pictures.MEASURED)
+        left.plot(numbers, pages["model"], color=colour, **pictures.MODEL)
+    for (name, seconds), colour in zip(data["published"].items(), published_colours, strict=True):
+        right.plot(range(1, len(seconds) + 1), seconds, color=colour, label=name, **pictures.PUBLISHED)
+    left.plot([], [], color=pictures.INK, label="measured", **pictures.MEASURED)
+    left.plot([], [], color=pictures.INK, label="model", **pictures.MODEL)
+    pictures.label(left, "pass", "pages read from disk")
+    pictures.label(right, "pass", "published, s")
+    for axes in (left, right):
         axes.xaxis.set_major_locator(MultipleLocator(1))
         axes.set_ylim(bottom=-0.03 * axes.get_ylim()[1])

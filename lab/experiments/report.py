@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab.experiments import EXPERIMENTS
-from lab.experiments.base import Cell, Column, Conclusion, Expectation, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
 from lab.harness import records
 from lab.reports import pictures
 from lab.reports.markdown import ran_on, table
@@ -24,71 +24,67 @@ numbers, the numbers measured here, and the model's. Its expectations are ratios
 """
 
 
-def outcomes() -> dict[str, tuple[Experiment, Mapping[str, Any], Conclusion]]:
+def conclusions() -> dict[str, tuple[Experiment, Mapping[str, Any], Conclusion]]:
     """The experiments with a record, with the record and its conclusion."""
-    found = {}
-    for name, each in EXPERIMENTS.items():
-        record = records.load(f"experiments/{name}")
-        if record is not None:
-            found[name] = (each, record, each.conclude(records.data(record)))
-    return found
+    return {
+        name: (experiment, record, experiment.conclude(records.data(record)))
+        for name, experiment in EXPERIMENTS.items()
+        if (record := records.load(f"experiments/{name}")) is not None
+    }
 
 
 def page() -> str:
     """The page as a whole."""
-    found = outcomes()
+    concluded = conclusions()
     rows = [
-        [f"[{name}](#{anchor(each)})", each.title, _held(outcome.checks)] for name, (each, _, outcome) in found.items()
+        [f"[{name}](#{_anchor(experiment)})", experiment.title, _held(conclusion.criteria)]
+        for name, (experiment, _, conclusion) in concluded.items()
     ]
     overview = table(["experiment", "what was published", "what must hold"], rows)
-    return _HEAD + overview + "".join(_section(*each) for each in found.values())
+    return _HEAD + overview + "".join("\n".join(["", *_section(*each)]) for each in concluded.values())
 
 
 def draw() -> None:
     """Draw the pictures, as SVG and PNG."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for name, (each, _, outcome) in outcomes().items():
+    for name, (experiment, _, conclusion) in conclusions().items():
         for suffix in (".svg", ".png"):
-            pictures.save(each.draw, outcome.plot, each.size, PICTURES / f"{name}{suffix}")
+            pictures.save(experiment.draw, conclusion.plot, experiment.size, PICTURES / f"{name}{suffix}")
 
 
-def anchor(experiment: Experiment) -> str:
+def _anchor(experiment: Experiment) -> str:
     """The anchor of its section, as GitHub derives it from the heading."""
-    kept = "".join(letter for letter in _heading(experiment).lower() if letter.isalnum() or letter in " -_")
-    return kept.replace(" ", "-")
+    letters = "".join(letter for letter in _heading(experiment).lower() if letter.isalnum() or letter in " -_")
+    return letters.replace(" ", "-")
 
 
 def _heading(experiment: Experiment) -> str:
     return f"{experiment.id}: {experiment.title}"
 
 
-def _held(checks: tuple[Expectation, ...]) -> str:
-    failed = [check.what for check in checks if not check.holds]
-    return f"NOT: {'; '.join(failed)}" if failed else f"all {len(checks)} checks"
+def _held(criteria: Sequence[Criterion]) -> str:
+    failed = [criterion.what for criterion in criteria if not criterion.holds]
+    return f"NOT: {'; '.join(failed)}" if failed else f"all {len(criteria)} checks"
 
 
-def _section(experiment: Experiment, record: Mapping[str, Any], outcome: Conclusion) -> str:
-    return "\n".join(["", *_paragraphs(experiment, record, outcome)])
-
-
-def _paragraphs(experiment: Experiment, record: Mapping[str, Any], outcome: Conclusion) -> Iterator[str]:
-    _, _, about = (experiment.folder / "README.md").read_text(encoding="utf-8").partition("\n")
+def _section(experiment: Experiment, record: Mapping[str, Any], conclusion: Conclusion) -> Iterator[str]:
     picture = f"{PICTURES.relative_to(pictures.FOLDER.parent)}/{experiment.id}"
     yield f"## {_heading(experiment)}\n"
-    yield f"{about.strip()}\n"
+    yield f"{experiment.about}\n"
     yield f"![{experiment.title}: published, measured and the model's]({picture}.svg)\n"
     yield f"The same as [PNG]({picture}.png).\n"
-    cells = [[_cell(column, cell) for column, cell in zip(outcome.columns, row, strict=True)] for row in outcome.rows]
-    yield table([column.title for column in outcome.columns], cells)
+    columns = conclusion.columns
+    cells = ([_cell(column, cell) for column, cell in zip(columns, row, strict=True)] for row in conclusion.rows)
+    yield table([column.title for column in columns], cells)
     yield "**What must hold**\n"
     rows = [
-        [check.what, f"{check.value:,.4g}", check.wanted, "yes" if check.holds else "**no**"]
-        for check in outcome.checks
+        [criterion.what, f"{criterion.value:,.4g}", criterion.bounds, "yes" if criterion.holds else "**no**"]
+        for criterion in conclusion.criteria
     ]
     yield table(["", "measured", "wanted", "holds"], rows)
-    if outcome.differences:
+    if conclusion.differences:
         yield "**Where it differs, and why**\n"
-        yield "".join(f"- {each}\n" for each in outcome.differences)
+        yield "".join(f"- {difference}\n" for difference in conclusion.differences)
     yield f"{ran_on(record)}\n"
 
 

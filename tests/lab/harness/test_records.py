@@ -11,7 +11,7 @@ import pytest
 from lab.bench.registry import BENCHMARKS
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
-from lab.experiments.base import Expectation
+from lab.experiments.base import Criterion
 from lab.gauntlet.workload import SERVERS
 from lab.harness import records
 from lab.harness.records import NotShown, Part
@@ -84,17 +84,17 @@ def test_a_proofs_record_keeps_the_bounds(rule: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiments_record_meets_its_expectations(name: str) -> None:
-    _, _, outcome = experiments.outcomes()[name]
-    assert outcome.checks
-    assert [check for check in outcome.checks if not check.holds] == []
+def test_an_experiments_record_meets_its_criteria(name: str) -> None:
+    _, _, conclusion = experiments.conclusions()[name]
+    assert conclusion.criteria
+    assert [criterion for criterion in conclusion.criteria if not criterion.holds] == []
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiments_picture_shows_its_numbers(name: str) -> None:
-    _, _, outcome = experiments.outcomes()[name]
+    _, _, conclusion = experiments.conclusions()[name]
     drawn = flat(pictures.shown(experiments.PICTURES / f"{name}.svg"))
-    assert drawn == pytest.approx(flat(outcome.plot), rel=OFF, abs=2), "run: .venv/bin/python -m tools.docs"
+    assert drawn == pytest.approx(flat(conclusion.plot), rel=OFF, abs=2), "run: .venv/bin/python -m tools.docs"
     assert (experiments.PICTURES / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -140,8 +140,8 @@ def test_harm_or_wrong_evidence_breaks_a_proof() -> None:
         EvidenceCheck(name="table_pages", said=111, known=100).check()
 
 
-def test_a_check_has_bounds() -> None:
-    assert Expectation("pages", 5, least=5, most=5).holds
-    assert not Expectation("pages", 5, least=6).holds
-    assert not Expectation("pages", 5, most=4).holds
-    assert Expectation("pages", 5, least=4, most=6).wanted == "4 to 6"
+def test_a_criterion_has_bounds() -> None:
+    assert Criterion("pages", 5, least=5, most=5).holds
+    assert not Criterion("pages", 5, least=6).holds
+    assert not Criterion("pages", 5, most=4).holds
+    assert Criterion("pages", 5, least=4, most=6).bounds == "4 to 6"

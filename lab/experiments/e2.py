@@ -2,20 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import pymysql
+from matplotlib.figure import Figure
 
 from advisor.models.lru.scenario import Fetch, Pool, Scan, Scenario
 from lab.experiments import passes
-from lab.experiments.base import Cell, Column, Conclusion, Expectation
-from lab.experiments.e2.published import LONG, LONG_UK, MYSQL_5_7_LONG_UK, SECONDS, SHORT
-from lab.experiments.e2.statements import above_zero, by_one, by_one_slowed, by_threads
+from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
 from lab.experiments.passes import PassSeries
 from lab.harness.measure import reads, seconds
 from lab.harness.records import Data, Part
-from lab.harness.workloads import count
-from lab.lru_scenarios import CLEANER_SECONDS, Reader, dumped, play, table_name
+from lab.harness.workloads import SCHEMA, count, scan_slowly
+from lab.lru_scenarios import CLEANER_SECONDS, PARALLEL_READ_THREADS, Reader, dumped, play, table_name
+from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
 from lab.servers import Server
+
+SHORT, LONG, LONG_UK = "short", "long", "long_uk"
+
+SECONDS = {
+    "1": {
+        SHORT: (0.93, 0.08, 0.09, 0.08, 0.09, 0.08, 0.08, 0.08, 0.10, 0.11),
+        LONG: (72.30, 0.33, 0.36, 0.32, 0.33, 0.35, 0.34, 0.33, 0.33, 0.33),
+        LONG_UK: (62.56, 45.13, 46.65, 52.16, 43.03, 40.14, 42.18, 43.05, 42.12, 39.24),
+    },
+    "2": {
+        SHORT: (0.40, 0.08, 0.08, 0.09, 0.08, 0.09, 0.08, 0.09, 0.08, 0.08),
+        LONG_UK: (68.50, 0.34, 0.34, 0.33, 0.33, 0.33, 0.33, 0.32, 0.33, 0.33),
+        LONG: (58.21, 46.88, 46.70, 49.13, 49.49, 51.86, 51.62, 57.11, 61.55, 55.76),
+    },
+    "3": {
+        SHORT: (0.42, 0.34, 0.34, 0.34, 0.34, 0.34, 0.34, 0.34, 0.34, 0.34),
+        LONG: (38.28, 0.85, 0.84, 0.85, 0.84, 0.84, 0.84, 0.85, 0.83, 0.84),
+        LONG_UK: (36.10, 77.66, 73.98, 17.55, 10.92, 10.23, 8.96, 1.32, 1.01, 1.00),
+    },
+    "4": {
+        SHORT: (0.81, 0.64, 0.64, 0.63, 0.63, 0.63, 0.63, 0.64, 0.63, 0.63),
+        LONG: (51.94, 80.50, 47.61, 22.79, 14.38, 14.28, 14.18, 14.26, 14.42, 14.27),
+        LONG_UK: (58.15, 77.20, 76.93, 44.45, 43.64, 44.40, 44.06, 44.60, 53.88, 51.60),
+    },
+    "5": {
+        SHORT: (0.84, 0.04, 0.04, 0.04, 0.04, 0.04, 0.05, 0.04, 0.05, 0.04),
+        LONG: (66.37, 0.18, 0.17, 0.18, 0.18, 0.17, 0.17, 0.17, 0.17, 0.18),
+        LONG_UK: (63.46, 0.17, 0.17, 0.17, 0.18, 0.17, 0.17, 0.17, 0.17, 0.18),
+    },
+}
+"""The tables in the order of their counts, ten each."""
+MYSQL_5_7_LONG_UK = 0.38
+"""Seconds of nearly every COUNT(*) of ``long_uk`` on MySQL 5.7.37, which read the secondary index."""
+
+
+def by_threads(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
+    """COUNT(*) by parallel threads, MySQL 8.0's default number."""
+    _count(connection, table, PARALLEL_READ_THREADS)
+
+
+def by_one(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
+    """COUNT(*) with innodb_parallel_read_threads = 1."""
+    _count(connection, table, 1)
+
+
+def by_one_slowed(connection: pymysql.Connection[Any], table: str, step: Scan) -> None:
+    """COUNT(*) by one thread; for a step with a duration, a sum over the rows instead, which can be slowed down."""
+    if step.seconds:
+        scan_slowly(connection, table, step.pages, step.seconds)
+    else:
+        by_one(connection, table, step)
+
+
+def above_zero(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
+    """COUNT(*) of every row with a condition, which has no parallel readers."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table} FORCE INDEX (PRIMARY) WHERE id > 0")
+        cursor.fetchall()
+
+
+def _count(connection: pymysql.Connection[Any], table: str, threads: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET innodb_parallel_read_threads = {threads}")
+    count(connection, table, force_primary=True)
+
 
 SERVER = "mysql-9.7"
 GROUP = "experiments/E2"
@@ -114,23 +182,23 @@ CASES = (PARALLEL, OTHER_ORDER, ONE, SLOWED, WHERE, ALL_FITS)
 
 def _measure(*cases: PublishedCase) -> Callable[[Server, Callable[[str], None]], Data]:
     def run(server: Server, say: Callable[[str], None]) -> Data:
-        found = {}
+        data = {}
         for case in cases:
             say(f"case {case.name}")
             played = play(server, case.scenario, case.reader, INDEXES)
-            found[case.name] = {"played": dumped(played), "plain": _plain(server)}
-        return found
+            data[case.name] = {"played": dumped(played), "plain": _plain(server)}
+        return data
 
     return run
 
 
 def _plain(server: Server) -> Data:
     """The cost of COUNT(*) of the table with a secondary index, with a free choice of the index."""
-    took: list[float] = []
+    durations: list[float] = []
     with server.connect() as connection:
         table = table_name(LONG_UK, PAGES[LONG_UK])
-        pages = reads(server, lambda: took.append(seconds(lambda: count(connection, table), times=1)))
-    return {"pages": pages, "seconds": took[0]}
+        pages = reads(server, lambda: durations.append(seconds(lambda: count(connection, table), times=1)))
+    return {"pages": pages, "seconds": durations[0]}
 
 
 PARTS = (
@@ -141,7 +209,7 @@ PARTS = (
 
 
 @dataclass(frozen=True)
-class PassCounters:
+class CaseCounters:
     """The counters of a case: passes by table, and the final plain COUNT(*) of the table with a secondary index."""
 
     tables: Mapping[str, PassSeries]
@@ -159,74 +227,74 @@ class PassCounters:
         return probe.measured[1].made_young / probe.pages
 
 
+Results = Mapping[PublishedCase, CaseCounters]
+
+
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """Pages read by each pass, with the model's and the published seconds."""
-    data = {name: each for part in parts.values() for name, each in part.items()}
-    found = {case: PassCounters(passes.series(data[case.name]["played"]), data[case.name]["plain"]) for case in CASES}
+    data = {name: case for part in parts.values() for name, case in part.items()}
+    results = {case: CaseCounters(passes.series(data[case.name]["played"]), data[case.name]["plain"]) for case in CASES}
+    drawn = (PARALLEL, OTHER_ORDER, SLOWED, WHERE, ALL_FITS)
     return Conclusion(
         columns=(Column("case"), Column("table"), *passes.COLUMNS),
-        rows=tuple(_rows(found)),
-        checks=tuple(_checks(found)),
-        differences=tuple(_differences(found)),
-        plot=_plot(found),
+        rows=tuple(_rows(results)),
+        criteria=tuple(_criteria(results)),
+        differences=tuple(_differences(results)),
+        plot={
+            "pages": {case.name: results[case].last.lines for case in drawn},
+            "published": {f"case {number}": list(list(tables.values())[-1]) for number, tables in SECONDS.items()},
+        },
     )
 
 
-Results = Mapping[PublishedCase, PassCounters]
-
-
-def _rows(found: Results) -> Iterator[tuple[Cell, ...]]:
+def _rows(results: Results) -> Iterator[tuple[Cell, ...]]:
     """One row per pass. Case 3 at full speed has no published numbers: they stand with the slowed form."""
-    for case, counted in found.items():
+    for case, counters in results.items():
         theirs = {} if case == ONE else SECONDS[case.number]
         for table in case.order:
-            for row in passes.rows(counted.tables[table], theirs.get(table, ()), ALIKE[case.fetch]):
+            for row in passes.rows(counters.tables[table], theirs.get(table, ()), ALIKE[case.fetch]):
                 yield case.name, table, *row
         if case == PARALLEL:
-            plain = counted.plain
+            plain = counters.plain
             yield case.name, f"{LONG_UK}, plain COUNT(*)", "after", None, plain["seconds"], plain["pages"], None
 
 
-def _checks(found: Results) -> Iterator[Expectation]:
+def _criteria(results: Results) -> Iterator[Criterion]:
     for case in (PARALLEL, OTHER_ORDER, ONE, WHERE, ALL_FITS):
-        wrong = passes.off(found[case].tables)
-        yield Expectation(f"{case.name}: pages off the model, share of those read", wrong, most=WRONG[case.fetch])
+        off = passes.off(results[case].tables)
+        yield Criterion(f"{case.name}: pages off the model, share of those read", off, most=WRONG[case.fetch])
     for case in (PARALLEL, OTHER_ORDER, ONE, WHERE):
-        least = found[case].last.least_later
-        yield Expectation(
-            f"{case.name}: least that a later pass reads of the last table, share of it", least, least=0.5
-        )
-    most = found[ALL_FITS].last.most_later
-    yield Expectation(f"{ALL_FITS.name}: most that a later pass reads of the last table, share of it", most, most=0.01)
-    last = found[SLOWED].last
-    yield Expectation(f"{SLOWED.name}: the pass that finds the last table cached", last.cached_at, least=3, most=PASSES)
-    late = last.cached_at - last.says_cached_at
-    yield Expectation(f"{SLOWED.name}: passes until then, more than the model's", late, least=-1, most=1)
-    most = max(counted.tables[table].most_later for case, counted in found.items() for table in case.order[:2])
-    yield Expectation("all cases: most that a later pass reads of the first two tables, share of one", most, most=0.01)
+        least = results[case].last.least_later
+        yield Criterion(f"{case.name}: least that a later pass reads of the last table, share of it", least, least=0.5)
+    most = results[ALL_FITS].last.most_later
+    yield Criterion(f"{ALL_FITS.name}: most that a later pass reads of the last table, share of it", most, most=0.01)
+    last = results[SLOWED].last
+    yield Criterion(f"{SLOWED.name}: the pass that finds the last table cached", last.cached_at, 3, PASSES)
+    yield Criterion(f"{SLOWED.name}: passes until then, more than the model's", last.late, -1, 1)
+    most = max(counters.tables[table].most_later for case, counters in results.items() for table in case.order[:2])
+    yield Criterion("all cases: most that a later pass reads of the first two tables, share of one", most, most=0.01)
+    promoted = "promoted by a second count, share of the table"
     for case in (PARALLEL, OTHER_ORDER):
-        yield Expectation(
-            f"{case.name}: promoted by a second count, share of the table", found[case].promoted, most=0.05
-        )
+        yield Criterion(f"{case.name}: {promoted}", results[case].promoted, most=0.05)
     for case in (ONE, WHERE):
-        yield Expectation(
-            f"{case.name}: promoted by a second count, share of the table", found[case].promoted, least=0.95
-        )
-    most = max(counted.plain["pages"] for counted in found.values()) / PAGES[LONG_UK]
-    yield Expectation(f"all cases: plain COUNT(*) of {LONG_UK}, share of its clustered index", most, most=0.1)
+        yield Criterion(f"{case.name}: {promoted}", results[case].promoted, least=0.95)
+    most = max(counters.plain["pages"] for counters in results.values()) / PAGES[LONG_UK]
+    yield Criterion(f"all cases: plain COUNT(*) of {LONG_UK}, share of its clustered index", most, most=0.1)
 
 
-def _differences(found: Results) -> Iterator[str]:
-    one, slowed, parallel = found[ONE].last, found[SLOWED].last, found[PARALLEL].last
+def _differences(results: Results) -> Iterator[str]:
+    one, slowed, parallel = (results[case].last for case in (ONE, SLOWED, PARALLEL))
     if one.least_later > passes.CACHED and slowed.cached_at <= PASSES:
+        published = SECONDS[SLOWED.number][LONG_UK]
+        flip = next(number for number, took in enumerate(published, 1) if took < published[0] / 10)
         yield (
             f"Case 3 flips only if the page cleaner keeps a free list. At full speed one thread reads"
             f" {one.read[-1]:,} pages at the last pass, like four threads ({parallel.read[-1]:,}); the free list has at"
             f" most {one.most_free:,.0f} pages after a pass. Slowed and with a small write load, the free list had up"
             f" to {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}"
-            f" (published: {_flip(SECONDS[SLOWED.number][LONG_UK])})."
+            f" (published: {flip})."
         )
-    other = found[OTHER_ORDER].last
+    other = results[OTHER_ORDER].last
     four, steady = sorted(other.read[1:]), sorted(one.read[1:])
     if four[-1] - four[0] > passes.ALIKE_PAGES * other.pages > steady[-1] - steady[0]:
         yield (
@@ -235,19 +303,19 @@ def _differences(found: Results) -> Iterator[str]:
             f" The model reads in page order and has {other.modelled[-1]:,}."
         )
     if slowed.read != slowed.modelled:
-        speed = slowed.pages / slowed.seconds[0]
+        read, modelled = (passes.in_turn(pages, passes.CACHED * pages[0]) for pages in (slowed.read, slowed.modelled))
         yield (
-            f"Slowed, the passes read {_in_turn(slowed.read)} pages, {_in_turn(slowed.modelled)} in the model. Once a"
-            f" second the page cleaner refills {FREE_HIGH} pages, while {speed:,.0f} are read. The model does not know"
-            f" the start of its seconds, nor their delay on a busy machine."
+            f"Slowed, the passes read {read} pages, {modelled} in the model. Once a"
+            f" second the page cleaner refills {FREE_HIGH} pages, while {slowed.pages / slowed.seconds[0]:,.0f} are"
+            f" read. The model does not know the start of its seconds, nor their delay on a busy machine."
         )
-    if found[ONE].promoted > found[PARALLEL].promoted:
+    if results[ONE].promoted > results[PARALLEL].promoted:
         yield (
             f"One thread and four differ in promotion: a second count of a table of {PROBE_PAGES} pages made"
-            f" {found[ONE].promoted:.0%} of them young with one thread, {found[PARALLEL].promoted:.0%} with four. This"
-            f" has no effect on a table whose pages are evicted before their next access."
+            f" {results[ONE].promoted:.0%} of them young with one thread, {results[PARALLEL].promoted:.0%} with four."
+            f" This has no effect on a table whose pages are evicted before their next access."
         )
-    where, long = found[WHERE].last, found[WHERE].tables[LONG]
+    where, long = results[WHERE].last, results[WHERE].tables[LONG]
     theirs = SECONDS[WHERE.number][LONG]
     if where.least_later > passes.CACHED > long.least_later and theirs[1] > theirs[0]:
         yield (
@@ -256,7 +324,7 @@ def _differences(found: Results) -> Iterator[str]:
             f" s): its pool was not empty at the start, or did not hold that table. Ours was empty, and read at most"
             f" {max(long.read[1:]):,} pages of it again."
         )
-    plain = found[PARALLEL].plain["pages"]
+    plain = results[PARALLEL].plain["pages"]
     if plain < PAGES[LONG_UK] / 10:
         yield (
             f"Plain COUNT(*) of {LONG_UK} read {plain:,.0f} pages: MySQL 9.7 counts through the secondary index, as 5.7"
@@ -265,19 +333,15 @@ def _differences(found: Results) -> Iterator[str]:
         )
 
 
-def _in_turn(read: Sequence[int]) -> str:
-    """The pages of the passes until the table is cached."""
-    return ", ".join(f"{pages:,}" for pages in read if pages > passes.CACHED * read[0])
+def draw(figure: Figure, data: Data) -> None:
+    """The table counted last: pages read by each pass on the left, published seconds on the right."""
+    pages = {f"case {name}": lines for name, lines in data["pages"].items()}
+    passes.draw(figure, {**data, "pages": pages}, COLOURS, COLOURS, ratio=1.0)
+    for axes, title in zip(figure.axes, ("here: the table counted last", "published"), strict=True):
+        axes.set_title(title, fontsize=11)
+        axes.legend(loc="upper center", ncols=2, fontsize=8, bbox_to_anchor=(0.5, -0.16))
 
 
-def _flip(published: Sequence[float]) -> int:
-    """The first pass that took less than a tenth of the first one."""
-    return next(number for number, each in enumerate(published, 1) if each < published[0] / 10)
-
-
-def _plot(found: Results) -> Data:
-    shown = (PARALLEL, OTHER_ORDER, SLOWED, WHERE, ALL_FITS)
-    return {
-        "pages": {case.name: {"measured": found[case].last.read, "model": found[case].last.modelled} for case in shown},
-        "published": {f"case {number}": list(list(tables.values())[-1]) for number, tables in SECONDS.items()},
-    }
+COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)
+"""The colours of cases 1 to 5."""
+EXPERIMENT = Experiment("E2", "COUNT(*) of three tables in turn", PARTS, conclude, draw)
